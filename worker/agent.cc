@@ -62,7 +62,7 @@ Agent::Agent(asio::io_context& io, Options options, Outbox& outbox, WorkerMetric
           {.fill =
                [this](v1::WorkerSync& sync) {
                  sync = identity_;
-                 if (artifacts_.mode() == ArtifactMode::kStreamed) sync.set_keeps_artifacts(true);
+                 if (artifacts_.MovesFiles()) sync.set_keeps_artifacts(true);
                  if (options_.job.ends) sync.set_job_seconds_left(SecondsUntil(*options_.job.ends));
                  board_.Fill(sync);
                },

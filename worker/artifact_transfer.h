@@ -1,4 +1,5 @@
-// Checkpoints between this worker and the coordinator, for workers that share no folder with it.
+// Checkpoints between this worker and the coordinator, or a bucket of an object store, for workers that share
+// no folder with the coordinator.
 //
 // A transfer is requested by its digest and runs by itself: after a failure it is tried again with a
 // back-off, from the byte where it broke. A second request for the same digest joins the transfer in
@@ -21,11 +22,14 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "base/backoff.h"
-#include "inlier/v1/artifact_service.grpc.pb.h"
 #include "inlier/v1/config.pb.h"
 #include "rpc/renewed_channel.h"
 #include "worker/artifact_cache.h"
+#include "worker/transfers/artifact_job.h"
+#include "worker/transfers/bucket_store.h"
+#include "worker/transfers/stream_store.h"
 #include "worker/worker_metrics.h"
 
 namespace inlier {
@@ -34,20 +38,14 @@ enum class ArtifactMode {
   kUnknown,       // The coordinator has not been asked yet.
   kSharedFolder,  // All workers see the files; nothing is transferred.
   kStreamed,
+  kBucket,  // As streamed, and in place of the coordinator a bucket holds the files.
 };
+// Where files are sent, for messages.
+const char* StoreText(ArtifactMode mode);
 
 // A requested transfer. Dropping the last reference gives it up.
-class ArtifactJob;
 using ArtifactHandle = std::shared_ptr<const ArtifactJob>;
-
-struct ArtifactProgress {
-  bool done = false;
-  absl::Status status;  // When done. Cancelled when the worker is ending.
-  std::uint64_t bytes = 0;
-  std::uint64_t bytes_total = 0;
-  int failures = 0;  // Tries that broke.
-};
-ArtifactProgress ProgressOf(const ArtifactHandle& handle);
+inline ArtifactProgress ProgressOf(const ArtifactHandle& handle) { return handle->progress(); }
 
 class ArtifactTransfer {
  public:
@@ -55,11 +53,14 @@ class ArtifactTransfer {
     std::filesystem::path state_dir;
     std::shared_ptr<RenewedChannel> channel;  // To the coordinator.
     v1::WorkerConfig::Artifacts artifacts = v1::WorkerConfig::AUTO;
+    v1::S3Config s3{};  // Without a bucket: the coordinator's.
+    bool insecure = false;  // Other users of this machine may read the file of the bucket's key pair.
     std::uint64_t cache_bytes_max = std::uint64_t{20} << 30;
     Backoff backoff{std::chrono::milliseconds(200), std::chrono::seconds(5)};
     // Failures in a row, without a byte moved, after which a fetch ends. An upload ends so only while
     // draining: the product of a training is worth the wait.
     int tries_max = 8;
+    int tries_max_bucket = 120;  // Ten minutes of an object store that refuses connections.
     int tries_max_draining = 3;
   };
 
@@ -70,48 +71,56 @@ class ArtifactTransfer {
   ArtifactTransfer(const ArtifactTransfer&) = delete;
   ArtifactTransfer& operator=(const ArtifactTransfer&) = delete;
 
-  // Asks the coordinator for the mode.
+  // Finds the mode: asks the coordinator where the configuration does not have it.
   void Start();
   // Cancels all transfers and waits for their end.
   void Stop();
   ArtifactMode mode() const { return mode_; }
+  // While the mode is not known: the tries to find it, and the trouble of the last one.
+  ArtifactProgress finding() const { return mode_job_->progress(); }
+  // Checkpoints are sent and fetched. REQUIRES of Fetch, Send and Restore.
+  bool MovesFiles() const { return mode_ == ArtifactMode::kStreamed || mode_ == ArtifactMode::kBucket; }
 
   // Downloads artifacts/<sha256>.safetensors into the state folder and checks its digest. The file stays in
   // the cache while the handle lives. REQUIRES: `sha256` is a SHA-256 in lower-case hexadecimal.
   ArtifactHandle Fetch(const std::string& sha256);
-  // Uploads `path`, whose digest is `sha256`; done when it is durable at the coordinator. NotFound without
-  // the file.
+  // Uploads `path`, whose digest is `sha256`; done when it is durable there. NotFound without the file.
   ArtifactHandle Send(const std::filesystem::path& path, const std::string& sha256);
+  // Uploads the copy in the cache where the store has the artifact no more.
+  ArtifactHandle Restore(const std::string& sha256);
 
   // The files in the folder of a live attempt stay in the cache.
   void SetLive(const std::filesystem::path& attempt_folder, bool live);
   void SetDraining() { draining_ = true; }
 
  private:
-  friend class ArtifactJob;
-  using Key = std::pair<bool, std::string>;  // True for an upload; the digest.
+  using Key = std::pair<TransferKind, std::string>;  // The digest.
   struct Entry {
     std::shared_ptr<ArtifactJob> job;
     std::weak_ptr<const ArtifactJob> wanted;
   };
 
-  ArtifactHandle Begin(bool send, const std::string& sha256, const std::filesystem::path& path);
+  ArtifactHandle Begin(TransferKind kind, const std::string& sha256, const std::filesystem::path& path);
   void FindMode();
+  absl::StatusOr<ArtifactMode> AskForMode();
+  // Whether it answers or not; InvalidArgument for a configuration or a key pair that is no good.
+  absl::StatusOr<ArtifactMode> OpenBucket(const v1::S3Config& config);
   void Run(ArtifactJob& job);
-  // For one call.
-  std::unique_ptr<v1::ArtifactService::Stub> NewStub() {
-    return v1::ArtifactService::NewStub(options_.channel->Get());
+  TransferStore& store() {
+    return mode_ == ArtifactMode::kBucket ? static_cast<TransferStore&>(*bucket_) : stream_;
   }
   absl::Status FetchOnce(ArtifactJob& job);
   absl::Status SendOnce(ArtifactJob& job);
   // True when `status` ends the job after `tries` failures without progress and `damaged` wrong contents.
-  bool IsFinal(const absl::Status& status, bool send, int tries, int damaged) const;
+  bool IsFinal(const absl::Status& status, bool sends, int tries, int damaged) const;
   // A file of `bytes` was added: trims the cache when it may be full.
   void Trim(std::uint64_t bytes);
 
   const Options options_;
   WorkerMetrics& metrics_;
   const std::function<void()> on_change_;
+  StreamStore stream_;
+  std::unique_ptr<BucketStore> bucket_;  // Made before mode_ has it.
   std::atomic<ArtifactMode> mode_;
   std::atomic<bool> draining_ = false;
   std::mutex mutex_;

@@ -22,6 +22,8 @@ namespace asio = boost::asio;
 namespace fs = std::filesystem;
 
 constexpr auto kPollInterval = std::chrono::milliseconds(100);
+constexpr std::size_t kTroubleBytesMax = 500;
+constexpr int kRestoreTriesMax = 3;
 
 std::string Message(const absl::Status& status) { return std::string(status.message()); }
 
@@ -86,16 +88,19 @@ void Supervisor::ShowTransfer(const char* phase, const ArtifactProgress& seen) {
                                         : absl::StrCat(phase, ", try ", seen.failures + 1));
   progress.set_step(seen.bytes);
   progress.set_steps_total(seen.bytes_total);
+  if (!seen.trouble.empty()) progress.set_trouble(seen.trouble.substr(0, kTroubleBytesMax));
   parts_.board.SetProgress(token(), progress);
   parts_.request_sync(CoordinatorClient::Urgency::kProgress);
 }
 
 asio::awaitable<std::optional<v1::Outcome>> Supervisor::PrepareCheckpoint() {
   while (parts_.artifacts.mode() == ArtifactMode::kUnknown && !stopping()) {
+    if (const ArtifactProgress seen = parts_.artifacts.finding(); seen.failures > 0)
+      ShowTransfer("finding the store of checkpoints", seen);
     co_await Pause(wait_timer_, kPollInterval);
   }
   if (stopping()) co_return std::nullopt;
-  const bool streamed = parts_.artifacts.mode() == ArtifactMode::kStreamed;
+  const bool streamed = parts_.artifacts.MovesFiles();
   if (streamed) parts_.artifacts.SetLive(folder_, true);
   if (assignment_.has_resume_path()) {
     std::optional<v1::Outcome> outcome = co_await PrepareResume(streamed);
@@ -114,14 +119,11 @@ asio::awaitable<std::optional<v1::Outcome>> Supervisor::PrepareModel(bool stream
   if (streamed) {
     const ArtifactProgress fetched = co_await FetchArtifact(assignment_.checkpoint_sha256());
     if (stopping()) co_return std::nullopt;
-    if (absl::IsDataLoss(fetched.status)) {
-      co_return TransferFailed(
-          fetched.status,
-          "the coordinator's copy of the trained model is damaged; put a sound one in artifacts/ of "
-          "its state_dir (workers that have made or fetched it keep one in theirs)");
-    }
     if (!fetched.status.ok())
-      co_return TransferFailed(fetched.status, "the trained model could not be fetched from the coordinator");
+      co_return TransferFailed(fetched.status, absl::StrCat("the trained model could not be fetched from ",
+                                                            StoreText(parts_.artifacts.mode())));
+    co_await RestoreModel();
+    if (stopping()) co_return std::nullopt;
   } else {
     fs::path found_at;
     std::vector<fs::path> places = {*artifact};
@@ -135,6 +137,20 @@ asio::awaitable<std::optional<v1::Outcome>> Supervisor::PrepareModel(bool stream
   }
   spec_.set_checkpoint(artifact->string());
   co_return std::nullopt;
+}
+
+asio::awaitable<void> Supervisor::RestoreModel() {
+  if (parts_.artifacts.mode() != ArtifactMode::kBucket || assignment_.attempt() < 2) co_return;
+  const ArtifactHandle restored = parts_.artifacts.Restore(assignment_.checkpoint_sha256());
+  ArtifactProgress seen = ProgressOf(restored);
+  for (; !seen.done && !stopping() && seen.failures < kRestoreTriesMax; seen = ProgressOf(restored)) {
+    ShowTransfer("uploading", seen);
+    co_await Pause(wait_timer_, kPollInterval);
+  }
+  if (stopping() || (seen.done && seen.status.ok())) co_return;
+  Warn(absl::StrCat("this worker's copy of the trained model could not be sent to ",
+                    StoreText(parts_.artifacts.mode()), ", in case it is not there: ",
+                    seen.done ? Message(seen.status) : seen.trouble));
 }
 
 asio::awaitable<std::optional<v1::Outcome>> Supervisor::PrepareResume(bool streamed) {
@@ -155,8 +171,9 @@ asio::awaitable<std::optional<v1::Outcome>> Supervisor::PrepareResume(bool strea
     found = fetched.status.ok();
     found_at = places.back();
     if (!found) {
-      why = absl::Status(fetched.status.code(), absl::StrCat("could not be fetched from the coordinator: ",
-                                                             Message(fetched.status)));
+      why = absl::Status(fetched.status.code(),
+                         absl::StrCat("could not be fetched from ", StoreText(parts_.artifacts.mode()), ": ",
+                                      Message(fetched.status)));
       // To train from the beginning takes longer than to try again.
       if (!stopping() && IsInterrupted(fetched.status))
         co_return TransferFailed(why,
@@ -173,7 +190,7 @@ asio::awaitable<std::optional<v1::Outcome>> Supervisor::PrepareResume(bool strea
   co_return std::nullopt;
 }
 
-bool Supervisor::SendsCheckpoints() const { return parts_.artifacts.mode() == ArtifactMode::kStreamed; }
+bool Supervisor::SendsCheckpoints() const { return parts_.artifacts.MovesFiles(); }
 
 void Supervisor::SendCheckpoint(v1::TrialEvent event) {
   transfers_.next_checkpoint = std::move(event);  // Replaces one that was not started.
@@ -207,7 +224,8 @@ asio::awaitable<void> Supervisor::SendCheckpoints() {
     } else {
       Warn(absl::StrCat(
           "the checkpoint at step ", saved.step(),
-          " could not be sent to the coordinator, so no attempt resumes from it: ", Message(status)));
+          " could not be sent to ", StoreText(parts_.artifacts.mode()),
+          ", so no attempt resumes from it: ", Message(status)));
     }
   }
   transfers_.next_checkpoint.reset();

@@ -82,6 +82,8 @@ absl::StatusOr<Agent::Options> AgentOptionsOf(const v1::WorkerConfig& config, co
   options.client.address = config.coordinator();
   options.client.message_bytes_max = static_cast<int>(config.message_bytes_max());
   options.artifacts.artifacts = config.artifacts();
+  options.artifacts.s3 = config.s3();
+  options.artifacts.insecure = config.insecure();
   options.artifacts.cache_bytes_max = std::uint64_t{config.artifact_cache_mib_max()} << 20;
   ASSIGN_OR_RETURN(options.client.security, SecurityOf(config));
   return options;

@@ -250,7 +250,8 @@ asio::awaitable<v1::Outcome> Supervisor::Finish(ProcessExit exit) {
     const absl::Status sent = co_await SendModel();
     if (!sent.ok()) {
       co_return FailedOutcome(v1::LOST,
-                              absl::StrCat("the trained model could not be sent to the coordinator: ",
+                              absl::StrCat("the trained model could not be sent to ",
+                                           StoreText(parts_.artifacts.mode()), ": ",
                                            std::string(sent.message())));
     }
   }

@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "base/version.h"
 #include "rpc/rpc.h"
+#include "s3/client.h"
 #include "worker/attempt_end.h"
 #include "worker/trial_environment.h"
 #include "worker/trial_process.h"
@@ -40,7 +41,7 @@ absl::Status CheckEnvironmentName(const std::string& name) {
   if (valid && !IsSecretVariable(stem)) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
       "trial_environment: '", name, "' ",
-      valid ? "is a token, which no trial may have"
+      valid ? "is a token or a key, which no trial may have"
             : "is neither the name of an environment variable nor the beginning of names with * at its end"));
 }
 
@@ -68,6 +69,11 @@ absl::Status ResolveWorkerConfig(v1::WorkerConfig& config) {
   }
   RETURN_IF_ERROR(MakeAbsolute(config.mutable_trial_program()));
   if (!config.has_name()) config.set_name(HostName());
+  if (config.artifacts() == v1::WorkerConfig::S3 && !config.has_s3())
+    return absl::InvalidArgumentError(
+        "artifacts: S3 needs to know the bucket; set s3.bucket and s3.endpoint, or artifacts: AUTO for the "
+        "coordinator's");
+  if (config.has_s3()) return S3Client::Make(config.s3(), config.insecure()).status();
   return absl::OkStatus();
 }
 

@@ -146,6 +146,8 @@ absl::Status CheckLimits(const v1::WorkerSync& sync) {
   for (const v1::AttemptReport& report : sync.attempts()) {
     RETURN_IF_ERROR(CheckName(report.stage_id(), "attempts.stage_id"));
     RETURN_IF_ERROR(CheckLength(report.progress().phase(), "attempts.progress.phase"));
+    RETURN_IF_ERROR(AtMost(report.progress().trouble().size(), Limits::kMessageBytesMax,
+                           "attempts.progress.trouble", "bytes", "shorten it"));
   }
   RETURN_IF_ERROR(AtMost(size(sync.data_checked_size()), Limits::kAttemptsMax, "data_checked", "answers",
                          "a worker answers what it is asked"));
@@ -158,6 +160,8 @@ absl::Status CheckLimits(const v1::WorkerSync& sync) {
     const v1::TrialEvent& event = numbered.event();
     if (event.has_progress()) {
       RETURN_IF_ERROR(CheckLength(event.progress().phase(), "events.progress.phase"));
+      RETURN_IF_ERROR(AtMost(event.progress().trouble().size(), Limits::kMessageBytesMax,
+                             "events.progress.trouble", "bytes", "shorten it"));
     } else if (event.has_started()) {
       const v1::Started& started = event.started();
       for (const std::string* text : {&started.build(), &started.torch_version(), &started.cuda_version(),

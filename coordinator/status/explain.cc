@@ -54,15 +54,17 @@ v1::Explanation ExplainAttempt(const State& state, const Attempt& attempt, Momen
                    worker != nullptr ? worker->name : attempt.worker, ", ", SlotsText(attempt.assignment));
   if (attempt.unclaimed) {
     absl::StrAppend(&text, "; the coordinator has restarted and the worker has not come back yet");
-  } else if (attempt.progress.steps_total() > 0) {
-    absl::StrAppend(&text, ": ", attempt.progress.phase(), " ", attempt.progress.step(), "/",
-                    attempt.progress.steps_total(), ", last progress ",
-                    FormatDuration(now.at - attempt.progressed), " ago");
+  } else if (const v1::Progress& progress = attempt.progress; !progress.phase().empty()) {
+    absl::StrAppend(&text, ": ", progress.phase(),
+                    progress.steps_total() > 0 ? absl::StrCat(" ", progress.step(), "/", progress.steps_total())
+                                               : "",
+                    ", last progress ", FormatDuration(now.at - attempt.progressed), " ago");
   } else {
     absl::StrAppend(&text, ", no progress reported yet, for ", FormatDuration(now.at - attempt.progressed));
   }
   node.set_text(text);
   node.set_state("RUNNING");
+  if (const std::string& trouble = attempt.progress.trouble(); !trouble.empty()) Because(node, trouble);
   if (attempt.yields.empty()) {
     if (const std::optional<Timestamp> due = AttemptDue(state, attempt))
       Because(node, absl::StrCat("it may run for another ", FormatDuration(*due - now.at),

@@ -193,6 +193,13 @@ class HandWorker {
     progress_[token].set_rate(10);
   }
 
+  // A transfer whose tries fail; nothing of it has come.
+  void SetTrouble(Token token, const std::string& phase, const std::string& trouble) {
+    progress_[token].Clear();
+    progress_[token].set_phase(phase);
+    progress_[token].set_trouble(trouble);
+  }
+
   // All its slots are on one GPU with so much memory (0: not reported).
   void ShareGpu(std::uint64_t memory_mib) {
     device_ = "cuda:0";

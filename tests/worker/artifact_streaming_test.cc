@@ -381,7 +381,7 @@ TEST_F(ArtifactStreamingTest, ADamagedModelIsNeverEvaluatedAndTheReasonIsReporte
   ASSERT_EQ(why.size(), 1u);
   EXPECT_THAT(why[0],
               testing::HasSubstr(
-                  "the coordinator's copy of the trained model is damaged; put a sound one in artifacts/"));
+                  "the coordinator's copy is damaged; put a sound one in artifacts/"));
   EXPECT_THAT(why[0], testing::HasSubstr("has the SHA-256"));
 }
 

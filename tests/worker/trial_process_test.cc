@@ -138,12 +138,12 @@ TEST_F(TrialProcessTest, BindsAProcessThatRuns) {
 TEST_F(TrialProcessTest, ATrialInheritsOnlyWhatItNeeds) {
   const std::map<std::string, std::string> set = {{"OMP_NUM_THREADS", "7"},   {"OMP_WAIT_POLICY", "active"},
                                                   {"CUDA_CACHE_PATH", "/c"},  {"LC_ALL", "C"},
-                                                  {"INLIER_TOKEN", "secret"}, {"AWS_SECRET_KEY", "secret"},
+                                                  {"INLIER_TOKEN", "secret"}, {"AWS_SECRET_ACCESS_KEY", "secret"},
                                                   {"HF_TOKEN", "secret"},     {"SITE_LICENCE", "l"},
                                                   {"SITE_MODE", "m"},         {"PATHS", "no"}};
   for (const auto& [name, value] : set) ::setenv(name.c_str(), value.c_str(), 1);
   Command command = ShellCommand("env");
-  command.environment = TrialEnvironment({"SITE_*", "INLIER_TOKEN"}, {"OMP_NUM_THREADS=3"});
+  command.environment = TrialEnvironment({"SITE_*", "INLIER_TOKEN", "AWS_*"}, {"OMP_NUM_THREADS=3"});
   const std::string seen = "\n" + Run(command).output;
   for (const auto& [name, value] : set) ::unsetenv(name.c_str());
   for (const char* entry : {"OMP_NUM_THREADS=3", "OMP_WAIT_POLICY=active", "CUDA_CACHE_PATH=/c", "LC_ALL=C",

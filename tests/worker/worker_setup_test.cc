@@ -48,6 +48,19 @@ TEST(WorkerSetupTest, ABadCoordinatorAddressIsNamed) {
   EXPECT_THAT(std::string(ResolveWorkerConfig(config).message()), HasSubstr("port 0"));
 }
 
+TEST(WorkerSetupTest, ABucketThatIsMissingOrNoPlaceIsNamed) {
+  v1::WorkerConfig config;
+  config.set_state_dir("/tmp");
+  config.set_artifacts(v1::WorkerConfig::S3);
+  EXPECT_THAT(std::string(ResolveWorkerConfig(config).message()), HasSubstr("set s3.bucket and s3.endpoint"));
+  config.mutable_s3()->set_bucket("a");
+  EXPECT_THAT(std::string(ResolveWorkerConfig(config).message()), HasSubstr("s3.bucket: 'a' is no name"));
+  config.mutable_s3()->set_bucket("checkpoints");
+  config.mutable_s3()->set_credentials_file("/nonexistent/keys");
+  EXPECT_THAT(std::string(ResolveWorkerConfig(config).message()),
+              testing::AllOf(HasSubstr("s3.credentials_file"), HasSubstr("/nonexistent/keys")));
+}
+
 TEST(WorkerSetupTest, AStateFolderThatCannotBeMadeIsNamedWithTheRemedy) {
   v1::WorkerConfig config;
   config.set_state_dir("/proc/nowhere");

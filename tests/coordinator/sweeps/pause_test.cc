@@ -397,6 +397,10 @@ TEST(OrchestratorWhyTest, WaitingTrialNamesEverythingThatHoldsIt) {
   harness.Sync(worker);
   harness.Advance(seconds(3));
   EXPECT_THAT(why("t-1"), HasSubstr("runs on worker worker-w, slot 0: train 40/100, last progress 3"));
+  worker.SetTrouble(token, "uploading, try 7", "the bucket is not there");
+  harness.Sync(worker);
+  EXPECT_THAT(why("t-1"), HasSubstr("slot 0: uploading, try 7, last progress"));
+  EXPECT_THAT(why("t-1"), HasSubstr("the bucket is not there"));
   EXPECT_THAT(why("t-2"), HasSubstr("sweep s-1 is at its max_parallel of 1"));
   EXPECT_THAT(why("t-2"), HasSubstr("st-1 of t-1 runs"));
   EXPECT_THAT(why("t-2"), HasSubstr("the only slot is busy"));
