@@ -45,6 +45,8 @@
 #include "rpc/endpoint_file.h"
 #include "rpc/http_server.h"
 #include "rpc/rpc.h"
+#include "s3/bucket_note.h"
+#include "s3/client.h"
 
 namespace inlier {
 namespace {
@@ -68,6 +70,7 @@ struct Coordinator::Parts {
     std::unique_ptr<SweepResults> results;
     std::unique_ptr<QueryProcesses> queries;
     std::unique_ptr<ArtifactStore> artifacts;
+    std::unique_ptr<S3Client> bucket;  // Null: artifacts are in the folder.
   };
   struct Services {
     std::unique_ptr<WatchHub> watches;
@@ -91,6 +94,7 @@ struct Coordinator::Parts {
         metrics(config.metrics_sweeps_max()) {}
 
   absl::Status OpenStore(Mode mode);
+  absl::Status OpenBucket();
   void OpenDeliveries();
   void OpenFleet();
   absl::Status OpenAccess();
@@ -158,7 +162,16 @@ absl::Status Coordinator::Parts::OpenStore(Mode mode) {
   disk.results = std::make_unique<SweepResults>(disk.database->path());
   disk.queries = std::make_unique<QueryProcesses>(config.query_program(), disk.database->path());
   ASSIGN_OR_RETURN(disk.artifacts, ArtifactStore::Open(config.state_dir()));
-  return absl::OkStatus();
+  return OpenBucket();
+}
+
+absl::Status Coordinator::Parts::OpenBucket() {
+  std::string where;
+  if (config.has_s3()) {
+    ASSIGN_OR_RETURN(disk.bucket, S3Client::Make(config.s3(), config.insecure()));
+    where = disk.bucket->location().Describe();
+  }
+  return NoteBucket(config.state_dir(), where);
 }
 
 // Results of deliveries are stored as decisions are; no one waits for them but the hook.
@@ -228,8 +241,12 @@ absl::Status Coordinator::Parts::OpenPorts() {
       *access, std::max<Duration>(kSessionSilence, 4 * std::chrono::milliseconds(config.lease_ttl_ms())));
   calls = std::make_unique<Calls>(*loop, metrics, *bounds);
   services.watches = std::make_unique<WatchHub>(io, *calls, *disk.reader);
+  v1::S3Config described = config.s3();
+  described.clear_credentials_file();  // Paths of this machine.
+  described.clear_tls_ca();
   services.artifacts =
-      std::make_unique<ArtifactService>(*calls, metrics, *disk.artifacts, *disk.reader, config.state_dir());
+      std::make_unique<ArtifactService>(*calls, metrics, *disk.artifacts, disk.bucket.get(),
+                                        std::move(described), *disk.reader, config.state_dir());
   services.door = std::make_unique<Door>(*calls);
   AddSweepService(*services.door, *calls, *services.watches, *disk.reader, *disk.queries);
   AddWorkerService(*services.door, *calls);
@@ -376,6 +393,7 @@ absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Start(const v1::Coordi
   });
   made.deliveries->Start();
   if (mode == Mode::kRun) made.fleet->Start();
+  made.services.artifacts->CheckBucket();
   return coordinator;
 }
 

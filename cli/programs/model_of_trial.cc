@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "s3/bucket_note.h"
 
 namespace inlier {
 
@@ -27,6 +28,9 @@ absl::StatusOr<std::filesystem::path> ModelOfTrial(Session& session, const std::
         absl::StrCat(trial, ": has no trained model yet; `inlier watch` waits for it"));
   const std::filesystem::path file = session.dir / "artifacts" / (digest + ".safetensors");
   if (std::filesystem::exists(file)) return file;
+  if (const std::string bucket = BucketOf(session.dir); !bucket.empty())
+    return absl::NotFoundError(absl::StrCat("the model of ", trial, " is in ", bucket, ", as ", digest,
+                                            ".safetensors; copy it to ", file.string(), " with a client of S3"));
   return absl::NotFoundError(absl::StrCat(
       file.string(), ": the model of ", trial,
       " is not in this folder; name the state folder with --dir, or run this on the worker that trained it"));

@@ -1,16 +1,19 @@
 #include "coordinator/artifacts/artifact_collector.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "base/digest.h"
 #include "base/log.h"
 #include "base/status.h"
+#include "s3/prefix_owner.h"
 
 namespace inlier {
 namespace {
@@ -23,6 +26,8 @@ constexpr int kFilesTold = 10000;
 constexpr char kSuperseded[] = "a later checkpoint has taken its place";
 constexpr char kHasResult[] = "its training has its result";
 constexpr char kNotReported[] = "no attempt has reported it";
+constexpr char kNotContinued[] = "an upload that was not continued for a day";
+constexpr char kDamaged[] = "its content did not have its digest, and it was moved away";
 
 // Files named in the database.
 struct Known {
@@ -70,11 +75,25 @@ absl::StatusOr<Known> LoadKnown(Reader& reader) {
   return known;
 }
 
+// Something that may be removed: a file, an object or an upload.
+struct Candidate {
+  std::string shown{};
+  std::uint64_t bytes = 0;
+  // Removes it (in a dry run: would) when it was not used for `age`; whether it did.
+  std::function<absl::StatusOr<bool>(Duration age)> remove_if_older{};
+};
+
 class Collector {
  public:
-  Collector(const fs::path& state_dir, ArtifactStore& store, const Known& known,
+  Collector(const fs::path& state_dir, ArtifactStore& store, S3Client* bucket, const Known& known,
             const v1::CollectRequest& request, WallTime now)
-      : state_dir_(state_dir), store_(store), known_(known), dry_run_(request.dry_run()), now_(now) {
+      : state_dir_(state_dir),
+        store_(store),
+        bucket_(bucket),
+        known_(known),
+        dry_run_(request.dry_run()),
+        now_(now),
+        ahead_seconds_((now.unix_ms - WallNow().unix_ms) / 1000) {
     not_reported_age_ = std::max<Duration>(kYoung, std::chrono::hours(24) * request.keep_days());
     if (known.oldest_live) {
       // A live attempt may still report files that it has made.
@@ -90,9 +109,9 @@ class Collector {
       const std::string sha256 = path.filename().string().substr(0, 64);
       if (!IsSha256Hex(sha256)) continue;  // Not ours to judge.
       if (path == store_.PathOf(sha256)) {
-        RETURN_IF_ERROR(Judge(path, sha256));
+        RETURN_IF_ERROR(Judge(File(path), sha256));
       } else if (path == PartFile::NameOf(store_.PathOf(sha256))) {
-        RETURN_IF_ERROR(Remove(path, kPartKept, "an upload that was not continued for a day"));
+        RETURN_IF_ERROR(Remove(File(path), kPartKept, kNotContinued));
       }
     }
     return absl::OkStatus();
@@ -110,9 +129,34 @@ class Collector {
         std::error_code innermost;
         for (const auto& entry : fs::directory_iterator(attempt.path(), innermost)) {
           if (entry.path().extension() != ".safetensors") continue;  // Logs and specs are kept.
-          RETURN_IF_ERROR(Judge(entry.path(), entry.path().lexically_relative(state_dir_).string()));
+          RETURN_IF_ERROR(Judge(File(entry.path()), entry.path().lexically_relative(state_dir_).string()));
         }
       }
+    }
+    return absl::OkStatus();
+  }
+
+  // <prefix>/<sha256>.safetensors, <prefix>/damaged/…, and uploads in parts that were not put together.
+  absl::Status Objects() {
+    if (bucket_ == nullptr) return absl::OkStatus();
+    RETURN_IF_ERROR(ClaimPrefix(*bucket_, state_dir_));
+    const S3Location& where = bucket_->location();
+    std::int64_t server_seconds = 0;
+    ASSIGN_OR_RETURN(const std::vector<S3Object> objects, bucket_->List(where.KeyPrefix(), &server_seconds));
+    for (const S3Object& object : objects) {
+      const std::string sha256 = where.Sha256Of(object.key);
+      if (!sha256.empty()) {
+        RETURN_IF_ERROR(Judge(ObjectOf(object, server_seconds), sha256));
+      } else if (object.key.starts_with(where.KeyPrefix() + "damaged/")) {
+        RETURN_IF_ERROR(Remove(ObjectOf(object, server_seconds), not_reported_age_, kDamaged));
+      }
+    }
+    ASSIGN_OR_RETURN(const std::vector<S3MultipartUpload> uploads,
+                     bucket_->ListUploads(where.KeyPrefix(), &server_seconds));
+    for (const S3MultipartUpload& upload : uploads) {
+      if (where.Sha256Of(upload.key).empty()) continue;  // Not ours to judge.
+      ASSIGN_OR_RETURN(const Candidate candidate, UploadOf(upload, server_seconds));
+      RETURN_IF_ERROR(Remove(candidate, kPartKept, kNotContinued));
     }
     return absl::OkStatus();
   }
@@ -125,49 +169,96 @@ class Collector {
     return fs::is_directory(entry.symlink_status(error));
   }
 
-  absl::Status Judge(const fs::path& path, const std::string& name) {
+  Candidate File(const fs::path& path) {
+    std::error_code error;
+    const std::uint64_t bytes = fs::file_size(path, error);
+    return {.shown = path.lexically_relative(state_dir_).string(),
+            .bytes = error ? 0 : bytes,
+            .remove_if_older = [this, path](Duration age) {
+              return store_.RemoveIfOlder(path, age, now_, dry_run_);
+            }};
+  }
+
+  // Whether what was written at `written`, by the server's clock, which shows `server`, is `age` old; both in
+  // seconds since 1970, 0: not known.
+  bool IsOlder(std::int64_t written, std::int64_t server, Duration age) const {
+    return written > 0 && server > 0 && std::chrono::seconds(server - written + ahead_seconds_) >= age;
+  }
+
+  Candidate ObjectOf(const S3Object& object, std::int64_t server_seconds) {
+    const auto remove = [this, object, server_seconds](Duration age) -> absl::StatusOr<bool> {
+      if (!IsOlder(object.modified_seconds, server_seconds, age)) return false;
+      if (dry_run_) return true;
+      // A worker may have written it again since it was listed.
+      ASSIGN_OR_RETURN(const std::optional<S3Found> found, bucket_->Head(object.key));
+      if (!found || std::chrono::seconds(found->age_seconds + ahead_seconds_) < age) return false;
+      RETURN_IF_ERROR(bucket_->Delete(object.key));
+      return true;
+    };
+    return {.shown = bucket_->location().NameOf(object.key), .bytes = object.bytes, .remove_if_older = remove};
+  }
+
+  absl::StatusOr<Candidate> UploadOf(const S3MultipartUpload& upload, std::int64_t server_seconds) {
+    Candidate candidate{.shown = bucket_->location().NameOf(upload.key)};
+    absl::StatusOr<std::vector<S3Part>> parts = bucket_->ListParts(upload.key, upload.id);
+    if (!parts.ok() && !absl::IsNotFound(parts.status())) return parts.status();
+    const bool ended = !parts.ok();
+    std::int64_t last_seconds = upload.begun_seconds;
+    for (const S3Part& part : ended ? std::vector<S3Part>() : *parts) {
+      candidate.bytes += part.bytes;
+      last_seconds = std::max(last_seconds, part.modified_seconds);
+    }
+    candidate.remove_if_older = [this, upload, ended, last_seconds,
+                                 server_seconds](Duration age) -> absl::StatusOr<bool> {
+      if (ended || !IsOlder(last_seconds, server_seconds, age)) return false;
+      if (dry_run_) return true;
+      RETURN_IF_ERROR(bucket_->AbortUpload(upload.key, upload.id));
+      return true;
+    };
+    return candidate;
+  }
+
+  absl::Status Judge(const Candidate& candidate, const std::string& name) {
     if (known_.needed.contains(name)) {
-      Keep(path);
+      Keep(candidate);
       return absl::OkStatus();
     }
     const auto unneeded = known_.unneeded.find(name);
-    if (unneeded != known_.unneeded.end()) return Remove(path, kYoung, unneeded->second);
-    return Remove(path, not_reported_age_, kNotReported);
+    if (unneeded != known_.unneeded.end()) return Remove(candidate, kYoung, unneeded->second);
+    return Remove(candidate, not_reported_age_, kNotReported);
   }
 
-  absl::Status Remove(const fs::path& path, Duration age, const char* reason) {
-    std::error_code error;
-    const std::uint64_t bytes = fs::file_size(path, error);
-    if (error) return absl::OkStatus();
-    ASSIGN_OR_RETURN(const bool removed, store_.RemoveIfOlder(path, age, now_, dry_run_));
+  absl::Status Remove(const Candidate& candidate, Duration age, const char* reason) {
+    ASSIGN_OR_RETURN(const bool removed, candidate.remove_if_older(age));
     if (!removed) {
-      Keep(path);
+      Keep(candidate);
       return absl::OkStatus();
     }
-    const std::string shown = path.lexically_relative(state_dir_).string();
-    if (!dry_run_) spdlog::info("artifact_collected path={} bytes={} reason=\"{}\"", shown, bytes, reason);
+    if (!dry_run_)
+      spdlog::info("artifact_collected path={} bytes={} reason=\"{}\"", candidate.shown, candidate.bytes,
+                   reason);
     response_.set_files_total(response_.files_total() + 1);
-    response_.set_bytes_total(response_.bytes_total() + bytes);
+    response_.set_bytes_total(response_.bytes_total() + candidate.bytes);
     if (response_.files_size() >= kFilesTold) return absl::OkStatus();
     v1::CollectedFile* file = response_.add_files();
-    file->set_path(shown);
-    file->set_bytes(bytes);
+    file->set_path(candidate.shown);
+    file->set_bytes(candidate.bytes);
     file->set_reason(reason);
     return absl::OkStatus();
   }
 
-  void Keep(const fs::path& path) {
-    std::error_code error;
-    const std::uint64_t bytes = fs::file_size(path, error);
+  void Keep(const Candidate& candidate) {
     response_.set_files_kept(response_.files_kept() + 1);
-    if (!error) response_.set_bytes_kept(response_.bytes_kept() + bytes);
+    response_.set_bytes_kept(response_.bytes_kept() + candidate.bytes);
   }
 
   const fs::path& state_dir_;
   ArtifactStore& store_;
+  S3Client* const bucket_;
   const Known& known_;
   const bool dry_run_;
   const WallTime now_;
+  const std::int64_t ahead_seconds_;  // Of the clocks, ours and the server's alike.
   Duration not_reported_age_{};
   v1::CollectResponse response_;
 };
@@ -175,13 +266,14 @@ class Collector {
 }  // namespace
 
 absl::StatusOr<v1::CollectResponse> CollectArtifacts(const fs::path& state_dir, ArtifactStore& store,
-                                                     Reader& reader, const v1::CollectRequest& request,
-                                                     WallTime now) {
+                                                     S3Client* bucket, Reader& reader,
+                                                     const v1::CollectRequest& request, WallTime now) {
   if (request.keep_days() > 36500) return absl::InvalidArgumentError("keep_days: at most 36500");
   ASSIGN_OR_RETURN(const Known known, LoadKnown(reader));
-  Collector collector(state_dir, store, known, request, now);
+  Collector collector(state_dir, store, bucket, known, request, now);
   RETURN_IF_ERROR(collector.Artifacts());
   RETURN_IF_ERROR(collector.Attempts());
+  RETURN_IF_ERROR(Annotate(collector.Objects(), "collecting in the bucket"));
   return collector.TakeResponse();
 }
 

@@ -1,4 +1,5 @@
-// Removes files below the state folder that nothing can need any more.
+// Removes files below the state folder, and objects of the bucket where there is one, that nothing can need any
+// more.
 //
 // Kept, always: the model of every training that has its result (any sweep may ask for another evaluation of
 // it, and a stage with a result never runs again); of a training without a result the checkpoint it would
@@ -9,7 +10,10 @@
 // everything that a live attempt may have written and not reported yet. A run that is cut short has removed
 // some of the files and is harmless.
 //
-// Thread safety: on any thread; waits for disk and database.
+// An object counts as used when it was written, by the server's clock; a worker that makes it again writes it
+// again when it is old (s3/object_transfer.h).
+//
+// Thread safety: on any thread; waits for disk, database and bucket.
 #ifndef INLIER_COORDINATOR_ARTIFACTS_ARTIFACT_COLLECTOR_H_
 #define INLIER_COORDINATOR_ARTIFACTS_ARTIFACT_COLLECTOR_H_
 
@@ -20,12 +24,14 @@
 #include "coordinator/artifacts/artifact_store.h"
 #include "coordinator/store/reader.h"
 #include "inlier/v1/artifact_service.pb.h"
+#include "s3/client.h"
 
 namespace inlier {
 
 // With request.dry_run it only reports the files that it would remove.
+// `bucket`: null where artifacts are in the folder alone. An error of the bucket comes after the folder is done.
 absl::StatusOr<v1::CollectResponse> CollectArtifacts(const std::filesystem::path& state_dir,
-                                                     ArtifactStore& store, Reader& reader,
+                                                     ArtifactStore& store, S3Client* bucket, Reader& reader,
                                                      const v1::CollectRequest& request, WallTime now);
 
 }  // namespace inlier

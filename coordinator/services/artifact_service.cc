@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "coordinator/artifacts/artifact_collector.h"
+#include "s3/prefix_owner.h"
 
 namespace inlier {
 
@@ -168,6 +169,7 @@ void ArtifactService::DescribeStore(UnaryContext* context, const v1::DescribeSto
   calls_.OnCaller(context, "DescribeStore", response, [this](Reply<v1::StoreDescription> reply) {
     v1::StoreDescription description;
     description.set_store_id(store_.id());
+    if (bucket_ != nullptr) *description.mutable_s3() = described_;
     reply(std::move(description));
   });
 }
@@ -190,7 +192,7 @@ void ArtifactService::Collect(UnaryContext* context, const v1::CollectRequest* r
   const auto collect = [this, request]() -> absl::StatusOr<v1::CollectResponse> {
     const std::unique_lock one(collecting_, std::try_to_lock);
     if (!one) return absl::UnavailableError("another collection is under way; try again when it is done");
-    return CollectArtifacts(state_dir_, store_, reader_, *request, WallNow());
+    return CollectArtifacts(state_dir_, store_, bucket_, reader_, *request, WallNow());
   };
   calls_.OnCaller(context, "Collect", response,
                   [this, context, request, collect](Reply<v1::CollectResponse> reply) {
@@ -206,6 +208,20 @@ void ArtifactService::Collect(UnaryContext* context, const v1::CollectRequest* r
                     calls_.reads().Run(
                         context->calling().name, [collect, answer] { answer(collect()); }, answer);
                   });
+}
+
+void ArtifactService::CheckBucket() {
+  if (bucket_ == nullptr) return;
+  boost::asio::post(pool_, [this] {
+    const std::string where = bucket_->location().Describe();
+    absl::Status answers = bucket_->CheckBucket();
+    if (answers.ok()) answers = ClaimPrefix(*bucket_, state_dir_);
+    if (answers.ok()) {
+      spdlog::info("s3_found bucket=\"{}\"", where);
+    } else {
+      spdlog::warn("s3_unavailable bucket=\"{}\" reason={}", where, LogText(answers.message()));
+    }
+  });
 }
 
 void ArtifactService::AddTo(Door& door) {

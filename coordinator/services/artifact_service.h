@@ -32,12 +32,14 @@ class ArtifactService {
   static constexpr Duration kSilentTransfer = std::chrono::seconds(1);
   static constexpr int kThreads = 2;
 
-  // All outlive it.
-  ArtifactService(Calls& calls, CoordinatorMetrics& metrics, ArtifactStore& store, Reader& reader,
-                  std::filesystem::path state_dir)
+  // All outlive it. `bucket`: null where artifacts are in `store`; else `described` is what workers learn of it.
+  ArtifactService(Calls& calls, CoordinatorMetrics& metrics, ArtifactStore& store, S3Client* bucket,
+                  v1::S3Config described, Reader& reader, std::filesystem::path state_dir)
       : calls_(calls),
         metrics_(metrics),
         store_(store),
+        bucket_(bucket),
+        described_(std::move(described)),
         reader_(reader),
         state_dir_(std::move(state_dir)),
         pool_(kThreads) {}
@@ -47,6 +49,9 @@ class ArtifactService {
 
   // Outlives `door`.
   void AddTo(Door& door);
+
+  // Takes the prefix of the bucket for this coordinator, and logs whether it could; waits for nothing.
+  void CheckBucket();
 
  private:
   class Transfer;
@@ -60,6 +65,8 @@ class ArtifactService {
   Calls& calls_;
   CoordinatorMetrics& metrics_;
   ArtifactStore& store_;
+  S3Client* const bucket_;
+  const v1::S3Config described_;
   Reader& reader_;
   const std::filesystem::path state_dir_;
   boost::asio::thread_pool pool_;

@@ -15,6 +15,7 @@
 #include "coordinator/store/backup.h"
 #include "coordinator/store/database.h"
 #include "coordinator/store/sqlite_handle.h"
+#include "s3/bucket_note.h"
 
 namespace inlier {
 namespace {
@@ -203,6 +204,10 @@ class Examination {
     const std::string check = "artifact_row";
     std::error_code error;
     if (!fs::is_directory(state_dir_ / "artifacts", error)) return;  // The workers have another folder.
+    const std::string bucket = BucketOf(state_dir_);
+    if (!bucket.empty())
+      Note(check, absl::StrCat("models are in ", bucket, ", where this does not look"),
+           "`inlier gc --dry-run` lists what is there");
     for (const auto& row : Ask(check,
                                "SELECT DISTINCT path, bytes, sha256 FROM artifact JOIN stage ON "
                                "stage.result_token = artifact.token WHERE final = 1 ORDER BY path")) {
@@ -210,6 +215,7 @@ class Examination {
       const std::string remedy =
           "copy the file back from a worker or a backup; without it, stages that need it cannot run here";
       if (!fs::exists(file, error)) {
+        if (!bucket.empty()) continue;
         Problem(check, absl::StrCat(file.string(), " is missing"), remedy);
         continue;
       }
