@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+"""Checkpoints in a bucket of a real S3 server: it is killed and comes back, an object is damaged and made again."""
+import hashlib
+import os
+import socket
+import subprocess
+import sys
+import unittest
+
+import harness
+
+sys.path.insert(0, str(harness.ROOT / "tests/support"))
+import s3_server  # noqa: E402
+
+SWEEP = """
+name: {name}
+base:
+  model: {{bert: {{layers: 2, hidden_size: 64, heads: 4, ffn_size: 128}}}}
+  data: {{text: {{corpus: kjv, tokenizer: {{byte_pair: {{vocab_size: 600}}}}, sequence_length: 32, mask_probability: 0.3}}}}
+  training: {{steps: {steps}, batch_size: 16, checkpoint_every: 20}}
+  evaluation: {{batches: 4, batch_size: 32}}
+  quantization: {{weights: {{bits: {bits}}}, activations: {{bits: {bits}}}}}
+axes: [{{field: seed, values: [1]}}]
+retry: {{max_crashes: 9}}
+"""
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class S3Test(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.context = harness.temporary_folder()
+        cls.root = cls.context.__enter__()
+        cls.server = s3_server.S3Server(cls.root / "s3").start()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.kill()
+        cls.context.__exit__(None, None, None)
+
+    def setUp(self):
+        self.folder = self.root / self._testMethodName
+        self.folder.mkdir()
+        self.prefix = self._testMethodName
+        self.address = f"127.0.0.1:{free_port()}"
+        self.bucket = [f"s3.endpoint={self.server.endpoint}", f"s3.bucket={self.server.bucket}", f"s3.prefix={self.prefix}"]
+
+    def start(self, program, name, *settings, env=None):
+        arguments = [word for setting in (f"state_dir={self.folder / name}", "http_listen=127.0.0.1:0", *settings) for word in ("--set", setting)]
+        with open(self.folder / f"{name}.log", "ab") as log:
+            process = subprocess.Popen([str(harness.BIN / program), *arguments], stdout=log, stderr=log, env=dict(os.environ, **(s3_server.KEY if env is None else env)))
+        self.addCleanup(process.wait)
+        self.addCleanup(process.terminate)
+        return process
+
+    def coordinator(self):
+        self.start("inlier-coordinator", "head", f"listen={self.address}", "lease_ttl_ms=5000", *self.bucket)
+        harness.wait_for("the coordinator", lambda: self.inlier("status", check=False).returncode == 0, 60)
+
+    def worker(self, name):
+        return self.start("inlier-worker", name, f"coordinator={self.address}", f"name={name}", "slots=1", f"data_dir={harness.DATA}")
+
+    def inlier(self, *arguments, **options):
+        return harness.inlier(*arguments, "--server", self.address, **options)
+
+    def log(self, name):
+        return (self.folder / f"{name}.log").read_text()
+
+    def sql(self, statement):
+        return harness.sql(self.folder / "head", statement)
+
+    def submit(self, name, steps, bits):
+        file = self.folder / f"{name}.yaml"
+        file.write_text(SWEEP.format(name=name, steps=steps, bits=bits))
+        return self.inlier("submit", file, "--quiet").stdout.strip()
+
+    def watch(self, sweep):
+        done = self.inlier("watch", sweep, check=False, timeout=300)
+        self.assertEqual(0, done.returncode, done.stdout + done.stderr + "".join(self.log(p.stem)[-3000:] for p in self.folder.glob("*.log")))
+
+    def why_of_an_upload(self):
+        text = self.inlier("why", "t-1").stdout
+        return text if "uploading, try" in text else None
+
+    def key(self, sha256):
+        return f"{self.prefix}/{sha256}.safetensors"
+
+    def test_a_sweep_waits_for_the_killed_server_and_loses_nothing(self):
+        self.coordinator()
+        self.worker("w1")
+        sweep = self.submit("killed", steps=600, bits=8)
+        first = harness.wait_for("a checkpoint in the bucket", lambda: self.sql("SELECT sha256 FROM artifact WHERE final = 0"), 120)[0][0]
+        self.assertIn("artifacts mode=S3", self.log("w1"))
+        self.assertEqual(first, hashlib.sha256(self.server.get(self.key(first))).hexdigest())
+
+        self.server.kill()
+        # The training ends meanwhile; its model waits, and `why` has the reason.
+        self.assertIn(self.server.endpoint, harness.wait_for("an upload that is tried again", self.why_of_an_upload, 180))
+        self.assertEqual([], self.sql("SELECT token FROM attempt WHERE outcome IS NOT NULL"))
+        self.server.start()
+        self.watch(sweep)
+        # One training, one evaluation, no failure.
+        self.assertEqual([("SUCCEEDED", 2)], self.sql("SELECT outcome, count(*) FROM attempt GROUP BY outcome"))
+        model, = self.sql("SELECT checkpoint FROM stage WHERE checkpoint IS NOT NULL")[0]
+        self.assertEqual(model, hashlib.sha256(self.server.get(self.key(model))).hexdigest())
+        self.assertEqual([], list((self.folder / "head/artifacts").glob("*.safetensors")))
+        collected = harness.inlier_json("gc", "--dry-run", "--server", self.address)
+        self.assertGreaterEqual(int(collected["files_kept"]), 2)
+        self.assertNotIn(model, str(collected.get("files", [])))
+        doctor = harness.inlier("doctor", "--dir", self.folder / "head", check=False)
+        self.assertEqual(0, doctor.returncode, doctor.stdout)
+        self.assertIn(f"s3://{self.server.bucket}/{self.prefix}", doctor.stdout)
+
+    def test_a_damaged_object_is_noticed_and_made_again(self):
+        self.coordinator()
+        self.worker("maker")
+        self.watch(self.submit("first", steps=40, bits=8))
+        model, = self.sql("SELECT checkpoint FROM stage WHERE checkpoint IS NOT NULL")[0]
+        sound = self.server.get(self.key(model))
+        damaged = sound[:-1] + bytes([sound[-1] ^ 1])
+        self.server.put(self.key(model), damaged)
+
+        # Another worker, which has no copy, finds it.
+        self.inlier("drain", "maker")
+        self.worker("other")
+        sweep = self.submit("second", steps=40, bits=6)
+        why = harness.wait_for("an attempt that finds the damage", lambda: self.sql("SELECT message FROM attempt WHERE failure = 'CRASHED'"), 120)[0][0]
+        self.assertIn(f"s3://{self.server.bucket}/{self.key(model)} is damaged and was moved to s3://{self.server.bucket}/{self.prefix}/damaged/{model}", why)
+        self.assertIsNone(self.server.get(self.key(model)))
+        self.assertEqual(damaged, self.server.get(f"{self.prefix}/damaged/{model}.safetensors"))
+
+        # The worker that made it sends its copy again.
+        self.inlier("drain", "other")
+        self.inlier("drain", "--resume", "maker")
+        self.watch(sweep)
+        self.assertEqual(sound, self.server.get(self.key(model)))
+        # No training ran twice.
+        self.assertEqual([(1,)], self.sql("SELECT count(*) FROM attempt JOIN stage ON stage.id = attempt.stage WHERE kind = 'TRAIN_STAGE'"))
+
+    def test_what_is_wrong_at_the_start_is_named(self):
+        refused = subprocess.run([str(harness.BIN / "inlier-coordinator"), "--set", f"state_dir={self.folder / 'none'}", "--set", "listen=127.0.0.1:0", "--set", "http_listen=127.0.0.1:0",
+                                  "--set", "s3.bucket=checkpoints"], capture_output=True, text=True, timeout=60,
+                                 env={name: value for name, value in os.environ.items() if not name.startswith("AWS_")})
+        self.assertNotEqual(0, refused.returncode)
+        self.assertIn("set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY", refused.stderr)
+        # A worker without a key pair takes no attempt further than that, and `why` has the remedy.
+        self.coordinator()
+        self.start("inlier-worker", "w1", f"coordinator={self.address}", "name=w1", "slots=1", f"data_dir={harness.DATA}", env=dict.fromkeys(s3_server.KEY, ""))
+        self.submit("keyless", steps=20, bits=8)
+        harness.wait_for("the reason", lambda: "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY" in self.inlier("why", "t-1").stdout, 60)
+
+    def test_a_bucket_that_is_not_there_is_named(self):
+        # The coordinator runs: the bucket may come.
+        self.bucket[1] = "s3.bucket=no-such-bucket"
+        self.coordinator()
+        harness.wait_for("the warning", lambda: "s3_unavailable" in self.log("head"), 30)
+        self.assertIn("make the bucket, or correct s3.bucket", self.log("head"))
+        for secret in s3_server.KEY.values():
+            self.assertNotIn(secret, self.log("head"))
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
