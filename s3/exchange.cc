@@ -163,7 +163,6 @@ absl::StatusOr<S3Answer> S3Exchange::Send(const S3Request& request) {
   std::array<char, CURL_ERROR_SIZE> error{};
   Set(handle, CURLOPT_ERRORBUFFER, error.data());
   Set(handle, CURLOPT_URL, location_.Url(request.key, request.query).c_str());
-  Set(handle, CURLOPT_PATH_AS_IS, 1L);
   Set(handle, CURLOPT_PROTOCOLS_STR, location_.encrypted() ? "https" : "http");
   Set(handle, CURLOPT_NOSIGNAL, 1L);
   Set(handle, CURLOPT_AWS_SIGV4, absl::StrCat("aws:amz:", location_.region(), ":s3").c_str());

@@ -45,7 +45,8 @@ absl::Status CheckNames(const v1::S3Config& config) {
   const std::string& prefix = config.prefix();
   const bool whole = !prefix.empty() && prefix.size() <= kPrefixBytesMax && prefix.front() != '/' &&
                      prefix.back() != '/' && !absl::StrContains(prefix, "//") && IsPlain(prefix, "._-/");
-  if (!whole || absl::StrContains(absl::StrCat("/", prefix, "/"), "/../"))
+  const std::string parts = absl::StrCat("/", prefix, "/");
+  if (!whole || absl::StrContains(parts, "/../") || absl::StrContains(parts, "/./"))
     return absl::InvalidArgumentError(
         absl::StrCat("s3.prefix: '", prefix,
                      "' is no beginning of keys: letters, digits, '.', '-', '_', and '/' between two of them"));
