@@ -176,10 +176,10 @@ absl::Status StatusOf(const S3Answer& answer, const std::string& what) {
   const char* const remedy = has_remedy             ? known->remedy
                              : answer.status == 403 ? "compare the key pair and its rights with the store's"
                                                     : "";
-  return absl::Status(has_remedy ? known->status : CodeOf(answer.status),
-                      absl::StrCat(what, ": HTTP ", answer.status, code.empty() ? "" : " ", code,
-                                   text.empty() ? "" : absl::StrCat(" (", text, ")"),
-                                   remedy[0] == '\0' ? "" : "; ", remedy));
+  return absl::Status(
+      has_remedy ? known->status : CodeOf(answer.status),
+      absl::StrCat(what, ": HTTP ", answer.status, code.empty() ? "" : " ", code,
+                   text.empty() ? "" : absl::StrCat(" (", text, ")"), remedy[0] == '\0' ? "" : "; ", remedy));
 }
 
 }  // namespace inlier

@@ -138,8 +138,7 @@ absl::Status S3Client::CompleteUpload(const std::string& key, const std::string&
 }
 
 absl::Status S3Client::AbortUpload(const std::string& key, const std::string& id) {
-  const absl::Status aborted =
-      Call({.method = "DELETE", .key = key, .query = {{"uploadId", id}}}).status();
+  const absl::Status aborted = Call({.method = "DELETE", .key = key, .query = {{"uploadId", id}}}).status();
   return absl::IsNotFound(aborted) ? absl::OkStatus() : aborted;
 }
 

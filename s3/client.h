@@ -64,7 +64,8 @@ class S3Client {
   absl::StatusOr<S3Part> PutPart(const std::string& key, const std::string& id, int number,
                                  std::string_view body, const S3Watch& watch = {});
   absl::StatusOr<std::vector<S3Part>> ListParts(const std::string& key, const std::string& id);
-  absl::Status CompleteUpload(const std::string& key, const std::string& id, const std::vector<S3Part>& parts);
+  absl::Status CompleteUpload(const std::string& key, const std::string& id,
+                              const std::vector<S3Part>& parts);
   absl::Status AbortUpload(const std::string& key, const std::string& id);
   // The incomplete ones of keys that begin with `prefix`.
   absl::StatusOr<std::vector<S3MultipartUpload>> ListUploads(const std::string& prefix,

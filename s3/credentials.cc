@@ -48,8 +48,7 @@ absl::StatusOr<S3Credentials> ParseS3Credentials(const std::string& text) {
     if (name == "aws_session_token") credentials.session_token = value;
   }
   if (credentials.access_key.empty() || credentials.secret_key.empty())
-    return absl::InvalidArgumentError(
-        "its profile default lacks aws_access_key_id or aws_secret_access_key");
+    return absl::InvalidArgumentError("its profile default lacks aws_access_key_id or aws_secret_access_key");
   return credentials;
 }
 

@@ -103,7 +103,8 @@ struct S3Exchange::Running {
     if (name == "last-modified")
       answer.last_modified_seconds = std::max<std::int64_t>(0, curl_getdate(value.c_str(), nullptr));
     unsigned long long start = 0, end = 0, total = 0;
-    if (name == "content-range" && std::sscanf(value.c_str(), "bytes %llu-%llu/%llu", &start, &end, &total) == 3) {
+    if (name == "content-range" &&
+        std::sscanf(value.c_str(), "bytes %llu-%llu/%llu", &start, &end, &total) == 3) {
       answer.range_start = start;
       answer.range_total = total;
     }
@@ -159,7 +160,8 @@ absl::StatusOr<S3Answer> S3Exchange::Send(const S3Request& request) {
 
   Running running(request);
   CURL* const handle = running.handle = Take();
-  const std::unique_ptr<void, std::function<void(void*)>> back(handle, [this](void* used) { GiveBack(used); });
+  const std::unique_ptr<void, std::function<void(void*)>> back(handle,
+                                                               [this](void* used) { GiveBack(used); });
   std::array<char, CURL_ERROR_SIZE> error{};
   Set(handle, CURLOPT_ERRORBUFFER, error.data());
   Set(handle, CURLOPT_URL, location_.Url(request.key, request.query).c_str());

@@ -24,12 +24,12 @@
 namespace inlier {
 
 struct S3Answer {
-  long status = 0;   // Of HTTP.
-  std::string body;  // At most 16 MiB; longer ones are an error.
-  std::string etag;  // As sent, with its quotes.
+  long status = 0;     // Of HTTP.
+  std::string body{};  // At most 16 MiB; longer ones are an error.
+  std::string etag{};  // As sent, with its quotes.
   std::uint64_t content_length = 0;
-  std::optional<std::uint64_t> range_start;  // Of Content-Range.
-  std::optional<std::uint64_t> range_total;
+  std::optional<std::uint64_t> range_start{};  // Of Content-Range.
+  std::optional<std::uint64_t> range_total{};
   std::int64_t date_seconds = 0;  // The server's clock; both since 1970, 0 where it sent none.
   std::int64_t last_modified_seconds = 0;
 

@@ -26,8 +26,8 @@ bool IsPlain(std::string_view text, std::string_view also) {
 
 absl::Status CheckEndpoint(const std::string& endpoint) {
   const auto refuse = [&](const char* why) {
-    return absl::InvalidArgumentError(absl::StrCat("s3.endpoint: '", endpoint, "' ", why,
-                                                   "; write http://HOST:PORT or https://HOST, without a path"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "s3.endpoint: '", endpoint, "' ", why, "; write http://HOST:PORT or https://HOST, without a path"));
   };
   const std::size_t scheme = absl::StartsWith(endpoint, "https://") ? 8 : 7;
   if (scheme == 7 && !absl::StartsWith(endpoint, "http://")) return refuse("has no http:// or https://");
@@ -47,9 +47,9 @@ absl::Status CheckNames(const v1::S3Config& config) {
                      prefix.back() != '/' && !absl::StrContains(prefix, "//") && IsPlain(prefix, "._-/");
   const std::string parts = absl::StrCat("/", prefix, "/");
   if (!whole || absl::StrContains(parts, "/../") || absl::StrContains(parts, "/./"))
-    return absl::InvalidArgumentError(
-        absl::StrCat("s3.prefix: '", prefix,
-                     "' is no beginning of keys: letters, digits, '.', '-', '_', and '/' between two of them"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "s3.prefix: '", prefix,
+        "' is no beginning of keys: letters, digits, '.', '-', '_', and '/' between two of them"));
   if (config.region().empty() || !IsPlain(config.region(), "-_"))
     return absl::InvalidArgumentError(
         absl::StrCat("s3.region: '", config.region(), "' is no region, such as us-east-1"));
@@ -64,9 +64,8 @@ absl::StatusOr<S3Location> S3Location::FromConfig(const v1::S3Config& config) {
   location.bucket_ = config.bucket();
   location.prefix_ = config.prefix();
   location.region_ = config.region();
-  location.endpoint_ = config.has_endpoint()
-                           ? std::string(absl::StripSuffix(config.endpoint(), "/"))
-                           : absl::StrCat("https://s3.", config.region(), ".amazonaws.com");
+  location.endpoint_ = config.has_endpoint() ? std::string(absl::StripSuffix(config.endpoint(), "/"))
+                                             : absl::StrCat("https://s3.", config.region(), ".amazonaws.com");
   RETURN_IF_ERROR(CheckEndpoint(location.endpoint_));
   return location;
 }

@@ -145,9 +145,8 @@ absl::StatusOr<bool> SendObject(S3Client& client, const std::string& sha256, int
   if (digest != sha256)
     return absl::DataLossError(absl::StrCat("the file of the artifact ", sha256, " has the SHA-256 ", digest,
                                             ": it was damaged on this machine, and is not sent"));
-  const absl::Status sent = bytes > client.part_bytes()
-                                ? PartsUpload(client, key, fd, bytes, progress).Run()
-                                : PutWhole(client, key, fd, bytes, progress);
+  const absl::Status sent = bytes > client.part_bytes() ? PartsUpload(client, key, fd, bytes, progress).Run()
+                                                        : PutWhole(client, key, fd, bytes, progress);
   // Another one that sends the same artifact has put the parts together.
   if (!sent.ok() && !absl::IsNotFound(sent)) return sent;
   ASSIGN_OR_RETURN(const std::optional<S3Found> there, client.Head(key));
@@ -183,14 +182,14 @@ absl::Status FetchObject(S3Client& client, const std::string& sha256, PartFile& 
     ASSIGN_OR_RETURN(const std::optional<S3Found> found, client.Head(key));
     if (!found || found->bytes != before) {
       RETURN_IF_ERROR(part.Shorten(0));
-      return absl::AbortedError(absl::StrCat("what was received is no part of ", client.location().NameOf(key),
-                                             "; it is fetched again"));
+      return absl::AbortedError(absl::StrCat("what was received is no part of ",
+                                             client.location().NameOf(key), "; it is fetched again"));
     }
   } else {
     RETURN_IF_ERROR(got);
     if (part.size() != total)
-      return absl::UnavailableError(absl::StrCat(client.location().NameOf(key), " ended after ", part.size(),
-                                                 " of ", total, " bytes"));
+      return absl::UnavailableError(
+          absl::StrCat(client.location().NameOf(key), " ended after ", part.size(), " of ", total, " bytes"));
   }
   return part.Complete(sha256);
 }

@@ -32,11 +32,12 @@ absl::Status ClaimPrefix(S3Client& client, const std::filesystem::path& state_di
   if (absl::IsNotFound(found)) return client.Put(key, own);
   RETURN_IF_ERROR(found);
   if (owner == own) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(
-      "the objects below ", client.location().NameOf(client.location().KeyPrefix()),
-      " are another coordinator's; give this one an s3.prefix of its own. If its state folder was lost and this "
-      "one has its database, remove the object ",
-      client.location().NameOf(key)));
+  return absl::FailedPreconditionError(absl::StrCat("the objects below ",
+                                                    client.location().NameOf(client.location().KeyPrefix()),
+                                                    " are another coordinator's; give this one an s3.prefix "
+                                                    "of its own. If its state folder was lost and this "
+                                                    "one has its database, remove the object ",
+                                                    client.location().NameOf(key)));
 }
 
 }  // namespace inlier

@@ -132,6 +132,7 @@ void Agent::OnAnswer(const v1::CoordinatorSync& answer) {
   }
   if (ending_.phase == Phase::kRunning)
     data_checker_.Want({answer.check_data().begin(), answer.check_data().end()});
+  artifacts_.SetWanted({answer.wanted_artifacts().begin(), answer.wanted_artifacts().end()});
   Reconcile();
   MaybeFinishDrain();
 }

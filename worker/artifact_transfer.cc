@@ -65,9 +65,8 @@ void ArtifactTransfer::Stop() {
 
 void ArtifactTransfer::FindMode() {
   for (int tries = 1;; ++tries) {
-    absl::StatusOr<ArtifactMode> found = options_.artifacts == v1::WorkerConfig::S3
-                                             ? OpenBucket(options_.s3)
-                                             : AskForMode();
+    absl::StatusOr<ArtifactMode> found =
+        options_.artifacts == v1::WorkerConfig::S3 ? OpenBucket(options_.s3) : AskForMode();
     if (found.ok()) {
       mode_ = *found;
       spdlog::info("artifacts mode={}", *found == ArtifactMode::kBucket         ? "S3"
@@ -79,7 +78,8 @@ void ArtifactTransfer::FindMode() {
     mode_job_->SetTrouble(found.status());
     if (tries % kLogEveryTries == 0) {
       spdlog::warn(
-          "artifacts_mode_unknown reason={} remedy=\"set artifacts to SHARED_FOLDER, STREAMED or S3, or wait: no "
+          "artifacts_mode_unknown reason={} remedy=\"set artifacts to SHARED_FOLDER, STREAMED or S3, or "
+          "wait: no "
           "attempt starts before it is known\"",
           LogText(found.status().message()));
     }
@@ -97,9 +97,9 @@ absl::StatusOr<ArtifactMode> ArtifactTransfer::AskForMode() {
     ASSIGN_OR_RETURN(const S3Location ours, S3Location::FromConfig(options_.s3));
     ASSIGN_OR_RETURN(const S3Location theirs, S3Location::FromConfig(store.s3()));
     if (ours.HoldsTheSameAs(theirs)) return OpenBucket(options_.s3);
-    return absl::FailedPreconditionError(
-        absl::StrCat("s3: this worker has ", ours.Describe(), ", and the coordinator ", theirs.Describe(),
-                     "; give both the same bucket and prefix"));
+    return absl::FailedPreconditionError(absl::StrCat("s3: this worker has ", ours.Describe(),
+                                                      ", and the coordinator ", theirs.Describe(),
+                                                      "; give both the same bucket and prefix"));
   }
   if (!options_.s3.bucket().empty())
     spdlog::warn("s3_not_used reason=\"the coordinator has no s3; give it one, or set artifacts: S3 here\"");
@@ -129,12 +129,19 @@ ArtifactHandle ArtifactTransfer::Send(const fs::path& path, const std::string& s
   return Begin(TransferKind::kSend, sha256, path);
 }
 
-ArtifactHandle ArtifactTransfer::Restore(const std::string& sha256) {
-  return Begin(TransferKind::kRestore, sha256, *ArtifactPath(options_.state_dir, sha256));
+void ArtifactTransfer::SetWanted(const std::vector<std::string>& sha256s) {
+  std::vector<ArtifactHandle> wanted;
+  for (const std::string& sha256 : sha256s) {
+    const absl::StatusOr<fs::path> copy = ArtifactPath(options_.state_dir, sha256);
+    std::error_code error;
+    if (mode_ == ArtifactMode::kBucket && copy.ok() && fs::is_regular_file(*copy, error))
+      wanted.push_back(Begin(TransferKind::kRestore, sha256, *copy));
+  }
+  const std::lock_guard lock(mutex_);
+  wanted_.swap(wanted);  // What is wanted no more ends with `wanted`.
 }
 
-ArtifactHandle ArtifactTransfer::Begin(TransferKind kind, const std::string& sha256,
-                                       const fs::path& path) {
+ArtifactHandle ArtifactTransfer::Begin(TransferKind kind, const std::string& sha256, const fs::path& path) {
   const std::lock_guard lock(mutex_);
   std::erase_if(jobs_, [](const auto& item) { return item.second.wanted.expired(); });
   const Key key(kind, sha256);
@@ -175,7 +182,8 @@ bool ArtifactTransfer::IsFinal(const absl::Status& status, bool sends, int tries
     case absl::StatusCode::kPermissionDenied:
     case absl::StatusCode::kUnauthenticated:
     case absl::StatusCode::kFailedPrecondition:
-      if (!bucket) return true;  // Of a bucket: rights, a clock and the like are put right without this worker.
+      if (!bucket)
+        return true;  // Of a bucket: rights, a clock and the like are put right without this worker.
       break;
     case absl::StatusCode::kNotFound:
       if (sends) return true;  // There is no such file to send.

@@ -20,6 +20,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -53,7 +54,7 @@ class ArtifactTransfer {
     std::filesystem::path state_dir;
     std::shared_ptr<RenewedChannel> channel;  // To the coordinator.
     v1::WorkerConfig::Artifacts artifacts = v1::WorkerConfig::AUTO;
-    v1::S3Config s3{};  // Without a bucket: the coordinator's.
+    v1::S3Config s3{};      // Without a bucket: the coordinator's.
     bool insecure = false;  // Other users of this machine may read the file of the bucket's key pair.
     std::uint64_t cache_bytes_max = std::uint64_t{20} << 30;
     Backoff backoff{std::chrono::milliseconds(200), std::chrono::seconds(5)};
@@ -78,7 +79,7 @@ class ArtifactTransfer {
   ArtifactMode mode() const { return mode_; }
   // While the mode is not known: the tries to find it, and the trouble of the last one.
   ArtifactProgress finding() const { return mode_job_->progress(); }
-  // Checkpoints are sent and fetched. REQUIRES of Fetch, Send and Restore.
+  // Checkpoints are sent and fetched. REQUIRES of Fetch and Send.
   bool MovesFiles() const { return mode_ == ArtifactMode::kStreamed || mode_ == ArtifactMode::kBucket; }
 
   // Downloads artifacts/<sha256>.safetensors into the state folder and checks its digest. The file stays in
@@ -86,8 +87,9 @@ class ArtifactTransfer {
   ArtifactHandle Fetch(const std::string& sha256);
   // Uploads `path`, whose digest is `sha256`; done when it is durable there. NotFound without the file.
   ArtifactHandle Send(const std::filesystem::path& path, const std::string& sha256);
-  // Uploads the copy in the cache where the store has the artifact no more.
-  ArtifactHandle Restore(const std::string& sha256);
+  // The bucket has lost these artifacts: those of which the cache has a copy are uploaded, once for as long as they
+  // are wanted.
+  void SetWanted(const std::vector<std::string>& sha256s);
 
   // The files in the folder of a live attempt stay in the cache.
   void SetLive(const std::filesystem::path& attempt_folder, bool live);
@@ -127,6 +129,7 @@ class ArtifactTransfer {
   bool stopped_ = false;
   std::map<Key, Entry> jobs_;
   std::set<std::filesystem::path> live_;
+  std::vector<ArtifactHandle> wanted_;
   std::shared_ptr<ArtifactJob> mode_job_;  // Its wait ends with Stop.
   std::mutex trim_mutex_;
   CacheRoom cache_room_;  // Guarded by trim_mutex_.

@@ -23,7 +23,6 @@ namespace fs = std::filesystem;
 
 constexpr auto kPollInterval = std::chrono::milliseconds(100);
 constexpr std::size_t kTroubleBytesMax = 500;
-constexpr int kRestoreTriesMax = 3;
 
 std::string Message(const absl::Status& status) { return std::string(status.message()); }
 
@@ -33,6 +32,17 @@ bool IsInterrupted(const absl::Status& status) { return IsRetriable(status) || a
 v1::Outcome TransferFailed(const absl::Status& status, const std::string& what) {
   return FailedOutcome(IsInterrupted(status) ? v1::LOST : v1::CRASHED,
                        absl::StrCat(what, ": ", Message(status)));
+}
+
+v1::Outcome ModelNotFetched(const absl::Status& status, ArtifactMode mode) {
+  v1::Outcome outcome =
+      TransferFailed(status, absl::StrCat("the trained model could not be fetched from ", StoreText(mode)));
+  if (mode != ArtifactMode::kBucket || !(absl::IsDataLoss(status) || absl::IsNotFound(status)))
+    return outcome;
+  // Other workers are asked for their copy meanwhile.
+  outcome.set_failure(v1::LOST);
+  outcome.set_model_is_lost(true);
+  return outcome;
 }
 
 }  // namespace
@@ -119,11 +129,7 @@ asio::awaitable<std::optional<v1::Outcome>> Supervisor::PrepareModel(bool stream
   if (streamed) {
     const ArtifactProgress fetched = co_await FetchArtifact(assignment_.checkpoint_sha256());
     if (stopping()) co_return std::nullopt;
-    if (!fetched.status.ok())
-      co_return TransferFailed(fetched.status, absl::StrCat("the trained model could not be fetched from ",
-                                                            StoreText(parts_.artifacts.mode())));
-    co_await RestoreModel();
-    if (stopping()) co_return std::nullopt;
+    if (!fetched.status.ok()) co_return ModelNotFetched(fetched.status, parts_.artifacts.mode());
   } else {
     fs::path found_at;
     std::vector<fs::path> places = {*artifact};
@@ -137,20 +143,6 @@ asio::awaitable<std::optional<v1::Outcome>> Supervisor::PrepareModel(bool stream
   }
   spec_.set_checkpoint(artifact->string());
   co_return std::nullopt;
-}
-
-asio::awaitable<void> Supervisor::RestoreModel() {
-  if (parts_.artifacts.mode() != ArtifactMode::kBucket || assignment_.attempt() < 2) co_return;
-  const ArtifactHandle restored = parts_.artifacts.Restore(assignment_.checkpoint_sha256());
-  ArtifactProgress seen = ProgressOf(restored);
-  for (; !seen.done && !stopping() && seen.failures < kRestoreTriesMax; seen = ProgressOf(restored)) {
-    ShowTransfer("uploading", seen);
-    co_await Pause(wait_timer_, kPollInterval);
-  }
-  if (stopping() || (seen.done && seen.status.ok())) co_return;
-  Warn(absl::StrCat("this worker's copy of the trained model could not be sent to ",
-                    StoreText(parts_.artifacts.mode()), ", in case it is not there: ",
-                    seen.done ? Message(seen.status) : seen.trouble));
 }
 
 asio::awaitable<std::optional<v1::Outcome>> Supervisor::PrepareResume(bool streamed) {
@@ -222,10 +214,9 @@ asio::awaitable<void> Supervisor::SendCheckpoints() {
       events.push_back(std::move(event));
       Report(std::move(events));
     } else {
-      Warn(absl::StrCat(
-          "the checkpoint at step ", saved.step(),
-          " could not be sent to ", StoreText(parts_.artifacts.mode()),
-          ", so no attempt resumes from it: ", Message(status)));
+      Warn(absl::StrCat("the checkpoint at step ", saved.step(), " could not be sent to ",
+                        StoreText(parts_.artifacts.mode()),
+                        ", so no attempt resumes from it: ", Message(status)));
     }
   }
   transfers_.next_checkpoint.reset();

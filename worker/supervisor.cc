@@ -249,10 +249,9 @@ asio::awaitable<v1::Outcome> Supervisor::Finish(ProcessExit exit) {
   if (SendsCheckpoints()) {
     const absl::Status sent = co_await SendModel();
     if (!sent.ok()) {
-      co_return FailedOutcome(v1::LOST,
-                              absl::StrCat("the trained model could not be sent to ",
-                                           StoreText(parts_.artifacts.mode()), ": ",
-                                           std::string(sent.message())));
+      co_return FailedOutcome(
+          v1::LOST, absl::StrCat("the trained model could not be sent to ",
+                                 StoreText(parts_.artifacts.mode()), ": ", std::string(sent.message())));
     }
   }
   co_return outcome;

@@ -142,8 +142,6 @@ class Supervisor {
   boost::asio::awaitable<std::optional<v1::Outcome>> PrepareCheckpoint();
   boost::asio::awaitable<std::optional<v1::Outcome>> PrepareModel(bool streamed);
   boost::asio::awaitable<std::optional<v1::Outcome>> PrepareResume(bool streamed);
-  // After a failed attempt: the bucket may have lost the model, of which this worker has a copy.
-  boost::asio::awaitable<void> RestoreModel();
   // Waits for one of `paths` to exist; false after settings.artifact_wait, or when stopped.
   boost::asio::awaitable<bool> WaitForAny(std::vector<std::filesystem::path> paths,
                                           std::filesystem::path* found);

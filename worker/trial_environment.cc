@@ -55,7 +55,8 @@ std::string_view NameOf(std::string_view entry) { return entry.substr(0, entry.f
 
 bool IsSecretVariable(std::string_view name) {
   // The key pair of the bucket.
-  if (name == "AWS_ACCESS_KEY_ID" || name == "AWS_SECRET_ACCESS_KEY" || name == "AWS_SESSION_TOKEN") return true;
+  if (name == "AWS_ACCESS_KEY_ID" || name == "AWS_SECRET_ACCESS_KEY" || name == "AWS_SESSION_TOKEN")
+    return true;
   return name.starts_with("INLIER_") && name.find("TOKEN") != std::string_view::npos;
 }
 

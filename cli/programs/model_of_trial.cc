@@ -30,7 +30,8 @@ absl::StatusOr<std::filesystem::path> ModelOfTrial(Session& session, const std::
   if (std::filesystem::exists(file)) return file;
   if (const std::string bucket = BucketOf(session.dir); !bucket.empty())
     return absl::NotFoundError(absl::StrCat("the model of ", trial, " is in ", bucket, ", as ", digest,
-                                            ".safetensors; copy it to ", file.string(), " with a client of S3"));
+                                            ".safetensors; copy it to ", file.string(),
+                                            " with a client of S3"));
   return absl::NotFoundError(absl::StrCat(
       file.string(), ": the model of ", trial,
       " is not in this folder; name the state folder with --dir, or run this on the worker that trained it"));

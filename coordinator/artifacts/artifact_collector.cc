@@ -195,7 +195,8 @@ class Collector {
       RETURN_IF_ERROR(bucket_->Delete(object.key));
       return true;
     };
-    return {.shown = bucket_->location().NameOf(object.key), .bytes = object.bytes, .remove_if_older = remove};
+    return {
+        .shown = bucket_->location().NameOf(object.key), .bytes = object.bytes, .remove_if_older = remove};
   }
 
   absl::StatusOr<Candidate> UploadOf(const S3MultipartUpload& upload, std::int64_t server_seconds) {

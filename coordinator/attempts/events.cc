@@ -26,6 +26,8 @@ namespace {
 
 // The store's integers end here; above it memory and store would differ.
 constexpr std::uint64_t kNumberMax = std::numeric_limits<std::int64_t>::max();
+constexpr Duration kModelWanted = std::chrono::minutes(10);
+constexpr std::size_t kLostModelsMax = 100;
 // A path inside the attempt's own folder: relative, without "..", and of characters that a person can see.
 bool IsInnerPath(const std::string& path) {
   if (path.empty() || path.size() > 512 || path[0] == '/' || !IsUtf8(path)) return false;
@@ -100,12 +102,26 @@ bool KnowsItsData(const State& state, const Attempt& attempt) {
   return state.data.IsKnown((stage.train ? state.stages.at(stage.train) : stage).data_id());
 }
 
+// Workers are asked for a copy of a model that the bucket has lost, until an attempt has loaded it or the time is
+// over.
+void NoteModel(State& state, const Attempt& attempt, const v1::Outcome& outcome, Timestamp now) {
+  std::erase_if(state.lost_models, [now](const auto& lost) { return lost.second <= now; });
+  const std::string& sha256 = attempt.assignment.checkpoint_sha256();
+  if (sha256.empty()) return;
+  if (outcome.kind() != v1::Outcome::FAILED) {
+    state.lost_models.erase(sha256);
+  } else if (outcome.model_is_lost() && state.lost_models.size() < kLostModelsMax) {
+    state.lost_models[sha256] = now + kModelWanted;
+  }
+}
+
 void TakeOutcome(Context& context, WorkerEntry& worker, Attempt& live, const v1::Outcome& outcome) {
   State& state = context.state;
   if (!KnowsItsData(state, live) && outcome.kind() != v1::Outcome::FAILED &&
       !TakeDigest(context, live, worker, ""))
     return;
   TakePeak(context, live, outcome);
+  NoteModel(state, live, outcome, context.now.at);
   const Attempt attempt = live;  // EndAttempt forgets it.
   Stage& stage = state.stages.at(attempt.stage);
   const std::string message = Shortened(outcome.message(), Limits::kMessageBytesMax);

@@ -47,6 +47,9 @@ void FillAnswer(const State& state, const WorkerEntry& worker, const v1::WorkerS
   if (INLIER_BUG("lease_of_another_told") && !state.attempts.empty())
     AddDesired(state, state.attempts.begin()->second, /*with_spec=*/true, answer);
   FillDataChecks(state, worker, answer);
+  if (worker.keeps_artifacts) {
+    for (const auto& [sha256, until] : state.lost_models) answer.add_wanted_artifacts(sha256);
+  }
   for (auto& [token, reason] : stops) {
     v1::Stop& stop = *answer.add_stop();
     stop.set_token(token);

@@ -62,7 +62,9 @@ struct State {
   absl::flat_hash_map<StageId, Trained> trained;  // Train stages that have SUCCEEDED. Never walked.
   std::map<StageId, StageMemory> raised_memory;   // Of stages without a result that ran out of memory.
   std::map<Token, Attempt> attempts;              // Live ones.
-  std::set<StageId> interrupted;                  // Train stages that wait to go on from a checkpoint.
+  std::map<std::string, Timestamp>
+      lost_models;                // By SHA-256, lost by the bucket; until when workers are asked for a copy.
+  std::set<StageId> interrupted;  // Train stages that wait to go on from a checkpoint.
   WorkerRegistry workers;
   LeaseTable leases;
   Scheduler scheduler;

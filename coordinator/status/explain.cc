@@ -55,10 +55,10 @@ v1::Explanation ExplainAttempt(const State& state, const Attempt& attempt, Momen
   if (attempt.unclaimed) {
     absl::StrAppend(&text, "; the coordinator has restarted and the worker has not come back yet");
   } else if (const v1::Progress& progress = attempt.progress; !progress.phase().empty()) {
-    absl::StrAppend(&text, ": ", progress.phase(),
-                    progress.steps_total() > 0 ? absl::StrCat(" ", progress.step(), "/", progress.steps_total())
-                                               : "",
-                    ", last progress ", FormatDuration(now.at - attempt.progressed), " ago");
+    absl::StrAppend(
+        &text, ": ", progress.phase(),
+        progress.steps_total() > 0 ? absl::StrCat(" ", progress.step(), "/", progress.steps_total()) : "",
+        ", last progress ", FormatDuration(now.at - attempt.progressed), " ago");
   } else {
     absl::StrAppend(&text, ", no progress reported yet, for ", FormatDuration(now.at - attempt.progressed));
   }

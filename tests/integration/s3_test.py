@@ -21,7 +21,6 @@ base:
   evaluation: {{batches: 4, batch_size: 32}}
   quantization: {{weights: {{bits: {bits}}}, activations: {{bits: {bits}}}}}
 axes: [{{field: seed, values: [1]}}]
-retry: {{max_crashes: 9}}
 """
 
 
@@ -126,18 +125,17 @@ class S3Test(unittest.TestCase):
         self.server.put(self.key(model), damaged)
 
         # Another worker, which has no copy, finds it.
-        self.inlier("drain", "maker")
+        self.inlier("drain", "maker")  # It is connected, and evaluates nothing.
         self.worker("other")
         sweep = self.submit("second", steps=40, bits=6)
-        why = harness.wait_for("an attempt that finds the damage", lambda: self.sql("SELECT message FROM attempt WHERE failure = 'CRASHED'"), 120)[0][0]
+        why = harness.wait_for("an attempt that finds the damage", lambda: self.sql("SELECT message FROM attempt WHERE failure = 'LOST'"), 120)[0][0]
         self.assertIn(f"s3://{self.server.bucket}/{self.key(model)} is damaged and was moved to s3://{self.server.bucket}/{self.prefix}/damaged/{model}", why)
-        self.assertIsNone(self.server.get(self.key(model)))
         self.assertEqual(damaged, self.server.get(f"{self.prefix}/damaged/{model}.safetensors"))
-
-        # The worker that made it sends its copy again.
-        self.inlier("drain", "other")
-        self.inlier("drain", "--resume", "maker")
+        # The worker that made it sends its copy again, and the other evaluates that.
         self.watch(sweep)
+        self.assertEqual([("other",)], self.sql("SELECT DISTINCT worker.name FROM attempt JOIN worker ON worker.incarnation = attempt.worker "
+                                                "JOIN stage ON stage.id = attempt.stage WHERE attempt.outcome = 'SUCCEEDED' AND stage.kind = 'EVALUATE_STAGE' "
+                                                "AND attempt.number > 1"))
         self.assertEqual(sound, self.server.get(self.key(model)))
         # No training ran twice.
         self.assertEqual([(1,)], self.sql("SELECT count(*) FROM attempt JOIN stage ON stage.id = attempt.stage WHERE kind = 'TRAIN_STAGE'"))

@@ -16,7 +16,8 @@ std::string Xml(const std::string& name, const std::string& content) {
 TEST(S3AnswersTest, AListHasItsObjectsAndTheWayOn) {
   const auto page = ParseObjects(
       Xml("ListBucketResult",
-          "<IsTruncated>true</IsTruncated><NextContinuationToken>t&amp;1</NextContinuationToken><Contents><Key>p/a&lt;b</Key>"
+          "<IsTruncated>true</IsTruncated><NextContinuationToken>t&amp;1</"
+          "NextContinuationToken><Contents><Key>p/a&lt;b</Key>"
           "<Size>12000000000</Size><LastModified>2026-11-26T03:06:53.123Z</LastModified></Contents>"));
   ASSERT_TRUE(page.ok()) << page.status();
   ASSERT_EQ(page->items.size(), 1u);
@@ -34,11 +35,11 @@ TEST(S3AnswersTest, TheLastPageHasNoWayOn) {
 }
 
 TEST(S3AnswersTest, PartsAndUploadsAreRead) {
-  const auto parts = ParseParts(
-      Xml("ListPartsResult",
-          "<Part><ETag>&#34;e1&#34;</ETag><PartNumber>7</PartNumber><Size>5</Size>"
-          "<LastModified>2026-11-26T03:09:20Z</LastModified></Part><IsTruncated>true</IsTruncated>"
-          "<NextPartNumberMarker>7</NextPartNumberMarker>"));
+  const auto parts =
+      ParseParts(Xml("ListPartsResult",
+                     "<Part><ETag>&#34;e1&#34;</ETag><PartNumber>7</PartNumber><Size>5</Size>"
+                     "<LastModified>2026-11-26T03:09:20Z</LastModified></Part><IsTruncated>true</IsTruncated>"
+                     "<NextPartNumberMarker>7</NextPartNumberMarker>"));
   ASSERT_TRUE(parts.ok());
   ASSERT_EQ(parts->items.size(), 1u);
   EXPECT_EQ(parts->items[0].number, 7);
@@ -71,11 +72,13 @@ TEST(S3AnswersTest, TheCompletionNamesThePartsInOrder) {
 
 S3Answer Error(long status, const std::string& code, const std::string& message = "") {
   return {.status = status,
-          .body = std::string(kHead) + "<Error><Code>" + code + "</Code><Message>" + message + "</Message></Error>"};
+          .body = std::string(kHead) + "<Error><Code>" + code + "</Code><Message>" + message +
+                  "</Message></Error>"};
 }
 
 TEST(S3AnswersTest, AnErrorHasTheCallTheStatusTheCodeAndTheRemedy) {
-  const absl::Status status = StatusOf(Error(404, "NoSuchBucket", "It is not there"), "PUT s3://b/k at http://h");
+  const absl::Status status =
+      StatusOf(Error(404, "NoSuchBucket", "It is not there"), "PUT s3://b/k at http://h");
   EXPECT_TRUE(absl::IsFailedPrecondition(status));
   EXPECT_EQ(status.message(),
             "PUT s3://b/k at http://h: HTTP 404 NoSuchBucket (It is not there); make the bucket, or correct "

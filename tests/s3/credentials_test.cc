@@ -12,7 +12,8 @@ namespace inlier {
 namespace {
 
 constexpr char kFile[] =
-    "# mine\n[other]\naws_access_key_id = no\naws_secret_access_key = no\n\n[default]\naws_access_key_id = id\n"
+    "# mine\n[other]\naws_access_key_id = no\naws_secret_access_key = no\n\n[default]\naws_access_key_id = "
+    "id\n"
     "aws_secret_access_key=se=cret\nregion = eu\n";
 
 TEST(S3CredentialsTest, TheDefaultProfileIsRead) {

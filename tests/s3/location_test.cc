@@ -58,8 +58,9 @@ TEST(S3LocationTest, WhatIsNoPlaceIsRefusedByItsField) {
     const absl::StatusOr<S3Location> location = S3Location::FromConfig(config);
     return location.ok() ? std::string() : std::string(location.status().message());
   };
-  EXPECT_THAT(refusal([](v1::S3Config& c) { c.set_endpoint("store:9000"); }),
-              testing::AllOf(testing::HasSubstr("s3.endpoint: 'store:9000'"), testing::HasSubstr("https://HOST")));
+  EXPECT_THAT(
+      refusal([](v1::S3Config& c) { c.set_endpoint("store:9000"); }),
+      testing::AllOf(testing::HasSubstr("s3.endpoint: 'store:9000'"), testing::HasSubstr("https://HOST")));
   EXPECT_THAT(refusal([](v1::S3Config& c) { c.set_endpoint("https://a:b@store"); }),
               testing::HasSubstr("s3.endpoint"));
   EXPECT_THAT(refusal([](v1::S3Config& c) { c.set_endpoint("https://store/path"); }),

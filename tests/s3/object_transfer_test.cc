@@ -199,8 +199,8 @@ TEST_F(ObjectTransferTest, ErrorsHaveTheirCauseAndRemedy) {
   const absl::Status refused = stranger->CheckBucket();
   EXPECT_TRUE(absl::IsPermissionDenied(refused));
   EXPECT_THAT(std::string(refused.message()),
-              testing::AllOf(testing::HasSubstr("HTTP 403 SignatureDoesNotMatch"), testing::HasSubstr("secret key"),
-                             testing::Not(testing::HasSubstr("another"))));
+              testing::AllOf(testing::HasSubstr("HTTP 403 SignatureDoesNotMatch"),
+                             testing::HasSubstr("secret key"), testing::Not(testing::HasSubstr("another"))));
   v1::S3Config elsewhere = server_->Config();
   elsewhere.set_bucket("no-such-bucket");
   const absl::Status missing = (*S3Client::Make(elsewhere, false))->CheckBucket();
@@ -209,7 +209,8 @@ TEST_F(ObjectTransferTest, ErrorsHaveTheirCauseAndRemedy) {
   elsewhere.set_endpoint("http://127.0.0.1:1");
   const absl::Status away = (*S3Client::Make(elsewhere, false))->CheckBucket();
   EXPECT_TRUE(absl::IsUnavailable(away));
-  EXPECT_THAT(std::string(away.message()), testing::HasSubstr("GET s3://no-such-bucket/ at http://127.0.0.1:1"));
+  EXPECT_THAT(std::string(away.message()),
+              testing::HasSubstr("GET s3://no-such-bucket/ at http://127.0.0.1:1"));
 }
 
 }  // namespace

@@ -29,7 +29,8 @@ class S3ServerProcess {
       ::dup2(in[0], 0);
       ::dup2(out[1], 1);
       for (const int fd : {in[0], in[1], out[0], out[1]}) ::close(fd);
-      ::execlp("python3", "python3", "-B", INLIER_S3_SERVER_SCRIPT, folder.c_str(), static_cast<char*>(nullptr));
+      ::execlp("python3", "python3", "-B", INLIER_S3_SERVER_SCRIPT, folder.c_str(),
+               static_cast<char*>(nullptr));
       ::_exit(127);
     }
     ::close(in[0]);

@@ -379,9 +379,7 @@ TEST_F(ArtifactStreamingTest, ADamagedModelIsNeverEvaluatedAndTheReasonIsReporte
   ASSERT_TRUE(WaitForSql("SELECT count(*) FROM trials WHERE state = 'FAILED'", "1")) << evaluator->log();
   const std::vector<std::string> why = Sql("SELECT message FROM attempt WHERE failure = 'CRASHED'");
   ASSERT_EQ(why.size(), 1u);
-  EXPECT_THAT(why[0],
-              testing::HasSubstr(
-                  "the coordinator's copy is damaged; put a sound one in artifacts/"));
+  EXPECT_THAT(why[0], testing::HasSubstr("the coordinator's copy is damaged; put a sound one in artifacts/"));
   EXPECT_THAT(why[0], testing::HasSubstr("has the SHA-256"));
 }
 

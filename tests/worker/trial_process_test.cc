@@ -136,11 +136,11 @@ TEST_F(TrialProcessTest, BindsAProcessThatRuns) {
 
 // A trial gets what programs and libraries need, and nothing else of the worker's environment.
 TEST_F(TrialProcessTest, ATrialInheritsOnlyWhatItNeeds) {
-  const std::map<std::string, std::string> set = {{"OMP_NUM_THREADS", "7"},   {"OMP_WAIT_POLICY", "active"},
-                                                  {"CUDA_CACHE_PATH", "/c"},  {"LC_ALL", "C"},
-                                                  {"INLIER_TOKEN", "secret"}, {"AWS_SECRET_ACCESS_KEY", "secret"},
-                                                  {"HF_TOKEN", "secret"},     {"SITE_LICENCE", "l"},
-                                                  {"SITE_MODE", "m"},         {"PATHS", "no"}};
+  const std::map<std::string, std::string> set = {
+      {"OMP_NUM_THREADS", "7"}, {"OMP_WAIT_POLICY", "active"}, {"CUDA_CACHE_PATH", "/c"},
+      {"LC_ALL", "C"},          {"INLIER_TOKEN", "secret"},    {"AWS_SECRET_ACCESS_KEY", "secret"},
+      {"HF_TOKEN", "secret"},   {"SITE_LICENCE", "l"},         {"SITE_MODE", "m"},
+      {"PATHS", "no"}};
   for (const auto& [name, value] : set) ::setenv(name.c_str(), value.c_str(), 1);
   Command command = ShellCommand("env");
   command.environment = TrialEnvironment({"SITE_*", "INLIER_TOKEN", "AWS_*"}, {"OMP_NUM_THREADS=3"});

@@ -11,8 +11,9 @@ namespace inlier {
 namespace {
 
 constexpr char kMadeAgain[] =
-    "a worker that has a copy in artifacts/ of its state_dir sends it again when it is given the stage; without "
-    "one `inlier submit --again` trains the model again";
+    "a worker that is connected and has a copy in artifacts/ of its state_dir sends it again; without one "
+    "put a "
+    "copy there, or train the model again by `inlier submit --again`";
 
 }  // namespace
 
@@ -20,9 +21,10 @@ absl::Status BucketStore::Fetch(ArtifactJob& job, PartFile& part) {
   const S3Progress progress{
       .is_cancelled = [&job] { return job.IsCancelled(); },
       .on_bytes = [&job](std::uint64_t bytes, std::uint64_t total) { job.SetBytes(bytes, total); },
-      .on_moved = [this](std::uint64_t bytes) {
-        metrics_.artifacts.bytes_fetched.Increment(static_cast<double>(bytes));
-      }};
+      .on_moved =
+          [this](std::uint64_t bytes) {
+            metrics_.artifacts.bytes_fetched.Increment(static_cast<double>(bytes));
+          }};
   const absl::Status fetched = FetchObject(*client_, job.sha256, part, progress);
   if (!absl::IsNotFound(fetched)) return fetched;
   const absl::Status in_folder = folder_.Fetch(job, part);
@@ -34,10 +36,12 @@ absl::Status BucketStore::Send(ArtifactJob& job, std::uint64_t bytes) {
   const S3Progress progress{
       .is_cancelled = [&job] { return job.IsCancelled(); },
       .on_bytes = [&job](std::uint64_t there, std::uint64_t total) { job.SetBytes(there, total); },
-      .on_moved = [this](std::uint64_t moved) {
-        metrics_.artifacts.bytes_sent.Increment(static_cast<double>(moved));
-      }};
-  const S3Existing existing = job.kind == TransferKind::kRestore ? S3Existing::kKeep : S3Existing::kKeepRecent;
+      .on_moved =
+          [this](std::uint64_t moved) {
+            metrics_.artifacts.bytes_sent.Increment(static_cast<double>(moved));
+          }};
+  const S3Existing existing =
+      job.kind == TransferKind::kRestore ? S3Existing::kKeep : S3Existing::kKeepRecent;
   ASSIGN_OR_RETURN(const bool sent, SendObject(*client_, job.sha256, job.file, existing, progress));
   job.SetBytes(bytes, bytes);
   if (!sent) return absl::OkStatus();
@@ -52,8 +56,8 @@ absl::Status BucketStore::GiveUpDamaged(const ArtifactJob& job, const absl::Stat
   const std::string name = where.NameOf(where.KeyOf(job.sha256));
   const absl::StatusOr<bool> moved = MoveDamagedAway(*client_, job.sha256);
   const std::string done = !moved.ok() ? absl::StrCat("not moved away (", moved.status().message(), ")")
-                           : *moved    ? absl::StrCat("moved to ", where.NameOf(where.DamagedKeyOf(job.sha256)))
-                                       : std::string("removed");
+                           : *moved ? absl::StrCat("moved to ", where.NameOf(where.DamagedKeyOf(job.sha256)))
+                                    : std::string("removed");
   spdlog::warn("artifact_damaged sha256={} object={} done={} reason={}", job.sha256, name, LogText(done),
                LogText(status.message()));
   return absl::DataLossError(absl::StrCat(name, " is damaged and was ", done, "; ", kMadeAgain, ": ",

@@ -22,7 +22,7 @@ class BucketStore final : public TransferStore {
 
   absl::Status Fetch(ArtifactJob& job, PartFile& part) override;
   absl::Status Send(ArtifactJob& job, std::uint64_t bytes) override;
-  // Moves the object away: the next that has a sound copy sends it again.
+  // Moves the object away, so that it is not there for those that have a sound copy.
   absl::Status GiveUpDamaged(const ArtifactJob& job, const absl::Status& status) override;
 
  private:

@@ -136,10 +136,10 @@ absl::Status StreamStore::Send(ArtifactJob& job, std::uint64_t total) {
 }
 
 absl::Status StreamStore::GiveUpDamaged(const ArtifactJob&, const absl::Status& status) {
-  return absl::DataLossError(
-      absl::StrCat("the coordinator's copy is damaged; put a sound one in artifacts/ of its state_dir (workers "
-                   "that have made or fetched it keep one in theirs): ",
-                   std::string(status.message())));
+  return absl::DataLossError(absl::StrCat(
+      "the coordinator's copy is damaged; put a sound one in artifacts/ of its state_dir (workers "
+      "that have made or fetched it keep one in theirs): ",
+      std::string(status.message())));
 }
 
 }  // namespace inlier

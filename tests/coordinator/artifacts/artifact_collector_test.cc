@@ -46,7 +46,8 @@ class ArtifactCollectorTest : public StoreTest {
     v1::CollectRequest request;
     request.set_dry_run(dry_run);
     request.set_keep_days(keep_days);
-    const auto response = CollectArtifacts(folder_.path(), *artifacts_, nullptr, *reader_, request, WallNow());
+    const auto response =
+        CollectArtifacts(folder_.path(), *artifacts_, nullptr, *reader_, request, WallNow());
     EXPECT_TRUE(response.ok()) << response.status();
     std::map<std::string, std::string> found;
     for (const v1::CollectedFile& file : response->files()) found[file.path()] = file.reason();

@@ -45,7 +45,8 @@ class BucketCollectorTest : public StoreTest {
   std::map<std::string, std::string> Collect(Duration later, bool dry_run = false) {
     v1::CollectRequest request;
     request.set_dry_run(dry_run);
-    const WallTime now{WallNow().unix_ms + std::chrono::duration_cast<std::chrono::milliseconds>(later).count()};
+    const WallTime now{WallNow().unix_ms +
+                       std::chrono::duration_cast<std::chrono::milliseconds>(later).count()};
     const auto response =
         CollectArtifacts(folder_.path(), *artifacts_, bucket_.get(), *reader_, request, now);
     EXPECT_TRUE(response.ok()) << response.status();
@@ -60,8 +61,8 @@ class BucketCollectorTest : public StoreTest {
 };
 
 TEST_F(BucketCollectorTest, ModelsStayAndSupersededCheckpointsGoAfterAnHour) {
-  MustApply(Sweep(1), Train(1), Evaluate(2, 1), Trial(1, 1, 0, 1, 2), Start(1, 1), Saved(1, 10, false, "early"),
-            Saved(1, 200, true, "model"), End(1, v1::SUCCEEDED));
+  MustApply(Sweep(1), Train(1), Evaluate(2, 1), Trial(1, 1, 0, 1, 2), Start(1, 1),
+            Saved(1, 10, false, "early"), Saved(1, 200, true, "model"), End(1, v1::SUCCEEDED));
   Put("model");
   const std::string early = Put("early");
   EXPECT_TRUE(Collect(minutes(50)).empty());
@@ -80,11 +81,10 @@ TEST_F(BucketCollectorTest, WhatNoAttemptReportsAndWhatIsDamagedGoesAfterItsDays
   ASSERT_TRUE(bucket_->Put(damaged, "x").ok());
   ASSERT_TRUE(bucket_->Put(bucket_->location().KeyPrefix() + "notes.txt", "x").ok());
   EXPECT_TRUE(Collect(hours(24 * 6)).empty());
-  EXPECT_EQ(Collect(hours(24 * 8)),
-            (std::map<std::string, std::string>{
-                {stray, "no attempt has reported it"},
-                {bucket_->location().NameOf(damaged),
-                 "its content did not have its digest, and it was moved away"}}));
+  EXPECT_EQ(Collect(hours(24 * 8)), (std::map<std::string, std::string>{
+                                        {stray, "no attempt has reported it"},
+                                        {bucket_->location().NameOf(damaged),
+                                         "its content did not have its digest, and it was moved away"}}));
   EXPECT_TRUE(bucket_->Head(bucket_->location().KeyPrefix() + "notes.txt")->has_value());
 }
 
@@ -117,8 +117,9 @@ TEST_F(BucketCollectorTest, WithoutItsBucketTheFolderIsCollectedAndTheErrorIsRep
   bucket_ = *S3Client::Make(config, false);
   const auto response = CollectArtifacts(folder_.path(), *artifacts_, bucket_.get(), *reader_, {}, WallNow());
   EXPECT_TRUE(absl::IsUnavailable(response.status()));
-  EXPECT_THAT(std::string(response.status().message()),
-              testing::AllOf(testing::HasSubstr("127.0.0.1:1"), testing::HasSubstr("collecting in the bucket")));
+  EXPECT_THAT(
+      std::string(response.status().message()),
+      testing::AllOf(testing::HasSubstr("127.0.0.1:1"), testing::HasSubstr("collecting in the bucket")));
 }
 
 }  // namespace
