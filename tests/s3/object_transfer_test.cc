@@ -193,14 +193,14 @@ TEST_F(ObjectTransferTest, AListHasAllObjectsOfThePrefix) {
 }
 
 TEST_F(ObjectTransferTest, ErrorsHaveTheirCauseAndRemedy) {
-  ::setenv("AWS_SECRET_ACCESS_KEY", "another", 1);
+  ::setenv("AWS_SECRET_ACCESS_KEY", "a-wrong-secret", 1);
   const auto stranger = *S3Client::Make(server_->Config(), false);
   ::setenv("AWS_SECRET_ACCESS_KEY", "test-secret-of-no-value", 1);
   const absl::Status refused = stranger->CheckBucket();
   EXPECT_TRUE(absl::IsPermissionDenied(refused));
   EXPECT_THAT(std::string(refused.message()),
               testing::AllOf(testing::HasSubstr("HTTP 403 SignatureDoesNotMatch"),
-                             testing::HasSubstr("secret key"), testing::Not(testing::HasSubstr("another"))));
+                             testing::HasSubstr("secret key"), testing::Not(testing::HasSubstr("a-wrong-secret"))));
   v1::S3Config elsewhere = server_->Config();
   elsewhere.set_bucket("no-such-bucket");
   const absl::Status missing = (*S3Client::Make(elsewhere, false))->CheckBucket();
