@@ -14,7 +14,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "base/data_roots.h"
+#include "base/data/data_roots.h"
 
 namespace inlier {
 

@@ -1,7 +1,7 @@
 #include "cli/sweep_submission.h"
 
 #include "absl/strings/str_cat.h"
-#include "base/data_dir.h"
+#include "base/data/data_dir.h"
 #include "base/status.h"
 #include "cli/corpus_check.h"
 #include "spec/sweep/sweep_grid.h"

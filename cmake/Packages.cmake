@@ -56,7 +56,7 @@ if(TARGET inlier-trial)
   set(CPACK_DEBIAN_ENABLE_COMPONENT_DEPENDS ON)
   # It stops the worker, whose program it is.
   inlier_control(inlier-trial prerm DAEMON inlier-worker)
-  # The program that fetches texts, and the link by which programs of this prefix find them (base/data_dir.h).
+  # The program that fetches texts, and the link by which programs of this prefix find them (base/data/data_dir.h).
   set(get_corpora lib/inlier/corpora)
   install(PROGRAMS ${CMAKE_SOURCE_DIR}/cmake/corpora/get-corpora DESTINATION ${get_corpora} COMPONENT inlier-trial EXCLUDE_FROM_ALL)
   install(FILES ${CMAKE_SOURCE_DIR}/cmake/corpora/packages.sha256 ${CMAKE_SOURCE_DIR}/cmake/corpora/to_text.pl DESTINATION ${get_corpora} COMPONENT inlier-trial EXCLUDE_FROM_ALL)

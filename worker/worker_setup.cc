@@ -8,7 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "base/data_dir.h"
+#include "base/data/data_dir.h"
 #include "base/file.h"
 #include "base/status.h"
 #include "base/version.h"

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
-#include "base/data_dir.h"
+#include "base/data/data_dir.h"
 #include "base/digest.h"
 #include "base/file.h"
 #include "base/status.h"

@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
-#include "base/data_dir.h"
+#include "base/data/data_dir.h"
 #include "base/status.h"
 #include "cli/commands.h"
 #include "cli/programs/model_of_trial.h"

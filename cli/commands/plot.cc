@@ -5,7 +5,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "base/data_dir.h"
+#include "base/data/data_dir.h"
 #include "base/status.h"
 #include "cli/commands.h"
 #include "cli/plots/figure_builder.h"

@@ -15,7 +15,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "base/data_roots.h"
+#include "base/data/data_roots.h"
 #include "core/models/model.h"
 #include "inlier/v1/trial_spec.pb.h"
 

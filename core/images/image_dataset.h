@@ -27,7 +27,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "base/data_roots.h"
+#include "base/data/data_roots.h"
 #include "core/data/batch.h"
 #include "core/data/dataset.h"
 #include "inlier/v1/data_spec.pb.h"

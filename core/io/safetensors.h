@@ -22,7 +22,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "base/data_roots.h"
+#include "base/data/data_roots.h"
 #include "core/io/safetensors_header.h"
 
 namespace inlier {

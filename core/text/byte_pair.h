@@ -18,7 +18,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
-#include "base/data_roots.h"
+#include "base/data/data_roots.h"
 #include "core/text/word_memory.h"
 
 namespace inlier {

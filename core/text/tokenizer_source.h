@@ -9,7 +9,7 @@
 #include <variant>
 
 #include "absl/status/statusor.h"
-#include "base/data_roots.h"
+#include "base/data/data_roots.h"
 #include "core/text/tokenizer.h"
 
 namespace inlier {

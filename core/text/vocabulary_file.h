@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "base/data_roots.h"
+#include "base/data/data_roots.h"
 #include "base/mapped_file.h"
 #include "base/status.h"
 

@@ -19,7 +19,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "base/data_roots.h"
+#include "base/data/data_roots.h"
 #include "core/text/bert_words.h"
 #include "core/text/word_memory.h"
 

@@ -1,7 +1,7 @@
 // The digest of a trial's data: of the content of all files that its specification names (spec/trial/data_source.h),
 // as they are on this machine. docs/decisions/0018-data-in-the-identity.md lists what it covers.
 //
-// Files are named by others: they are read below the declared roots only (base/data_roots.h).
+// Files are named by others: they are read below the declared roots only (base/data/data_roots.h).
 //
 // Thread safety: pure functions of the file system.
 #ifndef INLIER_CORE_TRIAL_DATA_DIGEST_H_
@@ -10,7 +10,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "base/data_roots.h"
+#include "base/data/data_roots.h"
 #include "core/text/corpus.h"
 #include "inlier/v1/attempt.pb.h"
 #include "inlier/v1/trial_spec.pb.h"

@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "absl/strings/str_cat.h"
-#include "base/data_roots.h"
+#include "base/data/data_roots.h"
 #include "base/digest.h"
 #include "base/status.h"
 #include "base/version.h"

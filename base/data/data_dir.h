@@ -1,8 +1,8 @@
 // The folder of corpora and vocabularies that is used where none is named.
 //
 // Thread safety: any thread.
-#ifndef INLIER_BASE_DATA_DIR_H_
-#define INLIER_BASE_DATA_DIR_H_
+#ifndef INLIER_BASE_DATA_DATA_DIR_H_
+#define INLIER_BASE_DATA_DATA_DIR_H_
 
 #include <filesystem>
 #include <string>
@@ -18,4 +18,4 @@ std::filesystem::path DefaultDataDir(const std::filesystem::path& program);
 
 }  // namespace inlier
 
-#endif  // INLIER_BASE_DATA_DIR_H_
+#endif  // INLIER_BASE_DATA_DATA_DIR_H_

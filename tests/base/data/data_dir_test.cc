@@ -1,4 +1,4 @@
-#include "base/data_dir.h"
+#include "base/data/data_dir.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "base/data_roots.h"
+#include "base/data/data_roots.h"
 
 #include <algorithm>
 #include <system_error>

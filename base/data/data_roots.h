@@ -6,8 +6,8 @@
 // exists or not; RegularFile::Open checks again what it has opened, which no rename in between can change.
 //
 // Thread safety: immutable.
-#ifndef INLIER_BASE_DATA_ROOTS_H_
-#define INLIER_BASE_DATA_ROOTS_H_
+#ifndef INLIER_BASE_DATA_DATA_ROOTS_H_
+#define INLIER_BASE_DATA_DATA_ROOTS_H_
 
 #include <filesystem>
 #include <string>
@@ -41,4 +41,4 @@ class DataRoots {
 
 }  // namespace inlier
 
-#endif  // INLIER_BASE_DATA_ROOTS_H_
+#endif  // INLIER_BASE_DATA_DATA_ROOTS_H_
