@@ -13,8 +13,6 @@
 namespace inlier {
 namespace {
 
-constexpr int kPointsLookedAt = 1000;
-
 // Updates between the points of the curve; 0: it has none.
 std::uint64_t PeriodOf(const MeasurementInfo& curve, const v1::TrainingSpec& training) {
   const auto* field = training.GetDescriptor()->FindFieldByName(std::string(PeriodFieldOf(curve)));
@@ -36,7 +34,7 @@ void CheckThatItFires(const v1::SweepSpec& sweep, const MeasurementInfo& curve, 
                       Problems* problems) {
   std::optional<v1::TrainingSpec> first;
   int looked_at = 0;
-  for (auto index = grid.NextIndex(0); index && looked_at < kPointsLookedAt;
+  for (auto index = grid.NextIndex(0); index && looked_at < SweepGrid::kPointsChecked;
        index = grid.NextIndex(*index + 1), ++looked_at) {
     const absl::StatusOr<v1::TrialSpec> spec = Resolve(grid.At(*index)->spec);
     if (!spec.ok()) return;  // Reported elsewhere.

@@ -8,11 +8,6 @@
 #include "spec/trial/update_split.h"
 
 namespace inlier {
-namespace {
-
-constexpr int kPointsLookedAt = 1000;
-
-}  // namespace
 
 void CheckResources(const v1::SweepSpec& sweep, const SweepGrid& grid, Problems* problems) {
   const v1::ResourceSpec& resources = sweep.resources();
@@ -32,7 +27,7 @@ void CheckResources(const v1::SweepSpec& sweep, const SweepGrid& grid, Problems*
     return;
   }
   int looked_at = 0;
-  for (auto index = grid.NextIndex(0); index && looked_at < kPointsLookedAt;
+  for (auto index = grid.NextIndex(0); index && looked_at < SweepGrid::kPointsChecked;
        index = grid.NextIndex(*index + 1), ++looked_at) {
     const absl::StatusOr<GridPoint> point = grid.At(*index);
     const absl::StatusOr<v1::TrialSpec> spec = point.ok() ? Resolve(point->spec) : point.status();

@@ -54,6 +54,7 @@ class SweepGrid {
   static constexpr int kAxesMax = Limits::kAxesMax;
   static constexpr int kValuesMax = Limits::kValuesMax;  // On one axis.
   static constexpr std::uint64_t kSampledMax = 100'000;  // Indexes of a sweep with sampling.
+  static constexpr int kPointsChecked = 1000;  // Checks of each point's specification look at the first ones.
 
   // Checks the form of the axes, that what they name exists, types and ranges of all values, that no two
   // axes set the same field or choose different members of one choice at the same point, and that conditions
