@@ -24,6 +24,8 @@
 
 namespace inlier {
 
+class S3Client;
+
 class ArtifactService {
  public:
   static constexpr std::size_t kChunkBytesMax = 1 << 20;
