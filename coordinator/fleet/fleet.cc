@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -31,15 +32,18 @@ constexpr Duration kCancelAgain = std::chrono::seconds(60);
 // How many attempts with this request a job of the fleet runs at once; 0: none ever.
 std::uint32_t PerJob(const Fleet& fleet, const ResourceRequest& request) {
   if (request.seconds > JobSeconds(fleet.config)) return 0;
-  if (fleet.slots.empty()) return fleet.config.has_slots() ? fleet.config.slots() : 1;
+  if (fleet.slots.empty()) {
+    // Not known before a worker of it has come, unless the configuration says so.
+    return fleet.config.has_slots() ? fleet.config.slots() / request.processes : 1;
+  }
   WorkerResources worker;
   worker.SetCapacity(fleet.slots, fleet.memory_mib);
-  std::uint32_t fit = 0;
-  for (std::uint32_t slot = 0; slot < fleet.slots.size(); ++slot) {
-    if (!worker.Fits(slot, request)) continue;
-    worker.Take(++fit, slot, request);
+  const auto is_free = [&worker](std::uint32_t slot) { return !worker.SlotTaken(slot); };
+  for (std::uint32_t fit = 0;; ++fit) {
+    std::vector<std::uint32_t> slots = worker.SlotsFor(request, is_free);
+    if (slots.empty()) return fit;
+    worker.Take(fit + 1, std::move(slots), request);
   }
-  return fit;
 }
 
 // Jobs that the ready stages would fill; also notes what waits, and what no job could run.
