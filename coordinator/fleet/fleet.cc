@@ -22,6 +22,8 @@ namespace inlier {
 namespace {
 
 constexpr char kNamePrefix[] = "inlier-";
+// Above every number that a fleet comes to, and below those that the database cannot hold.
+constexpr std::uint64_t kSubmissionMax = 1'000'000'000'000;
 // After a single job was refused.
 constexpr Backoff kRefusalBackoff{.first = std::chrono::seconds(15), .longest = std::chrono::minutes(5)};
 // Ready stages of one sweep that are counted.
@@ -141,7 +143,7 @@ std::uint64_t SubmissionOf(const std::string& fleet_id, const std::string& job_n
   const std::string prefix = absl::StrCat(kNamePrefix, fleet_id, "-");
   std::uint64_t number = 0;
   if (job_name.compare(0, prefix.size(), prefix) != 0 ||
-      !absl::SimpleAtoi(job_name.substr(prefix.size()), &number) ||
+      !absl::SimpleAtoi(job_name.substr(prefix.size()), &number) || number > kSubmissionMax ||
       FleetJobName(fleet_id, number) != job_name)
     return 0;
   return number;
