@@ -156,9 +156,9 @@ TEST(SbatchArgumentsTest, SeveralJobsAreAnArrayAndTheWorkerComesLast) {
 
 TEST(FleetJobNameTest, ANameLeadsBackToItsSubmissionAlone) {
   EXPECT_EQ(SubmissionOf("3fa9c1d2", FleetJobName("3fa9c1d2", 17)), 17u);
-  for (const char* name : {"inlier-3fa9c1d2-", "inlier-3fa9c1d2-017", "inlier-3fa9c1d2-17 ",
-                           "inlier-3fa9c1d2-0", "inlier-3fa9c1d2-18446744073709551615",
-                           "inlier-3fa9c1d3-17", "other", ""})
+  for (const char* name :
+       {"inlier-3fa9c1d2-", "inlier-3fa9c1d2-017", "inlier-3fa9c1d2-17 ", "inlier-3fa9c1d2-0",
+        "inlier-3fa9c1d2-18446744073709551615", "inlier-3fa9c1d3-17", "other", ""})
     EXPECT_EQ(SubmissionOf("3fa9c1d2", name), 0u) << name;
 }
 
