@@ -10,6 +10,7 @@
 #include "coordinator/attempts/quarantine.h"
 #include "coordinator/attempts/time_limits.h"
 #include "coordinator/scheduling/data_check.h"
+#include "coordinator/scheduling/job_ends.h"
 #include "coordinator/scheduling/placement.h"
 #include "coordinator/scheduling/preemption.h"
 #include "coordinator/scheduling/readiness.h"
@@ -36,6 +37,10 @@ void ExpireLeases(Context& context) {
         absl::StrCat("worker ", worker ? worker->name : lease.worker, " has been silent for ",
                      FormatDuration(state.options.lease_ttl + state.options.lease_margin));
     ++state.stats.leases_expired;
+    if (worker != nullptr && EndedWithItsJob(*worker, context.now.at)) {
+      Yielded(context, attempt, absl::StrCat(message, ", and its job has ended"));
+      continue;
+    }
     EndAttempt(context, lease.token, v1::FAILED, v1::LOST, message, "fenced: the lease ran out");
     AttemptFailed(context, stage, attempt, v1::LOST, message);
   }

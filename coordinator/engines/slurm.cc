@@ -94,6 +94,8 @@ absl::StatusOr<std::string> Slurm::Script() const {
 absl::StatusOr<std::vector<EngineJob>> Slurm::List(const FleetStep& fleet) const {
   ASSIGN_OR_RETURN(const ProgramEnd end, Run(fleet.config, "squeue", SqueueArguments()));
   RETURN_IF_ERROR(FailureOf("squeue", fleet.config, end));
+  if (end.output.size() >= kOutputBytesMax)  // Jobs of its beginning may be missing.
+    return absl::ResourceExhaustedError("squeue printed more than can be read: this user has too many jobs");
   return ParseSqueue(fleet.id, end.output);
 }
 

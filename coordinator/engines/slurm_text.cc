@@ -12,6 +12,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "base/utf8.h"
 #include "coordinator/fleet/config_check.h"
 
 namespace inlier {
@@ -20,6 +21,9 @@ namespace {
 // Id, state, reason, nodes, name; the name last, because a user's other jobs may have any.
 constexpr char kFormat[] = "%i|%T|%r|%N|%j";
 constexpr std::size_t kFields = 5;
+
+// Of an error: it is stored and shown.
+constexpr std::size_t kErrorBytesMax = 1000;
 
 // States that are not listed here are those of a job that has nodes.
 constexpr std::string_view kQueued[] = {"PENDING",      "REQUEUED",     "REQUEUE_FED",
@@ -105,11 +109,12 @@ absl::StatusOr<std::vector<EngineJob>> ParseSqueue(const std::string& fleet_id, 
   const std::vector<std::string> lines = absl::StrSplit(output, '\n', absl::SkipEmpty());
   for (const std::string& line : lines) {
     const std::vector<std::string> fields = absl::StrSplit(line, absl::MaxSplits('|', kFields - 1));
-    if (fields.size() != kFields || !IsJobId(fields[0]))
+    const bool whole = fields.size() == kFields;
+    const std::uint64_t submission = whole ? SubmissionOf(fleet_id, fields[4]) : 0;
+    if (whole && submission == 0) continue;  // Another job of the user: its id may be "12+0".
+    if (!whole || !IsJobId(fields[0]))
       return absl::InternalError(
-          absl::StrCat("squeue printed a line that is no job: ", std::string(line.substr(0, 200))));
-    const std::uint64_t submission = SubmissionOf(fleet_id, fields[4]);
-    if (submission == 0) continue;
+          absl::StrCat("squeue printed a line that is no job: ", std::string(CutUtf8(line, 200))));
     EngineJob& job = jobs.emplace_back();
     job.id = fields[0];
     job.submission = submission;
@@ -125,7 +130,8 @@ std::string FirstError(const std::string& errors) {
   const std::vector<std::string> lines = absl::StrSplit(errors, '\n', absl::SkipEmpty());
   if (lines.empty()) return "";
   const std::size_t at = lines.front().find("error: ");
-  return at == std::string::npos ? lines.front() : lines.front().substr(at + 7);
+  const std::string error = at == std::string::npos ? lines.front() : lines.front().substr(at + 7);
+  return ReplaceInvalidUtf8(CutUtf8(error, kErrorBytesMax));
 }
 
 Submitted ParseSbatch(std::uint64_t number, const ProgramEnd& end) {

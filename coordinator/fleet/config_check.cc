@@ -8,6 +8,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "base/utf8.h"
 #include "spec/schema/param_range.h"
 #include "spec/schema/problems.h"
 
@@ -31,14 +32,15 @@ constexpr std::string_view kOwnOptions[] = {"job-name",   "array",
                                             "dependency", "open-mode",
                                             "clusters",   "cluster-constraint"};
 
-// Printable and without what a line of a file would end by.
+// Printable and without what a line of a file would end by; UTF-8, as JSON needs it.
 bool IsPlain(std::string_view text) {
-  return text.size() <= 4096 &&
+  return text.size() <= 4096 && IsUtf8(text) &&
          std::none_of(text.begin(), text.end(), [](unsigned char c) { return absl::ascii_iscntrl(c); });
 }
 
 absl::Status Wrong(const char* field, const std::string& value, const char* takes) {
-  return absl::InvalidArgumentError(absl::StrCat("fleet.", field, ": '", value, "' ", takes));
+  return absl::InvalidArgumentError(
+      absl::StrCat("fleet.", field, ": '", ReplaceInvalidUtf8(value), "' ", takes));
 }
 
 absl::Status CheckOption(const std::string& option) {
@@ -105,7 +107,8 @@ absl::Status CheckFleetConfig(const v1::FleetConfig& config) {
       !IsPlain(config.worker_config()))
     return Wrong("worker_config", config.worker_config(), "is no absolute path of a file on the nodes");
   if (config.has_worker_program() &&
-      (config.worker_program().empty() || config.worker_program().front() != '/'))
+      (config.worker_program().empty() || config.worker_program().front() != '/' ||
+       !IsPlain(config.worker_program())))
     return Wrong("worker_program", config.worker_program(),
                  "is no absolute path of inlier-worker on the nodes");
   for (const std::string& set : config.worker_set()) {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -22,6 +24,8 @@ namespace inlier {
 namespace {
 
 constexpr char kNamePrefix[] = "inlier-";
+// Above every number that a fleet comes to, and below those that the database cannot hold.
+constexpr std::uint64_t kSubmissionMax = 1'000'000'000'000;
 // After a single job was refused.
 constexpr Backoff kRefusalBackoff{.first = std::chrono::seconds(15), .longest = std::chrono::minutes(5)};
 // Ready stages of one sweep that are counted.
@@ -32,7 +36,10 @@ constexpr Duration kCancelAgain = std::chrono::seconds(60);
 // How many attempts with this request a job of the fleet runs at once; 0: none ever.
 std::uint32_t PerJob(const Fleet& fleet, const ResourceRequest& request) {
   if (request.seconds > JobSeconds(fleet.config)) return 0;
-  if (fleet.slots.empty()) return (fleet.config.has_slots() ? fleet.config.slots() : 1) / request.processes;
+  if (fleet.slots.empty()) {
+    // Not known before a worker of it has come, unless the configuration says so.
+    return fleet.config.has_slots() ? fleet.config.slots() / request.processes : 1;
+  }
   WorkerResources worker;
   worker.SetCapacity(fleet.slots, fleet.memory_mib);
   const auto is_free = [&worker](std::uint32_t slot) { return !worker.SlotTaken(slot); };
@@ -43,12 +50,19 @@ std::uint32_t PerJob(const Fleet& fleet, const ResourceRequest& request) {
   }
 }
 
-// Jobs that the ready stages would fill; also notes what waits, and what no job could run.
-std::uint32_t JobsForBacklog(State& state) {
+// What the ready stages would take.
+struct Demand {
+  std::uint32_t jobs = 0;                             // That they would fill.
+  std::uint32_t seconds_least = kLeastSecondsOfAJob;  // Each needs so much of its job at least.
+};
+
+// Also notes what waits, and what no job could run.
+Demand DemandOf(State& state) {
   Fleet& fleet = state.fleet;
   double jobs = 0;
   std::uint64_t misfits = 0;
   ResourceRequest misfit;
+  std::optional<std::uint32_t> seconds;
   fleet.waiting = 0;
   for (const auto& [request, count] : Backlog(state, kCountedMax)) {
     const std::uint32_t per_job = PerJob(fleet, request);
@@ -59,25 +73,28 @@ std::uint32_t JobsForBacklog(State& state) {
     }
     fleet.waiting += count;
     jobs += static_cast<double>(count) / per_job;
+    seconds = std::min(seconds.value_or(request.seconds), request.seconds);
   }
   fleet.misfit.clear();
   if (misfits > 0)
     fleet.misfit = absl::StrCat(misfits, misfits == 1 ? " stage waits" : " stages wait",
                                 " that no job of the fleet could run: needed is ", RequestText(misfit));
-  return static_cast<std::uint32_t>(std::min(std::ceil(jobs), 1e9));
+  return {.jobs = static_cast<std::uint32_t>(std::min(std::ceil(jobs), 1e9)),
+          .seconds_least = std::max(seconds.value_or(0), kLeastSecondsOfAJob)};
 }
 
-FleetFacts::Job FactsOf(State& state, const EngineJob& job, WorkerEntry* worker, Timestamp now) {
+FleetFacts::Job FactsOf(State& state, const EngineJob& job, WorkerEntry* worker, std::uint32_t seconds_least,
+                        Timestamp now) {
   FleetFacts::Job facts{.id = job.id, .queued = job.phase == EngineJob::Phase::kQueued};
   facts.leaving = state.fleet.leaving.contains(job.id);
   if (worker == nullptr) return facts;
   facts.queued = false;
   facts.busy = !state.leases.HeldBy(worker->incarnation).empty();
-  facts.leaving = facts.leaving || worker->draining;
+  facts.leaving = facts.leaving || worker->draining || (worker->held && facts.busy);
   if (facts.busy) return facts;
   if (!worker->idle_since) worker->idle_since = now;
   facts.idle_for = now - *worker->idle_since;
-  facts.useless = worker->resources.seconds_left().value_or(kLeastSecondsOfAJob) < kLeastSecondsOfAJob;
+  facts.useless = worker->held || worker->resources.seconds_left().value_or(seconds_least) < seconds_least;
   return facts;
 }
 
@@ -92,20 +109,27 @@ FleetFacts Facts(Context& context, bool may_submit) {
   facts.batch_max = fleet.patience.batch_max == 0 ? array_max : std::min(array_max, fleet.patience.batch_max);
   facts.idle_after = std::chrono::seconds(fleet.config.idle_seconds());
   facts.stopped = fleet.row->stopped;
-  facts.for_backlog = JobsForBacklog(state);
+  const Demand demand = DemandOf(state);
+  facts.for_backlog = demand.jobs;
   facts.may_submit = may_submit && fleet.problem.empty() && fleet.looked.has_value() &&
                      (!fleet.patience.not_before || *fleet.patience.not_before <= now);
   const std::map<std::string, std::string> workers = WorkersByJob(state);
-  std::map<std::uint64_t, bool> listed;
+  std::set<std::uint64_t> listed;
   for (const auto& [id, job] : fleet.jobs) {
-    listed[job.submission] = true;
+    listed.insert(job.submission);
     const auto worker = workers.find(id);
-    facts.jobs.push_back(
-        FactsOf(state, job, worker == workers.end() ? nullptr : state.workers.Find(worker->second), now));
+    facts.jobs.push_back(FactsOf(state, job,
+                                 worker == workers.end() ? nullptr : state.workers.Find(worker->second),
+                                 demand.seconds_least, now));
+  }
+  std::map<std::string, std::uint32_t> unlisted;  // Workers whose jobs the engine has lost, by job or array.
+  for (const auto& [job, incarnation] : workers) {
+    if (!fleet.jobs.contains(job) && !state.workers.Find(incarnation)->draining) ++unlisted[ArrayOf(job)];
   }
   for (const auto& [number, submission] : fleet.submissions) {
     if (submission.calling) facts.may_submit = false;
-    if (!listed[number]) facts.unclear += submission.row.jobs;
+    if (listed.contains(number)) continue;
+    facts.unclear += submission.seen ? unlisted[submission.row.job] : submission.row.jobs;
   }
   if (fleet.surplus_since) facts.surplus_for = now - *fleet.surplus_since;
   return facts;
@@ -138,7 +162,7 @@ std::uint64_t SubmissionOf(const std::string& fleet_id, const std::string& job_n
   const std::string prefix = absl::StrCat(kNamePrefix, fleet_id, "-");
   std::uint64_t number = 0;
   if (job_name.compare(0, prefix.size(), prefix) != 0 ||
-      !absl::SimpleAtoi(job_name.substr(prefix.size()), &number) ||
+      !absl::SimpleAtoi(job_name.substr(prefix.size()), &number) || number > kSubmissionMax ||
       FleetJobName(fleet_id, number) != job_name)
     return 0;
   return number;
@@ -168,10 +192,13 @@ absl::Status RecoverFleet(Context& context, Snapshot& snapshot) {
   }
   if (state.options.fleet) {
     FleetRow row = fleet.row.value_or(FleetRow{.id = state.options.new_fleet_id});
+    // It takes the place of one that people made, or that was stopped when it was taken out.
+    if (!row.from_configuration) row = FleetRow{.id = row.id};
     row.from_configuration = true;
-    row.config_json.clear();
+    const std::string before = std::exchange(row.config_json, "");
     if (!google::protobuf::util::MessageToJsonString(*state.options.fleet, &row.config_json).ok())
       return absl::InvalidArgumentError("fleet: it cannot be stored as JSON");
+    if (row.config_json != before) fleet.slots_of = fleet.next_submission;
     fleet.row = std::move(row);
     context.out.changes.Add(*fleet.row);
   } else if (fleet.row && fleet.row->from_configuration && !state.options.new_fleet_id.empty()) {

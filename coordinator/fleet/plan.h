@@ -20,8 +20,8 @@ struct FleetFacts {
     std::string id{};
     bool queued = false;   // The engine has not started it.
     bool busy = false;     // Its worker has an attempt.
-    bool leaving = false;  // It is asked to end, or its worker ends by itself.
-    bool useless = false;  // Its worker is idle, and its job ends too early for anything new.
+    bool leaving = false;  // It is asked to end, or its worker ends by itself or is drained.
+    bool useless = false;  // Its worker is idle, and drained, or its job ends too early for all that waits.
     std::optional<Duration>
         idle_for{};  // Of its connected worker; nullopt: it has an attempt, or none is connected.
   };

@@ -16,9 +16,6 @@ namespace {
 constexpr std::uint32_t kEarlyEndsAtOnce = 3;
 constexpr Backoff kEarlyBackoff{.first = std::chrono::seconds(30), .longest = std::chrono::minutes(30)};
 
-// "17" of "17_3": the engine's id of an array.
-std::string ArrayOf(const std::string& job) { return job.substr(0, job.find('_')); }
-
 std::string EndText(const EngineJob& job) {
   return job.reason.empty() ? job.state : absl::StrCat(job.state, ", ", job.reason);
 }
@@ -57,12 +54,15 @@ bool HadWorker(const State& state, const std::string& job) {
          std::any_of(all.begin(), all.end(), [&](const auto& entry) { return entry.second.job == job; });
 }
 
-// Jobs whose workers have connected; a worker of the fleet shows what the next ones will have.
+// Jobs whose workers have connected; a worker of the latest submission shows what the next ones will have.
 void NoteWorkers(State& state) {
   Fleet& fleet = state.fleet;
   for (const auto& [job, incarnation] : WorkersByJob(state)) {
-    if (!fleet.jobs.contains(job)) continue;
+    const auto listed = fleet.jobs.find(job);
+    if (listed == fleet.jobs.end()) continue;
     if (fleet.met.insert(job).second) fleet.patience.early_ends = 0;
+    if (listed->second.submission < fleet.slots_of) continue;
+    fleet.slots_of = listed->second.submission;
     const WorkerEntry& worker = *state.workers.Find(incarnation);
     fleet.slots = worker.slots;
     fleet.memory_mib = worker.resources.memory_mib();
@@ -120,6 +120,8 @@ void EndSubmissions(Context& context, const EngineLook& look,
 }
 
 }  // namespace
+
+std::string ArrayOf(const std::string& job) { return job.substr(0, job.find('_')); }
 
 std::map<std::string, std::string> WorkersByJob(const State& state) {
   std::map<std::string, std::string> workers;

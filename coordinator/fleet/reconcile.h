@@ -15,6 +15,9 @@ namespace inlier {
 // A look that failed changes no submission.
 void Reconcile(Context& context, const EngineLook& look);
 
+// "17" of "17_3": the engine's id of an array; another job's id stays.
+std::string ArrayOf(const std::string& job);
+
 // Incarnations of connected workers by the job that they run in.
 std::map<std::string, std::string> WorkersByJob(const State& state);
 

@@ -44,6 +44,9 @@ absl::StatusOr<v1::SetFleetResponse> SetFleet(Context& context, const v1::SetFle
     return absl::InvalidArgumentError("fleet: it cannot be stored as JSON");
   fleet.row = std::move(row);
   fleet.patience = {};
+  // Its jobs may have other slots than those of before.
+  fleet.slots.clear();
+  fleet.slots_of = fleet.next_submission;
   RETURN_IF_ERROR(StoreFleet(context));
   v1::SetFleetResponse response;
   response.set_id(fleet.row->id);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 #include "coordinator/scheduling/readiness.h"
 
@@ -54,6 +55,12 @@ void NoteTimeNeeded(Context& context, const Stage& stage, Duration took) {
     known[dependent.sweep] = seconds;
     ReshapeStages(context, state.sweeps.at(dependent.sweep));
   }
+}
+
+bool EndedWithItsJob(const WorkerEntry& worker, Timestamp now) {
+  const std::optional<std::uint32_t> left = worker.resources.seconds_left();
+  return !worker.job.empty() &&
+         (worker.draining || (left && worker.last_seen + std::chrono::seconds(*left) <= now));
 }
 
 void NoteNothingSaved(Context& context, const Attempt& attempt) {

@@ -22,6 +22,9 @@ std::uint32_t SecondsNeeded(const State& state, SweepId sweep, const Stage& stag
 // An attempt has taken so long up to its first training step, or to the end of its evaluation.
 void NoteTimeNeeded(Context& context, const Stage& stage, Duration took);
 
+// A worker that is silent has ended with its job: that was due, or it had been asked to end.
+bool EndedWithItsJob(const WorkerEntry& worker, Timestamp now);
+
 // The attempt ends with its worker's job. REQUIRES: its stage is not in the queues now.
 void NoteNothingSaved(Context& context, const Attempt& attempt);
 

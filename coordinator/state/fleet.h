@@ -70,8 +70,9 @@ struct Fleet {
   Timestamp problem_since;
   std::optional<Timestamp> surplus_since;  // There are more jobs than wanted.
   FleetPatience patience;
-  std::vector<v1::Slot> slots;   // Of the worker of the fleet that connected last; empty: none has.
+  std::vector<v1::Slot> slots;   // Of a worker of its latest submission with one; empty: none has connected.
   std::uint64_t memory_mib = 0;  // Of the same.
+  std::uint64_t slots_of = 0;    // That submission; jobs of earlier ones may have other slots.
   std::uint32_t wanted = 0;      // By the latest plan. The same for the next.
   std::uint64_t waiting = 0;
   std::uint32_t needed = 0;  // Jobs that the work would fill, whatever the maximum.

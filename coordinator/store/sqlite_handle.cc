@@ -86,7 +86,9 @@ absl::StatusOr<bool> IsFromBeforeRelease(sqlite3* connection) {
           connection,
           "SELECT (SELECT count(*) FROM sqlite_schema WHERE name = 'trial_spec') + (SELECT count(*) FROM "
           "sqlite_schema WHERE type = 'table' AND name = 'trial' AND NOT EXISTS (SELECT 1 FROM "
-          "pragma_table_info('trial') WHERE name = 'known'))"));
+          "pragma_table_info('trial') WHERE name = 'known')) + (SELECT count(*) FROM sqlite_schema WHERE "
+          "type = 'table' AND name = 'attempt' AND NOT EXISTS (SELECT 1 FROM pragma_table_info('attempt') "
+          "WHERE name = 'further_slots'))"));
   return signs > 0;
 }
 

@@ -8,13 +8,16 @@
 
 #include "base/check.h"
 #include "base/status.h"
+#include "coordinator/engines/slurm_text.h"
 #include "coordinator/services/request_limits.h"
 #include "coordinator/state/lookup.h"
 #include "coordinator/status/explain.h"
+#include "coordinator/status/fleet_status.h"
 #include "coordinator/status/status.h"
 #include "coordinator/store/query_guard.h"
 #include "coordinator/tables/table_builder.h"
 #include "spec/sweep/sweep_reader.h"
+#include "tests/coordinator/fleet/fleet_config.h"
 #include "tests/coordinator/harness.h"
 #include "tests/coordinator/invariants.h"
 #include "tests/fuzz/folder.h"
@@ -41,8 +44,14 @@ enum Kind : unsigned char {
   kDrain,
   kExplain,
   kListen,
+  kSetFleet,
+  kScaleFleet,
+  kStopFleet,
+  kLook,
   kKinds
 };
+
+constexpr char kFleetId[] = "3fa9c1d2";
 
 using Record = FuzzRecord<Kind>;
 
@@ -76,8 +85,15 @@ std::unique_ptr<google::protobuf::Message> MessageOf(Kind kind) {
       return std::make_unique<v1::DrainWorkerRequest>();
     case kExplain:
       return std::make_unique<v1::ExplainRequest>();
+    case kSetFleet:
+      return std::make_unique<v1::SetFleetRequest>();
+    case kScaleFleet:
+      return std::make_unique<v1::ScaleFleetRequest>();
+    case kStopFleet:
+      return std::make_unique<v1::StopFleetRequest>();
     case kTick:
     case kListen:
+    case kLook:
     case kKinds:
       break;
   }
@@ -124,6 +140,18 @@ class Service {
       }
       case kDrain:
         Decide<v1::DrainWorkerRequest>(&Orchestrator::OnDrain, *message, effects);
+        break;
+      case kSetFleet:
+        Decide<v1::SetFleetRequest>(&Orchestrator::OnSetFleet, *message, effects);
+        break;
+      case kScaleFleet:
+        Decide<v1::ScaleFleetRequest>(&Orchestrator::OnScaleFleet, *message, effects);
+        break;
+      case kStopFleet:
+        Decide<v1::StopFleetRequest>(&Orchestrator::OnStopFleet, *message, effects);
+        break;
+      case kLook:
+        Look(record.bytes, effects);
         break;
       case kExplain:
         Clear(
@@ -219,6 +247,22 @@ class Service {
     Clear(((*orchestrator_).*method)(static_cast<const Request&>(request), now_, effects, Caller()).status());
   }
 
+  // The fleet's queue lists this; what it asks for then is taken, refused or not answered, by the text's length.
+  void Look(const std::string& queue, Effects& effects) {
+    const EngineLook look{.began = now_.at, .jobs = ParseSqueue(kFleetId, queue)};
+    const FleetStep step = orchestrator_->OnFleetLook(look, now_, /*may_submit=*/true, effects);
+    std::string status;
+    StatusOfFleet(orchestrator_->state(), now_.at).SerializeToString(&status);
+    INLIER_CHECK(step.present || (!step.submit && step.cancel.empty()));
+    if (!step.submit) return;
+    INLIER_CHECK(step.submit->jobs <= step.config.maximum());
+    orchestrator_->OnFleetSubmitted({.number = step.submit->number,
+                                     .kind = static_cast<Submitted::Kind>(queue.size() % 3),
+                                     .job = "17",
+                                     .message = "why"},
+                                    now_, effects);
+  }
+
   // A refusal has a message, and is not an internal error.
   static void Clear(const absl::Status& status) {
     INLIER_CHECK(status.ok() || !status.message().empty());
@@ -235,7 +279,9 @@ class Service {
     auto people = GuardedConnection::Open(database_->path());
     INLIER_CHECK(people.ok());
     people_ = *std::move(people);
-    orchestrator_ = std::make_unique<Orchestrator>(Harness::DefaultOptions());
+    OrchestratorOptions options = Harness::DefaultOptions();
+    options.new_fleet_id = kFleetId;
+    orchestrator_ = std::make_unique<Orchestrator>(std::move(options));
     auto snapshot = store_->Load();
     if (!snapshot.ok()) std::fprintf(stderr, "%s\n", snapshot.status().ToString().c_str());
     INLIER_CHECK(snapshot.ok());
@@ -353,6 +399,21 @@ std::vector<Record> Story(bool with_table) {
   explain.clear_trial();
   explain.set_sweep("story");
   records.push_back(Make(kExplain, explain));
+  v1::SetFleetRequest fleet;
+  *fleet.mutable_config() = SmallFleet();
+  records.push_back(Make(kSetFleet, fleet));
+  records.push_back(
+      {kLook, "7|PENDING|Priority||inlier-3fa9c1d2-1\n8_1|RUNNING|None|n1|inlier-3fa9c1d2-2\n"});
+  v1::ScaleFleetRequest scale;
+  scale.set_minimum(4);
+  scale.set_maximum(5);
+  records.push_back(Make(kScaleFleet, scale));
+  records.push_back(
+      {kLook, "7|FAILED|NonZeroExitCode||inlier-3fa9c1d2-1\n8_1|COMPLETED|None|n1|inlier-3fa9c1d2-2\n"});
+  v1::StopFleetRequest stop;
+  stop.set_now(with_table);
+  records.push_back(Make(kStopFleet, stop));
+  records.push_back({kLook, "9_0|RUNNING|None|n1|inlier-3fa9c1d2-3\n"});
   v1::CancelRequest cancel;
   cancel.set_sweep("s-1");
   records.push_back(Make(kCancel, cancel));

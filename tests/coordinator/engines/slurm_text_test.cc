@@ -32,7 +32,9 @@ constexpr char kQueue[] =
     "2_1|COMPLETING|None|n2|inlier-3fa9c1d2-2\n"
     "9|RUNNING|None|n3|my job | with a bar\n"
     "10|RUNNING|None|n3|inlier-00000000-1\n"
-    "11|RUNNING|None|n3|inlier-3fa9c1d2-1x\n";
+    "11|RUNNING|None|n3|inlier-3fa9c1d2-1x\n"
+    "12+0|RUNNING|None|n3|a job of several parts\n"
+    "13_[2-9%4]|PENDING|Priority||an array\n";
 
 ProgramEnd End(int status, const std::string& output, const std::string& errors) {
   return {.status = status << 8, .output = output, .errors = errors};
@@ -65,7 +67,8 @@ TEST(SqueueTest, AnEmptyQueueIsNoError) {
 // A line that cannot be read may be a job that would be asked for again.
 TEST(SqueueTest, ALineThatIsNoJobIsAnError) {
   for (const char* line :
-       {"slurm_load_jobs error\n", "2_5|PENDING|Resources\n", "x|RUNNING|None|n1|inlier-3fa9c1d2-1\n"})
+       {"slurm_load_jobs error\n", "2_5|PENDING|Resources\n", "x|RUNNING|None|n1|inlier-3fa9c1d2-1\n",
+        "2_[5-6]|PENDING|Priority||inlier-3fa9c1d2-2\n"})
     EXPECT_TRUE(absl::IsInternal(ParseSqueue("3fa9c1d2", line).status())) << line;
 }
 
@@ -111,6 +114,12 @@ TEST(SbatchTest, WithoutAnAnswerItIsUnclear) {
   EXPECT_THAT(killed.message, HasSubstr("temporarily unable to accept job"));
 }
 
+TEST(SbatchTest, OfALongErrorTheBeginningIsKeptAsUtf8) {
+  const std::string error = FirstError(absl::StrCat("sbatch: error: no \xff", std::string(5000, 'x'), "\n"));
+  EXPECT_THAT(error, StartsWith("no \uFFFDxxx"));
+  EXPECT_LT(error.size(), 1100u);
+}
+
 FleetStep Step(std::uint32_t jobs) {
   FleetStep step{.present = true, .id = "3fa9c1d2", .config = SmallFleet()};
   step.submit = FleetSubmissionRow{.number = 17, .jobs = jobs};
@@ -147,8 +156,9 @@ TEST(SbatchArgumentsTest, SeveralJobsAreAnArrayAndTheWorkerComesLast) {
 
 TEST(FleetJobNameTest, ANameLeadsBackToItsSubmissionAlone) {
   EXPECT_EQ(SubmissionOf("3fa9c1d2", FleetJobName("3fa9c1d2", 17)), 17u);
-  for (const char* name : {"inlier-3fa9c1d2-", "inlier-3fa9c1d2-017", "inlier-3fa9c1d2-17 ",
-                           "inlier-3fa9c1d2-0", "inlier-3fa9c1d3-17", "other", ""})
+  for (const char* name :
+       {"inlier-3fa9c1d2-", "inlier-3fa9c1d2-017", "inlier-3fa9c1d2-17 ", "inlier-3fa9c1d2-0",
+        "inlier-3fa9c1d2-18446744073709551615", "inlier-3fa9c1d3-17", "other", ""})
     EXPECT_EQ(SubmissionOf("3fa9c1d2", name), 0u) << name;
 }
 

@@ -276,6 +276,61 @@ TEST_F(FleetTest, AJobIsThereAsLongAsItsWorkerIsConnectedAlsoWhereSlurmHasLostIt
   EXPECT_THAT(Rows(), HasSubstr("1|1|ENDED|17\n"));
 }
 
+TEST_F(FleetTest, OfAnArrayThatHasEndedAWorkerThatIsStillThereCountsAlone) {
+  harness_.Submit(SmallSweep("many", 40));
+  Take("17");
+  Set(Phase::kRunning, "RUNNING");
+  HandWorker worker = Connect("17_0");
+  Look();
+  Set(Phase::kEnded, "CANCELLED");
+  const FleetStep step = Look();
+  ASSERT_TRUE(step.submit.has_value());
+  EXPECT_EQ(step.submit->jobs, 7u);
+}
+
+TEST_F(FleetTest, ADrainedWorkerIsReplacedAndItsJobEndsOnceItIsIdle) {
+  harness_.Submit(SmallSweep("one", 1));
+  Take("17");
+  Set(Phase::kRunning, "RUNNING");
+  HandWorker worker = Connect("17");
+  Look();
+  v1::DrainWorkerRequest drain;
+  drain.set_worker("worker-w-17");
+  ASSERT_TRUE(harness_.Ask(&Orchestrator::OnDrain, drain).ok());
+  harness_.Submit(SmallSweep("two", 2));  // The first of its trainings is that of the other sweep.
+  const FleetStep step = Look();
+  ASSERT_TRUE(step.submit.has_value());
+  EXPECT_EQ(step.submit->jobs, 1u);
+  EXPECT_THAT(step.cancel, IsEmpty());
+  Answer({.number = step.submit->number, .kind = Kind::kTaken, .job = "18"});
+  Queue("18", step.submit->number);
+  worker.Finish(OnlyToken(worker));
+  harness_.Sync(worker);
+  ASSERT_TRUE(worker.running().empty());
+  EXPECT_THAT(Look().cancel, ElementsAre("17"));
+}
+
+TEST_F(FleetTest, AnIdleWorkerWhoseJobIsTooShortForWhatWaitsIsReplaced) {
+  harness_.Submit(SmallSweep("one", 1));
+  Take("17");
+  Set(Phase::kRunning, "RUNNING");
+  HandWorker first = Connect("17");
+  Look();
+  harness_.Advance(seconds(1500));
+  first.Emit(OnlyToken(first), FailureEvent(v1::PREEMPTED, "the worker is ending"));  // It has saved nothing.
+  first.fields().set_draining(true);
+  harness_.Sync(first);
+  queue_.clear();
+  Queue("18", 2);
+  Set(Phase::kRunning, "RUNNING");
+  HandWorker second = Connect("18", 2000);
+  ASSERT_TRUE(second.running().empty());
+  const FleetStep step = Look();
+  EXPECT_THAT(step.cancel, ElementsAre("18"));
+  ASSERT_TRUE(step.submit.has_value());
+  EXPECT_EQ(step.submit->jobs, 1u);
+}
+
 TEST_F(FleetTest, QuotasOfSweepsLimitTheJobs) {
   v1::SweepSpec sweep = SmallSweep("many", 40);
   sweep.set_max_parallel(3);
@@ -359,6 +414,55 @@ TEST(FleetRequestsTest, WithoutAFleetOneIsMadeStoredAndReplaced) {
   request.mutable_config()->mutable_slurm()->set_partition("cpu");
   ASSERT_TRUE(harness.Ask(&Orchestrator::OnSetFleet, request).ok());
   EXPECT_EQ(harness.orchestrator().state().fleet.config.slurm().partition(), "cpu");
+}
+
+// Else a fleet that was made larger would count the slots of its old jobs, and never ask for a new one.
+TEST(FleetRequestsTest, TheSlotsOfItsEarlierJobsAreNotThoseOfAFleetThatIsReplaced) {
+  OrchestratorOptions options = Harness::DefaultOptions();
+  options.new_fleet_id = "3fa9c1d2";
+  Harness harness(options);
+  v1::SetFleetRequest request;
+  *request.mutable_config() = SmallFleet();
+  ASSERT_TRUE(harness.Ask(&Orchestrator::OnSetFleet, request).ok());
+  HandWorker worker("w", 2);
+  worker.fields().set_job("17");
+  harness.Sync(worker);
+  const auto look = [&] {
+    Effects effects;
+    EngineLook look{.began = harness.now().at};
+    look.jobs = std::vector<EngineJob>{{.id = "17", .submission = 1, .phase = Phase::kRunning}};
+    FleetStep step = harness.orchestrator().OnFleetLook(look, harness.now(), true, effects);
+    harness.Commit(std::move(effects));
+    return step;
+  };
+  look();
+  EXPECT_EQ(harness.orchestrator().state().fleet.slots.size(), 2u);
+  request.mutable_config()->set_slots(8);
+  ASSERT_TRUE(harness.Ask(&Orchestrator::OnSetFleet, request).ok());
+  harness.Submit(SmallSweep("many", 32));
+  const FleetStep step = look();
+  ASSERT_TRUE(step.submit.has_value());
+  EXPECT_EQ(step.submit->jobs, 3u);  // Eight slots each, beside the job that is idle.
+}
+
+TEST(FleetRequestsTest, AFleetThatIsTakenOutOfTheConfigurationIsStoppedAndRunsOnceItIsBack) {
+  const OrchestratorOptions with = WithFleet(SmallFleet());
+  Harness harness(with);
+  const auto restarted = [&](const OrchestratorOptions& options) {
+    auto snapshot = harness.Load();
+    EXPECT_TRUE(snapshot.ok()) << snapshot.status();
+    Orchestrator orchestrator(options);
+    Effects effects;
+    EXPECT_TRUE(orchestrator.Recover(*std::move(snapshot), harness.now(), effects).ok());
+    harness.Commit(std::move(effects));
+    return *orchestrator.state().fleet.row;
+  };
+  OrchestratorOptions without = with;
+  without.fleet.reset();
+  EXPECT_TRUE(restarted(without).stopped);
+  EXPECT_TRUE(restarted(without).stopped);
+  EXPECT_FALSE(restarted(with).stopped);
+  EXPECT_EQ(restarted(with).id, "3fa9c1d2");
 }
 
 }  // namespace

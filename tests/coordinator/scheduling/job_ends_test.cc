@@ -55,6 +55,36 @@ TEST(JobEndsTest, TheEndsOfJobsAreNoFailuresOfTheTrial) {
   EXPECT_EQ(last.running().begin()->second.resume_step(), 30u);
 }
 
+// Its checkpoint took longer than the notice.
+TEST(JobEndsTest, AnAttemptThatIsLostAtTheEndOfItsJobIsNoFailureOfTheTrial) {
+  Harness harness;
+  const SweepId sweep = harness.Submit(SmallSweep("one", 1));
+  const auto losses = [&harness] {
+    return harness.Query("SELECT losses FROM stage WHERE kind = 'TRAIN_STAGE'");
+  };
+  // The worker's last syncs; then it is silent.
+  std::uint64_t step = 0;
+  const auto run = [&](const std::string& incarnation, std::uint32_t seconds_left, bool draining) {
+    HandWorker worker = InAJob(incarnation, seconds_left);
+    harness.Sync(worker);
+    EXPECT_EQ(worker.running().size(), 1u) << incarnation;
+    harness.Advance(seconds(1));
+    worker.Emit(OnlyToken(worker), CheckpointEvent(++step, false));
+    worker.fields().set_draining(draining);
+    harness.Sync(worker);
+    harness.Advance(seconds(30));
+    harness.Tick();
+  };
+  run("due", 25, false);
+  EXPECT_EQ(losses(), "0\n");
+  run("asked to end", 3000, true);
+  EXPECT_EQ(losses(), "0\n");
+  run("lost", 3000, false);
+  EXPECT_EQ(losses(), "1\n");
+  EXPECT_EQ(harness.Status(sweep).trials().pending(), 1u);
+  EXPECT_EQ(harness.Query("SELECT outcome FROM attempt ORDER BY token"), "PREEMPTED\nPREEMPTED\nFAILED\n");
+}
+
 TEST(JobEndsTest, AStageThatSavedNothingNeedsMoreTimeThanItHad) {
   Harness harness;
   harness.Submit(SmallSweep("one", 1));

@@ -250,8 +250,9 @@ class PermissionsTest : public GuardedTest {
     const bool read = letter == 'k' || status.error_message().find("belongs to") != std::string::npos;
     const bool of_trial = rule.request == static_cast<decltype(rule.request)>(OfTrial<v1::CancelRequest>) ||
                           rule.request == static_cast<decltype(rule.request)>(OfTrial<v1::RetryRequest>);
+    const std::set<std::string> without = {"Collect", "SetFleet", "ScaleFleet", "StopFleet"};
     const bool of_nothing = rule.request == Drain || rule.request == Analysis ||
-                            rule.kind == Kind::kOfWorkers || std::string(rule.method) == "Collect";
+                            rule.kind == Kind::kOfWorkers || without.contains(rule.method);
     Audited(caller, rule.method, read && !of_nothing ? target.sweep() : "",
             read && of_trial ? target.trial() : "", read && rule.request == Drain ? "w" : "",
             letter == 'k'   ? "OK"

@@ -181,7 +181,8 @@ TEST(OldDatabaseTest, ADatabaseFromBeforeTheFirstReleaseIsRefusedWithTheRemedyAn
   using Old = std::pair<int, const char*>;
   for (const auto& [version, table] :
        {Old{1, "trial_spec (trial INTEGER)"}, Old{9, "trial_spec (trial INTEGER)"},
-        Old{1, "trial (id INTEGER PRIMARY KEY, labels TEXT, spec TEXT)"}}) {
+        Old{1, "trial (id INTEGER PRIMARY KEY, labels TEXT, spec TEXT)"},
+        Old{1, "attempt (token INTEGER PRIMARY KEY, slot INTEGER)"}}) {
     const TemporaryFolder folder;
     const std::string file = folder.path() / "inlier.db";
     {
