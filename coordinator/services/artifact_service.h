@@ -21,6 +21,7 @@
 #include "coordinator/services/door.h"
 #include "coordinator/store/reader.h"
 #include "inlier/v1/artifact_service.grpc.pb.h"
+#include "s3/client.h"
 
 namespace inlier {
 
