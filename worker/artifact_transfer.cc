@@ -23,6 +23,15 @@ namespace fs = std::filesystem;
 
 constexpr int kDamagedMax = 3;
 constexpr int kLogEveryTries = 5;
+// Another worker may have moved away what was sent: it still had the damaged object.
+constexpr auto kRestoreAgain = std::chrono::minutes(1);
+
+// Whether what has come of a request does not serve the next one.
+bool IsOver(TransferKind kind, const ArtifactProgress& progress) {
+  if (!progress.done) return false;
+  if (kind == TransferKind::kRestore) return MonotonicNow() - progress.ended >= kRestoreAgain;
+  return !progress.status.ok();
+}
 
 double Random() {
   thread_local std::mt19937_64 generator{std::random_device{}()};
@@ -147,10 +156,7 @@ ArtifactHandle ArtifactTransfer::Begin(TransferKind kind, const std::string& sha
   const Key key(kind, sha256);
   if (const auto known = jobs_.find(key); known != jobs_.end()) {
     ArtifactHandle wanted = known->second.wanted.lock();
-    if (wanted != nullptr) {
-      const ArtifactProgress progress = wanted->progress();
-      if (!progress.done || progress.status.ok()) return wanted;
-    }
+    if (wanted != nullptr && !IsOver(kind, wanted->progress())) return wanted;
   }
   auto job = std::make_shared<ArtifactJob>(kind, sha256, path);
   // Dropping the last handle cancels the job; the job itself lives until its thread is done with it.
