@@ -116,6 +116,23 @@ TEST(S3HalfAnswersTest, WhatIsNotWholeXmlIsNoList) {
   }
 }
 
+TEST(S3HalfAnswersTest, AListThatRepeatsItselfEnds) {
+  const RawServer server(Http("200 OK",
+                              "<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>t"
+                              "</NextContinuationToken></ListBucketResult>"));
+  const auto listed = ClientOf(server)->List("p/");
+  EXPECT_TRUE(absl::IsUnavailable(listed.status()));
+  EXPECT_THAT(std::string(listed.status().message()), testing::HasSubstr("the list has no end"));
+}
+
+// HEAD is answered without a body; a bad request is never tried again, and this is none.
+TEST(S3HalfAnswersTest, TheReasonOfARefusedLookIsAskedFor) {
+  const RawServer server(Http("400 Bad Request", "<Error><Code>ExpiredToken</Code></Error>"));
+  const absl::Status refused = ClientOf(server)->Head("k").status();
+  EXPECT_TRUE(absl::IsPermissionDenied(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()), testing::HasSubstr("renew the temporary credentials"));
+}
+
 TEST(S3HalfAnswersTest, AnUploadIsBegunOnlyWithItsIdAndAPartIsThereOnlyWithItsETag) {
   const RawServer server(Http("200 OK\r\nContent-Length: 0", ""));
   const auto client = ClientOf(server);
