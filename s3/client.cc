@@ -34,9 +34,10 @@ absl::StatusOr<S3Answer> S3Client::Call(const S3Request& request) {
   return answer;
 }
 
-absl::Status S3Client::CheckBucket() {
+absl::Status S3Client::CheckBucket(const S3Watch& watch) {
   // HEAD would answer without S3's code of the error.
-  S3Request request{.query = {{"list-type", "2"}, {"max-keys", "1"}, {"prefix", location().KeyPrefix()}}};
+  S3Request request{.query = {{"list-type", "2"}, {"max-keys", "1"}, {"prefix", location().KeyPrefix()}},
+                    .is_cancelled = watch.is_cancelled};
   ASSIGN_OR_RETURN(const S3Answer answer, Call(request));
   return Annotate(ParseObjects(answer.body).status(), What(request));
 }

@@ -68,6 +68,7 @@ void ArtifactTransfer::Stop() {
     for (const auto& [key, entry] : jobs_) entry.job->Cancel();
   }
   mode_job_->Cancel();
+  if (mode_ == ArtifactMode::kBucket) bucket_->Stop();
   fetching_.join();
   sending_.join();
 }
@@ -120,7 +121,9 @@ absl::StatusOr<ArtifactMode> ArtifactTransfer::OpenBucket(const v1::S3Config& co
   ASSIGN_OR_RETURN(std::unique_ptr<S3Client> client, S3Client::Make(config, options_.insecure));
   const std::string where = client->location().Describe();
   // Also when it does not answer now: transfers wait for it, and show why.
-  const absl::Status answers = client->CheckBucket();
+  const absl::Status answers =
+      client->CheckBucket({.is_cancelled = [this] { return mode_job_->IsCancelled(); }});
+  if (absl::IsCancelled(answers)) return answers;
   if (answers.ok()) {
     spdlog::info("s3_found bucket=\"{}\"", where);
   } else {
