@@ -349,6 +349,7 @@ void Coordinator::Parts::Stop() {
   bounds->Stop();
   disk.queries->Stop();
   disk.reader->Stop();
+  if (disk.bucket != nullptr) disk.bucket->Stop();
   if (grpc.server) grpc.server->Shutdown(std::chrono::system_clock::now() + kCallsEnd);
   StopHttp();
   services.artifacts->Join();

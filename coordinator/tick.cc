@@ -122,6 +122,8 @@ void Tick(Context& context) {
   EndHolderWaits(context);
   StartRetries(context);
   StartProbes(context);
+  std::erase_if(context.state.lost_models,
+                [&](const auto& lost) { return lost.second.until <= context.now.at; });
   EndStalledDataChecks(context);
   FailStagesWithoutData(context);
   PreemptForWaiting(context);
@@ -145,6 +147,7 @@ std::optional<Timestamp> NextDeadline(const State& state) {
   if (!deadlines.attempt_limits.empty()) consider(deadlines.attempt_limits.begin()->first);
   if (!deadlines.sweep_limits.empty()) consider(deadlines.sweep_limits.begin()->first);
   if (!deadlines.budgets.empty()) consider(deadlines.budgets.begin()->first);
+  for (const auto& [sha256, lost] : state.lost_models) consider(lost.until);
   if (!state.holder_waits.due.empty()) consider(state.holder_waits.due.begin()->first);
   consider(PreemptionDue(state));
   consider(DataCheckDue(state));

@@ -41,6 +41,9 @@ constexpr std::array kRemedies = {
     Remedy{"BadDigest", absl::StatusCode::kAborted, "it was damaged in transit, and is sent again"},
     Remedy{"XAmzContentSHA256Mismatch", absl::StatusCode::kAborted,
            "it was damaged in transit, and is sent again"},
+    // A part was sent by another one meanwhile, or came in half.
+    Remedy{"InvalidPart", absl::StatusCode::kAborted, "it is sent again"},
+    Remedy{"IncompleteBody", absl::StatusCode::kAborted, "it is sent again"},
     Remedy{"RequestTimeout", absl::StatusCode::kUnavailable, "it is tried again"},
 };
 

@@ -34,9 +34,10 @@ absl::StatusOr<S3Answer> S3Client::Call(const S3Request& request) {
   return answer;
 }
 
-absl::Status S3Client::CheckBucket() {
+absl::Status S3Client::CheckBucket(const S3Watch& watch) {
   // HEAD would answer without S3's code of the error.
-  S3Request request{.query = {{"list-type", "2"}, {"max-keys", "1"}, {"prefix", location().KeyPrefix()}}};
+  S3Request request{.query = {{"list-type", "2"}, {"max-keys", "1"}, {"prefix", location().KeyPrefix()}},
+                    .is_cancelled = watch.is_cancelled};
   ASSIGN_OR_RETURN(const S3Answer answer, Call(request));
   return Annotate(ParseObjects(answer.body).status(), What(request));
 }
@@ -45,6 +46,9 @@ absl::StatusOr<std::optional<S3Found>> S3Client::Head(const std::string& key) {
   const S3Request request{.method = "HEAD", .key = key};
   ASSIGN_OR_RETURN(const S3Answer answer, exchange_.Send(request));
   if (answer.status == 404) return std::optional<S3Found>();
+  // Its answer has no body: what is wrong with the key pair, the region or the clock another call says, and that
+  // may be put right, as a bad request may not.
+  if (answer.status >= 400 && answer.status < 500) RETURN_IF_ERROR(CheckBucket());
   if (!answer.ok()) return StatusOf(answer, What(request));
   const bool timed = answer.date_seconds > 0 && answer.last_modified_seconds > 0;
   return std::optional<S3Found>(
@@ -93,7 +97,9 @@ absl::StatusOr<std::vector<Item>> S3Client::ListAll(S3Request request,
     if (!page.ok()) return Annotate(page.status(), What(request));
     std::move(page->items.begin(), page->items.end(), std::back_inserter(all));
     if (page->next.empty()) return all;
+    const S3Query asked = request.query;
     for (auto& [name, value] : page->next) request.query[name] = value;
+    if (request.query == asked) break;  // It would answer the same page for ever.
   }
   return absl::UnavailableError(absl::StrCat(What(request), ": the list has no end"));
 }

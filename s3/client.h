@@ -41,8 +41,11 @@ class S3Client {
   const S3Location& location() const { return exchange_.location(); }
   std::uint64_t part_bytes() const { return part_bytes_; }
 
+  // Ends all calls, also those in progress, as Cancelled.
+  void Stop() { exchange_.Stop(); }
+
   // OK if the bucket is there and may be listed.
-  absl::Status CheckBucket();
+  absl::Status CheckBucket(const S3Watch& watch = {});
 
   // Nullopt: there is no such object.
   absl::StatusOr<std::optional<S3Found>> Head(const std::string& key);

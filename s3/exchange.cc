@@ -50,9 +50,10 @@ void Set(CURL* handle, CURLoption option, Value value) {
 
 // What the callbacks of one request use.
 struct S3Exchange::Running {
-  explicit Running(const S3Request& request) : request(request) {}
+  Running(const S3Request& request, const std::atomic<bool>& stopped) : request(request), stopped(stopped) {}
 
   const S3Request& request;
+  const std::atomic<bool>& stopped;
   CURL* handle = nullptr;
   S3Answer answer;
   std::size_t sent = 0;
@@ -83,9 +84,10 @@ struct S3Exchange::Running {
     return CURL_SEEKFUNC_OK;
   }
   static int OnProgress(void* self, curl_off_t, curl_off_t, curl_off_t, curl_off_t sent) {
-    const S3Request& request = static_cast<Running*>(self)->request;
+    const auto& running = *static_cast<Running*>(self);
+    const S3Request& request = running.request;
     if (request.on_sent && sent > 0) request.on_sent(static_cast<std::uint64_t>(sent));
-    return request.is_cancelled && request.is_cancelled() ? 1 : 0;
+    return running.stopped || (request.is_cancelled && request.is_cancelled()) ? 1 : 0;
   }
 
   void TakeHeader(absl::string_view line) {
@@ -149,6 +151,7 @@ void S3Exchange::GiveBack(void* handle) {
 }
 
 absl::StatusOr<S3Answer> S3Exchange::Send(const S3Request& request) {
+  if (stopped_) return absl::CancelledError("this program is ending");
   const S3Credentials keys = credentials_->Get();
   HeaderList headers;
   // With it libcurl signs this digest for the body, and S3 checks the body against it.
@@ -158,7 +161,7 @@ absl::StatusOr<S3Answer> S3Exchange::Send(const S3Request& request) {
   for (const std::string& header : request.headers) Append(headers, header);
   if (request.method == "POST") Append(headers, "Content-Type: application/xml");
 
-  Running running(request);
+  Running running(request, stopped_);
   CURL* const handle = running.handle = Take();
   const std::unique_ptr<void, std::function<void(void*)>> back(handle,
                                                                [this](void* used) { GiveBack(used); });

@@ -7,6 +7,7 @@
 #ifndef INLIER_S3_EXCHANGE_H_
 #define INLIER_S3_EXCHANGE_H_
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -60,6 +61,8 @@ class S3Exchange {
   // The answer, whatever its status. Unavailable when there was none or only half of one, FailedPrecondition
   // when the server's certificate is not trusted, Cancelled, or the error of on_body.
   absl::StatusOr<S3Answer> Send(const S3Request& request);
+  // Ends the requests in progress within a second or so, and all later ones, as Cancelled.
+  void Stop() { stopped_ = true; }
 
   const S3Location& location() const { return location_; }
 
@@ -71,6 +74,7 @@ class S3Exchange {
   const S3Location location_;
   const std::unique_ptr<S3CredentialSource> credentials_;
   const std::string tls_ca_;
+  std::atomic<bool> stopped_ = false;
   std::mutex mutex_;
   std::vector<void*> idle_;  // Handles of libcurl, with their connections.
 };

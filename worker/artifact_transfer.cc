@@ -23,6 +23,15 @@ namespace fs = std::filesystem;
 
 constexpr int kDamagedMax = 3;
 constexpr int kLogEveryTries = 5;
+// Another worker may have moved away what was sent: it still had the damaged object.
+constexpr auto kRestoreAgain = std::chrono::minutes(1);
+
+// Whether what has come of a request does not serve the next one.
+bool IsOver(TransferKind kind, const ArtifactProgress& progress) {
+  if (!progress.done) return false;
+  if (kind == TransferKind::kRestore) return MonotonicNow() - progress.ended >= kRestoreAgain;
+  return !progress.status.ok();
+}
 
 double Random() {
   thread_local std::mt19937_64 generator{std::random_device{}()};
@@ -59,6 +68,7 @@ void ArtifactTransfer::Stop() {
     for (const auto& [key, entry] : jobs_) entry.job->Cancel();
   }
   mode_job_->Cancel();
+  if (mode_ == ArtifactMode::kBucket) bucket_->Stop();
   fetching_.join();
   sending_.join();
 }
@@ -111,7 +121,9 @@ absl::StatusOr<ArtifactMode> ArtifactTransfer::OpenBucket(const v1::S3Config& co
   ASSIGN_OR_RETURN(std::unique_ptr<S3Client> client, S3Client::Make(config, options_.insecure));
   const std::string where = client->location().Describe();
   // Also when it does not answer now: transfers wait for it, and show why.
-  const absl::Status answers = client->CheckBucket();
+  const absl::Status answers =
+      client->CheckBucket({.is_cancelled = [this] { return mode_job_->IsCancelled(); }});
+  if (absl::IsCancelled(answers)) return answers;
   if (answers.ok()) {
     spdlog::info("s3_found bucket=\"{}\"", where);
   } else {
@@ -147,10 +159,7 @@ ArtifactHandle ArtifactTransfer::Begin(TransferKind kind, const std::string& sha
   const Key key(kind, sha256);
   if (const auto known = jobs_.find(key); known != jobs_.end()) {
     ArtifactHandle wanted = known->second.wanted.lock();
-    if (wanted != nullptr) {
-      const ArtifactProgress progress = wanted->progress();
-      if (!progress.done || progress.status.ok()) return wanted;
-    }
+    if (wanted != nullptr && !IsOver(kind, wanted->progress())) return wanted;
   }
   auto job = std::make_shared<ArtifactJob>(kind, sha256, path);
   // Dropping the last handle cancels the job; the job itself lives until its thread is done with it.

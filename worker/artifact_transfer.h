@@ -87,8 +87,8 @@ class ArtifactTransfer {
   ArtifactHandle Fetch(const std::string& sha256);
   // Uploads `path`, whose digest is `sha256`; done when it is durable there. NotFound without the file.
   ArtifactHandle Send(const std::filesystem::path& path, const std::string& sha256);
-  // The bucket has lost these artifacts: those of which the cache has a copy are uploaded, once for as long as they
-  // are wanted.
+  // The bucket has lost these artifacts: those of which the cache has a copy are uploaded, and looked for once a
+  // minute for as long as they are wanted.
   void SetWanted(const std::vector<std::string>& sha256s);
 
   // The files in the folder of a live attempt stay in the cache.

@@ -102,16 +102,17 @@ bool KnowsItsData(const State& state, const Attempt& attempt) {
   return state.data.IsKnown((stage.train ? state.stages.at(stage.train) : stage).data_id());
 }
 
-// Workers are asked for a copy of a model that the bucket has lost, until an attempt has loaded it or the time is
-// over.
+// Workers are asked for a copy of a model that the bucket has lost, until the one that missed it has loaded it or
+// the time is over. That others have a result says nothing of the bucket: they may have a copy of their own.
 void NoteModel(State& state, const Attempt& attempt, const v1::Outcome& outcome, Timestamp now) {
-  std::erase_if(state.lost_models, [now](const auto& lost) { return lost.second <= now; });
   const std::string& sha256 = attempt.assignment.checkpoint_sha256();
   if (sha256.empty()) return;
   if (outcome.kind() != v1::Outcome::FAILED) {
-    state.lost_models.erase(sha256);
+    const auto lost = state.lost_models.find(sha256);
+    if (lost != state.lost_models.end() && lost->second.finder == attempt.worker)
+      state.lost_models.erase(lost);
   } else if (outcome.model_is_lost() && state.lost_models.size() < kLostModelsMax) {
-    state.lost_models[sha256] = now + kModelWanted;
+    state.lost_models[sha256] = {.until = now + kModelWanted, .finder = attempt.worker};
   }
 }
 

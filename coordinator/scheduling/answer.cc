@@ -48,7 +48,7 @@ void FillAnswer(const State& state, const WorkerEntry& worker, const v1::WorkerS
     AddDesired(state, state.attempts.begin()->second, /*with_spec=*/true, answer);
   FillDataChecks(state, worker, answer);
   if (worker.keeps_artifacts) {
-    for (const auto& [sha256, until] : state.lost_models) answer.add_wanted_artifacts(sha256);
+    for (const auto& [sha256, lost] : state.lost_models) answer.add_wanted_artifacts(sha256);
   }
   for (auto& [token, reason] : stops) {
     v1::Stop& stop = *answer.add_stop();

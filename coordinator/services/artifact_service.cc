@@ -169,8 +169,14 @@ void ArtifactService::DescribeStore(UnaryContext* context, const v1::DescribeSto
   calls_.OnCaller(context, "DescribeStore", response, [this](Reply<v1::StoreDescription> reply) {
     v1::StoreDescription description;
     description.set_store_id(store_.id());
-    if (bucket_ != nullptr) *description.mutable_s3() = described_;
-    reply(std::move(description));
+    if (bucket_ == nullptr) return reply(std::move(description));
+    *description.mutable_s3() = described_;
+    std::unique_lock lock(claim_.mutex);
+    const absl::Status refused = claim_.refused;
+    const bool taken = claim_.taken;
+    lock.unlock();
+    if (!taken) CheckBucket();
+    refused.ok() ? reply(std::move(description)) : reply(refused);
   });
 }
 
@@ -212,16 +218,32 @@ void ArtifactService::Collect(UnaryContext* context, const v1::CollectRequest* r
 
 void ArtifactService::CheckBucket() {
   if (bucket_ == nullptr) return;
+  {
+    const std::lock_guard lock(claim_.mutex);
+    if (std::exchange(claim_.under_way, true)) return;
+  }
   boost::asio::post(pool_, [this] {
-    const std::string where = bucket_->location().Describe();
     absl::Status answers = bucket_->CheckBucket();
-    if (answers.ok()) answers = ClaimPrefix(*bucket_, state_dir_);
-    if (answers.ok()) {
-      spdlog::info("s3_found bucket=\"{}\"", where);
-    } else {
-      spdlog::warn("s3_unavailable bucket=\"{}\" reason={}", where, LogText(answers.message()));
-    }
+    const bool reached = answers.ok();
+    if (reached) answers = ClaimPrefix(*bucket_, state_dir_);
+    if (!absl::IsCancelled(answers)) NoteClaim(answers, reached);  // Else the coordinator is ending.
   });
+}
+
+void ArtifactService::NoteClaim(const absl::Status& answers, bool reached) {
+  const std::string where = bucket_->location().Describe();
+  const std::string told = answers.ok() ? "found" : std::string(answers.message());
+  const std::lock_guard lock(claim_.mutex);
+  claim_.under_way = false;
+  claim_.taken = answers.ok();
+  if (reached || absl::IsUnavailable(claim_.refused))
+    claim_.refused = reached && absl::IsFailedPrecondition(answers) ? answers : absl::OkStatus();
+  if (std::exchange(claim_.told, told) == told) return;
+  if (answers.ok()) {
+    spdlog::info("s3_found bucket=\"{}\"", where);
+  } else {
+    spdlog::warn("s3_unavailable bucket=\"{}\" reason={}", where, LogText(told));
+  }
 }
 
 void ArtifactService::AddTo(Door& door) {

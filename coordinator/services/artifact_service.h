@@ -14,13 +14,16 @@
 #include <boost/asio/thread_pool.hpp>
 #include <filesystem>
 #include <mutex>
+#include <string>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "coordinator/artifacts/artifact_store.h"
 #include "coordinator/services/calls.h"
 #include "coordinator/services/door.h"
 #include "coordinator/store/reader.h"
 #include "inlier/v1/artifact_service.grpc.pb.h"
+#include "s3/client.h"
 
 namespace inlier {
 
@@ -52,14 +55,24 @@ class ArtifactService {
   // Outlives `door`.
   void AddTo(Door& door);
 
-  // Takes the prefix of the bucket for this coordinator, and logs whether it could; waits for nothing.
+  // Takes the prefix of the bucket for this coordinator, and logs whether it could; waits for nothing. Again when a
+  // worker asks for the store before it has succeeded.
   void CheckBucket();
 
  private:
   class Transfer;
   class UploadCall;
   class DownloadCall;
+  // The prefix of the bucket. Of another coordinator's no worker learns: its collection removes what it does not
+  // know. Of a bucket that does not answer they do: trainings run on meanwhile.
+  struct Claim {
+    std::mutex mutex;
+    bool under_way = false, taken = false;
+    absl::Status refused = absl::UnavailableError("the coordinator asks for its bucket");
+    std::string told;  // In the log.
+  };
 
+  void NoteClaim(const absl::Status& answers, bool reached);
   void DescribeStore(UnaryContext*, const v1::DescribeStoreRequest*, v1::StoreDescription*);
   void Stat(UnaryContext*, const v1::StatArtifactRequest*, v1::ArtifactStat*);
   void Collect(UnaryContext*, const v1::CollectRequest*, v1::CollectResponse*);
@@ -69,6 +82,7 @@ class ArtifactService {
   ArtifactStore& store_;
   S3Client* const bucket_;
   const v1::S3Config described_;
+  Claim claim_;
   Reader& reader_;
   const std::filesystem::path state_dir_;
   boost::asio::thread_pool pool_;

@@ -47,6 +47,12 @@ struct JobLimits {
   std::map<StageId, std::uint32_t> stage_seconds;  // Of stages that saved nothing in a job that ended.
 };
 
+// A model that the bucket has lost: workers are asked for a copy.
+struct LostModel {
+  Timestamp until;
+  std::string finder;  // Worker that had no copy: once it succeeds with the model, the bucket has it again.
+};
+
 struct State {
   explicit State(OrchestratorOptions options);
   State(const State&) = delete;
@@ -62,9 +68,8 @@ struct State {
   absl::flat_hash_map<StageId, Trained> trained;  // Train stages that have SUCCEEDED. Never walked.
   std::map<StageId, StageMemory> raised_memory;   // Of stages without a result that ran out of memory.
   std::map<Token, Attempt> attempts;              // Live ones.
-  std::map<std::string, Timestamp>
-      lost_models;                // By SHA-256, lost by the bucket; until when workers are asked for a copy.
-  std::set<StageId> interrupted;  // Train stages that wait to go on from a checkpoint.
+  std::map<std::string, LostModel> lost_models;   // By SHA-256.
+  std::set<StageId> interrupted;                  // Train stages that wait to go on from a checkpoint.
   WorkerRegistry workers;
   LeaseTable leases;
   Scheduler scheduler;

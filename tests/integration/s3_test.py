@@ -57,8 +57,8 @@ class S3Test(unittest.TestCase):
         self.addCleanup(process.terminate)
         return process
 
-    def coordinator(self):
-        self.start("inlier-coordinator", "head", f"listen={self.address}", "lease_ttl_ms=5000", *self.bucket)
+    def coordinator(self, name="head"):
+        self.start("inlier-coordinator", name, f"listen={self.address}", "lease_ttl_ms=5000", *self.bucket)
         harness.wait_for("the coordinator", lambda: self.inlier("status", check=False).returncode == 0, 60)
 
     def worker(self, name):
@@ -151,6 +151,16 @@ class S3Test(unittest.TestCase):
         self.start("inlier-worker", "w1", f"coordinator={self.address}", "name=w1", "slots=1", f"data_dir={harness.DATA}", env=dict.fromkeys(s3_server.KEY, ""))
         self.submit("keyless", steps=20, bits=8)
         harness.wait_for("the reason", lambda: "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY" in self.inlier("why", "t-1").stdout, 60)
+
+    def test_a_prefix_of_another_coordinator_is_named_and_not_used(self):
+        self.coordinator()
+        harness.wait_for("the first one's claim", lambda: "s3_found" in self.log("head"), 30)
+        self.address = f"127.0.0.1:{free_port()}"
+        self.coordinator("second")
+        self.worker("w1")
+        self.submit("shared", steps=20, bits=8)
+        harness.wait_for("the reason", lambda: "give this one an s3.prefix of its own" in self.inlier("why", "t-1").stdout, 60)
+        self.assertIn("s3_unavailable", self.log("second"))
 
     def test_a_bucket_that_is_not_there_is_named(self):
         # The coordinator runs: the bucket may come.

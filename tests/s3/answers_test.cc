@@ -97,6 +97,8 @@ TEST(S3AnswersTest, ErrorsAreWhatTheirCallerDoesAboutThem) {
   EXPECT_EQ(code(Error(503, "SlowDown")), absl::StatusCode::kUnavailable);
   EXPECT_EQ(code({.status = 502, .body = "<html>bad gateway"}), absl::StatusCode::kUnavailable);
   EXPECT_EQ(code(Error(400, "RequestTimeout")), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(code(Error(400, "InvalidPart")), absl::StatusCode::kAborted);
+  EXPECT_EQ(code(Error(400, "IncompleteBody")), absl::StatusCode::kAborted);
   EXPECT_EQ(code(Error(301, "PermanentRedirect")), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(code(Error(400, "InvalidArgument")), absl::StatusCode::kInvalidArgument);
   // A server that works long at an answer begins it before it knows how it ends.

@@ -17,6 +17,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/digest.h"
+#include "base/time.h"
 #include "s3/object_transfer.h"
 #include "tests/support/temporary_folder.h"
 
@@ -64,14 +65,16 @@ class RawServer {
   std::thread thread_;
 };
 
-std::unique_ptr<S3Client> ClientOf(const RawServer& server) {
+std::unique_ptr<S3Client> ClientOf(const std::string& endpoint) {
   ::setenv("AWS_ACCESS_KEY_ID", "id", 1);
   ::setenv("AWS_SECRET_ACCESS_KEY", "secret", 1);
   v1::S3Config config;
-  config.set_endpoint(server.endpoint());
+  config.set_endpoint(endpoint);
   config.set_bucket("bucket");
   return *S3Client::Make(config, /*insecure=*/false);
 }
+
+std::unique_ptr<S3Client> ClientOf(const RawServer& server) { return ClientOf(server.endpoint()); }
 
 std::string Http(const std::string& head, const std::string& body) {
   return absl::StrCat("HTTP/1.1 ", head, "\r\nConnection: close\r\n\r\n", body);
@@ -114,6 +117,39 @@ TEST(S3HalfAnswersTest, WhatIsNotWholeXmlIsNoList) {
     const auto listed = ClientOf(server)->List("p/");
     EXPECT_TRUE(absl::IsUnavailable(listed.status())) << answer << ": " << listed.status();
   }
+}
+
+TEST(S3HalfAnswersTest, ACallThatWaitsEndsWhenTheProgramDoes) {
+  boost::asio::io_context io;
+  // Connections are taken by the system, and nobody answers.
+  boost::asio::ip::tcp::acceptor silent(io, {boost::asio::ip::address_v4::loopback(), 0});
+  const auto client = ClientOf(absl::StrCat("http://127.0.0.1:", silent.local_endpoint().port()));
+  std::thread ending([&client] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    client->Stop();
+  });
+  const Timestamp begun = MonotonicNow();
+  EXPECT_TRUE(absl::IsCancelled(client->CheckBucket()));
+  EXPECT_LT(MonotonicNow() - begun, std::chrono::seconds(20));  // Without it 30.
+  ending.join();
+  EXPECT_TRUE(absl::IsCancelled(client->CheckBucket()));
+}
+
+TEST(S3HalfAnswersTest, AListThatRepeatsItselfEnds) {
+  const RawServer server(Http("200 OK",
+                              "<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>t"
+                              "</NextContinuationToken></ListBucketResult>"));
+  const auto listed = ClientOf(server)->List("p/");
+  EXPECT_TRUE(absl::IsUnavailable(listed.status()));
+  EXPECT_THAT(std::string(listed.status().message()), testing::HasSubstr("the list has no end"));
+}
+
+// HEAD is answered without a body; a bad request is never tried again, and this is none.
+TEST(S3HalfAnswersTest, TheReasonOfARefusedLookIsAskedFor) {
+  const RawServer server(Http("400 Bad Request", "<Error><Code>ExpiredToken</Code></Error>"));
+  const absl::Status refused = ClientOf(server)->Head("k").status();
+  EXPECT_TRUE(absl::IsPermissionDenied(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()), testing::HasSubstr("renew the temporary credentials"));
 }
 
 TEST(S3HalfAnswersTest, AnUploadIsBegunOnlyWithItsIdAndAPartIsThereOnlyWithItsETag) {

@@ -32,6 +32,7 @@ struct ArtifactProgress {
   std::uint64_t bytes_total = 0;
   int failures = 0;       // Tries that broke.
   std::string trouble{};  // Why the last one did.
+  Timestamp ended{};      // When done.
 };
 
 class ArtifactJob {
@@ -76,6 +77,7 @@ class ArtifactJob {
     const std::lock_guard lock(mutex_);
     progress_.done = true;
     progress_.status = status;
+    progress_.ended = MonotonicNow();
   }
   ArtifactProgress progress() const {
     const std::lock_guard lock(mutex_);

@@ -24,6 +24,8 @@ class BucketStore final : public TransferStore {
   absl::Status Send(ArtifactJob& job, std::uint64_t bytes) override;
   // Moves the object away, so that it is not there for those that have a sound copy.
   absl::Status GiveUpDamaged(const ArtifactJob& job, const absl::Status& status) override;
+  // Ends calls in progress, and all later ones.
+  void Stop() { client_->Stop(); }
 
  private:
   const std::unique_ptr<S3Client> client_;

@@ -1,4 +1,4 @@
-// A model that the bucket has lost: workers with artifacts of their own are asked for a copy until one was loaded.
+// A model that the bucket has lost: workers with artifacts of their own are asked for a copy until the one that missed it has loaded one.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ class LostModelTest : public testing::Test {
   void SetUp() override {
     maker_.fields().set_keeps_artifacts(true);
     loader_.fields().set_keeps_artifacts(true);
-    harness_.Submit(SmallSweep("s", 1));
+    harness_.Submit(SmallSweep("s", 1, {8, 4}));
     harness_.Sync(maker_);
     maker_.Finish(1);
     maker_.fields().set_draining(true);  // It evaluates nothing.
@@ -42,7 +42,7 @@ class LostModelTest : public testing::Test {
   HandWorker maker_{"maker", 1}, loader_{"loader", 1};
 };
 
-TEST_F(LostModelTest, ItIsAskedForUntilAnAttemptHasLoadedIt) {
+TEST_F(LostModelTest, ItIsAskedForUntilTheWorkerThatMissedItHasLoadedIt) {
   EXPECT_THAT(Wanted(maker_), IsEmpty());
   const std::string model = Lose();
   EXPECT_EQ(model.size(), 64u);
@@ -51,6 +51,17 @@ TEST_F(LostModelTest, ItIsAskedForUntilAnAttemptHasLoadedIt) {
   loader_.Finish(loader_.running().begin()->first);
   harness_.Sync(loader_);
   EXPECT_THAT(Wanted(maker_), IsEmpty());
+}
+
+TEST_F(LostModelTest, AResultOfAWorkerThatMayHaveACopyIsNoProofOfTheBucket) {
+  const std::string model = Lose();
+  HandWorker other("other", 1);
+  other.fields().set_keeps_artifacts(true);
+  harness_.Sync(other);
+  ASSERT_EQ(other.running().size(), 1u);
+  other.Finish(other.running().begin()->first);
+  harness_.Sync(other);
+  EXPECT_THAT(Wanted(maker_), ElementsAre(model));
 }
 
 TEST_F(LostModelTest, AWorkerThatSharesTheFolderIsNotAsked) {
@@ -68,8 +79,7 @@ TEST_F(LostModelTest, TheQuestionEndsAfterTenMinutes) {
   const std::string model = Lose();
   EXPECT_THAT(Wanted(maker_), ElementsAre(model));
   harness_.Advance(std::chrono::minutes(11));
-  harness_.Tick();  // The lease of the next attempt is over, too.
-  Lose(/*lost=*/false);
+  harness_.Tick();
   EXPECT_THAT(Wanted(maker_), IsEmpty());
 }
 
