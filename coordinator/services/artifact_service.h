@@ -27,8 +27,6 @@
 
 namespace inlier {
 
-class S3Client;
-
 class ArtifactService {
  public:
   static constexpr std::size_t kChunkBytesMax = 1 << 20;
