@@ -354,6 +354,48 @@ TEST_F(FleetTest, WhatNoJobCouldRunIsNotAskedFor) {
               Contains(HasSubstr("8 stages wait that no job of the fleet could run: needed is a whole GPU")));
 }
 
+v1::SweepSpec Gangs(std::uint32_t processes, int seeds) {
+  v1::SweepSpec sweep = SmallSweep("gangs", seeds);
+  sweep.mutable_base()->mutable_training()->set_batch_size(48);
+  sweep.mutable_resources()->set_processes(processes);
+  return sweep;
+}
+
+TEST_F(FleetTest, AJobRunsAsManyGangsAsItsSlotsAreFor) {
+  harness_.Submit(Gangs(2, 3));
+  const FleetStep step = Look();
+  ASSERT_TRUE(step.submit.has_value());
+  EXPECT_EQ(step.submit->jobs, 3u);  // Two slots each.
+}
+
+TEST_F(FleetTest, AGangThatNeedsMoreSlotsThanAJobHasBringsNone) {
+  harness_.Submit(Gangs(3, 1));
+  EXPECT_FALSE(Look().submit.has_value());
+  EXPECT_THAT(Reasons(), Contains(HasSubstr("1 stage waits that no job of the fleet could run: needed is 3 "
+                                            "processes on one worker")));
+}
+
+class FleetOfUnknownSlotsTest : public FleetTest {
+ protected:
+  static v1::FleetConfig Config() {
+    v1::FleetConfig config = SmallFleet();
+    config.clear_slots();
+    return config;
+  }
+  FleetOfUnknownSlotsTest() : FleetTest(Config()) {}
+};
+
+// Else none would ever come, whose slots could be counted.
+TEST_F(FleetOfUnknownSlotsTest, AGangBringsAJobWhileTheSlotsOfOneAreNotKnown) {
+  harness_.Submit(Gangs(3, 1));
+  Take("17");
+  EXPECT_EQ(queue_.size(), 1u);
+  Set(Phase::kRunning, "RUNNING");
+  Connect("17");
+  EXPECT_FALSE(Look().submit.has_value());
+  EXPECT_THAT(Reasons(), Contains(HasSubstr("no job of the fleet could run")));
+}
+
 TEST_F(FleetTest, PeopleScaleAndStopItAndARestartKeepsBoth) {
   harness_.Submit(SmallSweep("many", 40));
   v1::ScaleFleetRequest scale;
