@@ -1,6 +1,7 @@
 #include "core/train/training_step.h"
 
 #include <ATen/autocast_mode.h>
+#include <ATen/ops/zeros_like.h>
 
 #include <optional>
 
@@ -85,10 +86,11 @@ at::Tensor TrainingStep::AddMicroBatch(const ModelInput& input, const at::Tensor
   return loss.detach();
 }
 
-std::vector<at::Tensor> TrainingStep::Gradients() const {
+std::vector<at::Tensor> TrainingStep::Gradients() {
   std::vector<at::Tensor> gradients;
-  for (const at::Tensor& parameter : parameters_) {
-    if (parameter.grad().defined()) gradients.push_back(parameter.grad());
+  for (at::Tensor& parameter : parameters_) {
+    if (!parameter.grad().defined()) parameter.mutable_grad() = at::zeros_like(parameter.detach());
+    gradients.push_back(parameter.grad());
   }
   return gradients;
 }

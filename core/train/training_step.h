@@ -54,8 +54,9 @@ class TrainingStep {
   // What the regularizer added to the last micro-batch's loss, detached; undefined without one.
   const at::Tensor& penalty() const { return penalty_; }
 
-  // Of all parameters, gathered since the last update; not copies.
-  std::vector<at::Tensor> Gradients() const;
+  // Of all parameters, gathered since the last update; not copies. Zeros of one that has none: where no position of a
+  // part is a target, the head has not been run.
+  std::vector<at::Tensor> Gradients();
 
   struct Applied {
     double learning_rate;
