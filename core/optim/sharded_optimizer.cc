@@ -68,7 +68,11 @@ ShardedOptimizer::ShardedOptimizer(const std::vector<NamedParameter>& parameters
   std::vector<NamedParameter> own;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     parameters_[static_cast<std::size_t>(rank_of[i])].push_back(parameters[i].second.detach());
-    if (rank_of[i] == gang.rank()) own.push_back(parameters[i]);
+    if (rank_of[i] == gang.rank()) {
+      own.push_back(parameters[i]);
+    } else {
+      of_others_.insert(parameters[i].first);
+    }
   }
   if (!own.empty()) own_ = make(own);
 }
@@ -101,7 +105,13 @@ std::vector<NamedParameter> ShardedOptimizer::State() const {
 }
 
 absl::Status ShardedOptimizer::LoadState(const std::map<std::string, at::Tensor>& state) {
-  return own_ == nullptr ? absl::OkStatus() : own_->LoadState(state);
+  if (own_ == nullptr) return absl::OkStatus();
+  std::map<std::string, at::Tensor> own;  // Names are "<kind>/<parameter's name>", or of no parameter.
+  for (const auto& [name, tensor] : state) {
+    const std::size_t slash = name.find('/');
+    if (slash == std::string::npos || !of_others_.contains(name.substr(slash + 1))) own.emplace(name, tensor);
+  }
+  return own_->LoadState(own);
 }
 
 }  // namespace inlier

@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,7 @@ class ShardedOptimizer : public Optimizer {
  private:
   Gang& gang_;
   std::vector<std::vector<at::Tensor>> parameters_;  // By rank, outside autograd.
+  std::set<std::string> of_others_;                  // Names of the parameters that other ranks update.
   std::unique_ptr<Optimizer> own_;                   // Null where there are more ranks than parameters.
 };
 

@@ -210,6 +210,12 @@ TEST(RanksTest, AShardedOptimizerChangesNoBit) {
     const std::vector<Trained> from_whole = Train(spec, folder.path(), {.resume_from = folder / middle}),
                            from_sharded = Train(spec, folder.path(), {.resume_from = sharded_folder / middle});
     ExpectSameBits(*from_whole[0].model, *from_sharded[0].model);
+    // And each rank takes its part of it.
+    const TemporaryFolder resumed_folder;
+    const std::vector<Trained> resumed =
+        Train(spec, resumed_folder.path(),
+              {.processes = 2, .shard_optimizer = true, .resume_from = sharded_folder / middle});
+    for (const Trained& run : resumed) ExpectSameBits(*run.model, *whole[0].model);
   }
 }
 
