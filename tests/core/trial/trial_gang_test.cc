@@ -53,10 +53,10 @@ TEST_F(TrialGangTest, RankZeroReportsForAll) {
 }
 
 TEST_F(TrialGangTest, ADeadRankEndsTheOthers) {
-  const Children ranks = StartGang(Attempt(v1::TRAIN_STAGE, "train", long_training_), 3, "train");
+  const Children ranks = StartGang(Attempt(v1::TRAIN_STAGE, "train", long_training_), 4, "train");
   AwaitTraining(*ranks[0]);
   ranks[1]->Signal(SIGKILL);
-  for (const int rank : {0, 2}) {
+  for (const int rank : {0, 2, 3}) {
     const Ended ended = Finish(*ranks[static_cast<std::size_t>(rank)]);
     EXPECT_EQ(ended.exit_code, 1) << rank;
     EXPECT_EQ(ended.outcome.failure(), v1::CRASHED) << rank;
