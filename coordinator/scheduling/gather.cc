@@ -99,6 +99,13 @@ void GatherForGang(State& state) {
   state.idle.no_fit_up_to.clear();  // What did not fit on the worker that was kept may fit now.
 }
 
+void GatherWhereAttemptsYield(State& state, const std::string& incarnation, const ResourceRequest& request) {
+  Gathering& now = state.gathering;
+  if (now.worker == incarnation || (!now.worker.empty() && now.request != request)) return;
+  now = {.worker = incarnation, .request = request};
+  state.idle.no_fit_up_to.clear();
+}
+
 bool IsKept(const State& state, const WorkerEntry& worker, const ResourceRequest& request) {
   return state.gathering.worker == worker.incarnation && request != state.gathering.request;
 }

@@ -10,12 +10,17 @@
 #ifndef INLIER_COORDINATOR_SCHEDULING_GATHER_H_
 #define INLIER_COORDINATOR_SCHEDULING_GATHER_H_
 
+#include <string>
+
 #include "coordinator/state/context.h"
 
 namespace inlier {
 
 // Decides which worker is kept now. Before anything is leased.
 void GatherForGang(State& state);
+
+// Attempts of the worker were asked to yield to a gang: where it is this gang's turn, their slots are kept for it.
+void GatherWhereAttemptsYield(State& state, const std::string& incarnation, const ResourceRequest& request);
 
 // The worker is kept for another request.
 bool IsKept(const State& state, const WorkerEntry& worker, const ResourceRequest& request);

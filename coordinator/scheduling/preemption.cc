@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/deliberate_bug.h"
+#include "coordinator/scheduling/gather.h"
 #include "coordinator/scheduling/placement.h"
 
 namespace inlier {
@@ -131,6 +132,8 @@ void PreemptForWaiting(Context& context) {
         const std::vector<Candidate*> victims =
             VictimsFor(state, request, -minus_priority, candidates, leaving);
         if (victims.empty()) break;
+        if (request.processes > 1)
+          GatherWhereAttemptsYield(state, state.attempts.at(victims[0]->token).worker, request);
         for (Candidate* victim : victims) {
           Attempt& attempt = state.attempts.at(victim->token);
           leaving[attempt.worker].insert(victim->token);

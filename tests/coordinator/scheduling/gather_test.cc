@@ -202,6 +202,37 @@ TEST(GatherTest, AGangThatPreemptsGetsAsManySlotsAsItNeeds) {
   EXPECT_EQ(Gangs(worker).size(), 1u);
 }
 
+// One worker is kept for the gang already when the attempts of another are asked to yield.
+TEST(GatherTest, SlotsThatAreYieldedToAGangAreKeptForIt) {
+  Harness harness;
+  harness.Submit(Named("singles", 12));
+  HandWorker first("a", 2), second("b", 2);
+  harness.Sync(first);
+  harness.Advance(std::chrono::seconds(1));
+  harness.Sync(second);
+  v1::SweepSpec gang = Gang("gang", 2);
+  gang.set_priority(5);
+  gang.set_preempts(true);
+  harness.Submit(gang);
+  first.Finish(Single(first));
+  harness.Sync(first);
+  EXPECT_EQ(first.running().size(), 1u) << "kept";
+  harness.Advance(std::chrono::seconds(1));
+  harness.Tick();
+  const auto reply = harness.TrySync(second.Sync());
+  ASSERT_TRUE(reply.ok());
+  ASSERT_EQ(reply->stop_size(), 2) << "they started last";
+  second.Emit(reply->stop(0).token(), FailureEvent(v1::PREEMPTED, "stopped"));
+  const auto one_left = harness.TrySync(second.Sync());
+  ASSERT_TRUE(one_left.ok());
+  EXPECT_EQ(one_left->desired_size(), 0) << "its slot is kept";
+  second.Emit(reply->stop(1).token(), FailureEvent(v1::PREEMPTED, "stopped"));
+  harness.Sync(second);
+  EXPECT_EQ(Gangs(second).size(), 1u);
+  harness.Sync(first);
+  EXPECT_EQ(first.running().size(), 2u) << "given back";
+}
+
 TEST(GatherTest, AGangThatCanNeverFitHasAClearReason) {
   Harness harness;
   harness.Submit(Gang("gang", 4));
