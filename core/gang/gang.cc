@@ -89,28 +89,7 @@ struct Gang::Group {
 
 namespace {
 
-// start(flat) begins the call on a bucket; the next one is packed while it travels.
-template <typename Start>
-void RunInBuckets(const std::vector<at::Tensor>& tensors, const Start& start) {
-  const c10::NoGradGuard no_gradient;
-  std::optional<std::pair<Bucket, c10::intrusive_ptr<c10d::Work>>> travels;
-  const auto arrive = [&travels] {
-    if (!travels) return;
-    travels->second->wait();
-    travels->first.Unpack();
-    travels.reset();
-  };
-  for (std::vector<at::Tensor>& group : Grouped(tensors)) {
-    Bucket bucket(std::move(group));
-    std::vector<at::Tensor> flat = {bucket.flat()};
-    c10::intrusive_ptr<c10d::Work> work = start(flat);
-    arrive();
-    travels.emplace(std::move(bucket), std::move(work));
-  }
-  arrive();
-}
-
-// Errors of Gloo are of its own types.
+// Runs a call of Gloo, whose errors are of its own types.
 template <typename Call>
 void Together(int rank, int processes, const Call& call) {
   try {
@@ -121,6 +100,28 @@ void Together(int rank, int processes, const Call& call) {
                                   "rank that ended first has the reason (",
                                   ReasonOf(error), ")"));
   }
+}
+
+// start(flat) begins the call on a bucket; the next one is packed while it travels.
+template <typename Start>
+void RunInBuckets(int rank, int processes, const std::vector<at::Tensor>& tensors, const Start& start) {
+  const c10::NoGradGuard no_gradient;
+  std::optional<std::pair<Bucket, c10::intrusive_ptr<c10d::Work>>> travels;
+  const auto arrive = [&] {
+    if (!travels) return;
+    Together(rank, processes, [&] { travels->second->wait(); });
+    travels->first.Unpack();
+    travels.reset();
+  };
+  for (std::vector<at::Tensor>& group : Grouped(tensors)) {
+    Bucket bucket(std::move(group));
+    std::vector<at::Tensor> flat = {bucket.flat()};
+    c10::intrusive_ptr<c10d::Work> work;
+    Together(rank, processes, [&] { work = start(flat); });
+    arrive();
+    travels.emplace(std::move(bucket), std::move(work));
+  }
+  arrive();
 }
 
 }  // namespace
@@ -161,20 +162,16 @@ absl::StatusOr<Gang> Gang::Meet(const Place& place, Duration patience) {
 
 void Gang::Sum(const std::vector<at::Tensor>& tensors) {
   if (group_ == nullptr) return;
-  Together(rank_, processes_, [&] {
-    RunInBuckets(tensors,
-                 [this](std::vector<at::Tensor>& flat) { return group_->backend->allreduce(flat); });
-  });
+  RunInBuckets(rank_, processes_, tensors,
+               [this](std::vector<at::Tensor>& flat) { return group_->backend->allreduce(flat); });
 }
 
 void Gang::Broadcast(const std::vector<at::Tensor>& tensors, int root) {
   if (group_ == nullptr) return;
   c10d::BroadcastOptions options;
   options.rootRank = root;
-  Together(rank_, processes_, [&] {
-    RunInBuckets(tensors, [this, &options](std::vector<at::Tensor>& flat) {
-      return group_->backend->broadcast(flat, options);
-    });
+  RunInBuckets(rank_, processes_, tensors, [this, &options](std::vector<at::Tensor>& flat) {
+    return group_->backend->broadcast(flat, options);
   });
 }
 

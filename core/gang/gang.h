@@ -48,7 +48,7 @@ class Gang {
   int rank() const { return rank_; }
   int processes() const { return processes_; }
 
-  // Throw GangBroken.
+  // Throw GangBroken, or LibTorch's error where memory for a copy is lacking.
   // Each tensor becomes the sum of those in its place on all ranks.
   void Sum(const std::vector<at::Tensor>& tensors);
   // Each tensor becomes that of the rank `root`.
