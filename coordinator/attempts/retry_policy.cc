@@ -96,7 +96,9 @@ std::string RaiseMemory(Context& context, const Stage& stage, const Attempt& att
   const std::uint64_t peak = of_gpu ? attempt.peak_gpu_memory_mib : attempt.peak_memory_mib;
   std::uint64_t largest = 0;
   for (const auto& [incarnation, known] : state.workers.all()) {
-    if (known.connected) largest = std::max(largest, whole(known.resources));
+    // The largest machine may have too few slots for a gang.
+    if (known.connected && (processes == 1 || known.resources.CouldEverFit(attempt.request)))
+      largest = std::max(largest, whole(known.resources));
   }
   if (largest == 0) return "";  // No worker reports it: retried with the same request.
   if (had >= largest) {

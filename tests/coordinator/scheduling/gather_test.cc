@@ -233,6 +233,22 @@ TEST(GatherTest, SlotsThatAreYieldedToAGangAreKeptForIt) {
   EXPECT_EQ(first.running().size(), 2u) << "given back";
 }
 
+TEST(GatherTest, AGangIsNotGivenTheMemoryOfAMachineWithTooFewSlots) {
+  Harness harness;
+  harness.Submit(Gang("gang", 4));
+  HandWorker large("large", 1), worker("w", 4);
+  large.fields().set_memory_mib(64000);
+  worker.fields().set_memory_mib(4000);
+  harness.Sync(large);
+  harness.Sync(worker);
+  ASSERT_EQ(Gangs(worker).size(), 1u);
+  worker.Emit(Gangs(worker)[0], OutOfMemoryEvent(900));
+  harness.Sync(worker);
+  EXPECT_TRUE(worker.running().empty());
+  EXPECT_THAT(harness.Query("SELECT message FROM stage WHERE kind = 'TRAIN_STAGE'"),
+              HasSubstr("it had 1000 MiB, all that the largest registered worker has"));
+}
+
 TEST(GatherTest, AGangThatCanNeverFitHasAClearReason) {
   Harness harness;
   harness.Submit(Gang("gang", 4));
