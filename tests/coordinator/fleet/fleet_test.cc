@@ -354,7 +354,7 @@ TEST_F(FleetTest, WhatNoJobCouldRunIsNotAskedFor) {
               Contains(HasSubstr("8 stages wait that no job of the fleet could run: needed is a whole GPU")));
 }
 
-v1::SweepSpec Gangs(std::uint32_t processes, int seeds) {
+v1::SweepSpec SweepOfGangs(std::uint32_t processes, int seeds) {
   v1::SweepSpec sweep = SmallSweep("gangs", seeds);
   sweep.mutable_base()->mutable_training()->set_batch_size(48);
   sweep.mutable_resources()->set_processes(processes);
@@ -362,14 +362,14 @@ v1::SweepSpec Gangs(std::uint32_t processes, int seeds) {
 }
 
 TEST_F(FleetTest, AJobRunsAsManyGangsAsItsSlotsAreFor) {
-  harness_.Submit(Gangs(2, 3));
+  harness_.Submit(SweepOfGangs(2, 3));
   const FleetStep step = Look();
   ASSERT_TRUE(step.submit.has_value());
   EXPECT_EQ(step.submit->jobs, 3u);  // Two slots each.
 }
 
 TEST_F(FleetTest, AGangThatNeedsMoreSlotsThanAJobHasBringsNone) {
-  harness_.Submit(Gangs(3, 1));
+  harness_.Submit(SweepOfGangs(3, 1));
   EXPECT_FALSE(Look().submit.has_value());
   EXPECT_THAT(Reasons(), Contains(HasSubstr("1 stage waits that no job of the fleet could run: needed is 3 "
                                             "processes on one worker")));
@@ -387,7 +387,7 @@ class FleetOfUnknownSlotsTest : public FleetTest {
 
 // Else none would ever come, whose slots could be counted.
 TEST_F(FleetOfUnknownSlotsTest, AGangBringsAJobWhileTheSlotsOfOneAreNotKnown) {
-  harness_.Submit(Gangs(3, 1));
+  harness_.Submit(SweepOfGangs(3, 1));
   Take("17");
   EXPECT_EQ(queue_.size(), 1u);
   Set(Phase::kRunning, "RUNNING");

@@ -2,10 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "coordinator/status/explain.h"
 #include "tests/coordinator/harness.h"
 #include "tests/coordinator/invariants.h"
 #include "tests/coordinator/scheduling/stream.h"
+#include "tests/coordinator/scheduling/why.h"
 
 namespace inlier {
 namespace {
@@ -44,14 +44,6 @@ Token Single(const HandWorker& worker) {
   return 0;
 }
 
-std::string Why(Harness& harness, const std::string& trial) {
-  v1::ExplainRequest request;
-  request.set_trial(trial);
-  const auto explanation = Explain(harness.orchestrator().state(), request, harness.now());
-  EXPECT_TRUE(explanation.ok()) << explanation.status();
-  return explanation.ok() ? explanation->DebugString() : "";
-}
-
 TEST(GatherTest, AGangHasASlotForEachProcessAndItsEvaluationOne) {
   Harness harness;
   v1::SweepSpec sweep = Gang("gang", 3);
@@ -66,7 +58,7 @@ TEST(GatherTest, AGangHasASlotForEachProcessAndItsEvaluationOne) {
   EXPECT_THAT(assignment.further_slots(), ElementsAre(1u, 2u));
   EXPECT_TRUE(assignment.shard_optimizer());
   EXPECT_EQ(harness.Query("SELECT slot, further_slots FROM attempt"), "0|[1,2]\n");
-  EXPECT_THAT(Why(harness, "t-1"), HasSubstr("slots 0, 1, 2"));
+  EXPECT_THAT(WhyOf(harness, "t-1"), HasSubstr("slots 0, 1, 2"));
   harness.Restart();
   EXPECT_EQ(harness.Sync(worker).desired_size(), 1);
   EXPECT_THAT(DurableState(harness.orchestrator().state()), HasSubstr("further=1,2"));
@@ -87,8 +79,8 @@ TEST(GatherTest, SlotsThatGetFreeAreKeptForTheGangWhoseTurnItIs) {
     worker.Finish(Single(worker));
     harness.Sync(worker);
     EXPECT_EQ(worker.running().size(), left);
-    EXPECT_THAT(Why(harness, "t-13"), HasSubstr("worker worker-w starts nothing else until they are free there"));
-    EXPECT_THAT(Why(harness, "t-12"), HasSubstr("worker worker-w is kept for an attempt of 3 processes"));
+    EXPECT_THAT(WhyOf(harness, "t-13"), HasSubstr("worker worker-w starts nothing else until they are free there"));
+    EXPECT_THAT(WhyOf(harness, "t-12"), HasSubstr("worker worker-w is kept for an attempt of 3 processes"));
   }
   // Another worker takes what the kept one does not.
   HandWorker other("x", 1);
@@ -256,7 +248,7 @@ TEST(GatherTest, AGangThatCanNeverFitHasAClearReason) {
   worker.fields().set_memory_mib(8000);
   harness.Sync(worker);
   EXPECT_TRUE(worker.running().empty());
-  EXPECT_THAT(Why(harness, "t-1"),
+  EXPECT_THAT(WhyOf(harness, "t-1"),
               HasSubstr("no registered worker could ever run this: it needs 4 processes on one worker; the "
                         "largest machine has 8000 MiB, and no worker has more than 3 slots (lower "
                         "`resources` of the sweep with inlier edit, or start a larger worker)"));
@@ -270,11 +262,11 @@ TEST(GatherTest, AGangThatCanNeverFitHasAClearReason) {
   gpu.ShareGpu(1000);
   harness.Sync(gpu);
   EXPECT_TRUE(Gangs(gpu).empty());
-  EXPECT_THAT(Why(harness, "t-1"), HasSubstr("or more than 1 GPU"));
+  EXPECT_THAT(WhyOf(harness, "t-1"), HasSubstr("or more than 1 GPU"));
   HandWorker large("large", 4);
   harness.Sync(large);
   EXPECT_EQ(Gangs(large).size(), 1u);
-  EXPECT_THAT(Why(harness, "t-1"), Not(HasSubstr("could ever")));
+  EXPECT_THAT(WhyOf(harness, "t-1"), Not(HasSubstr("could ever")));
 }
 
 }  // namespace

@@ -3,10 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "coordinator/status/explain.h"
 #include "tests/coordinator/harness.h"
 #include "tests/coordinator/invariants.h"
 #include "tests/coordinator/scheduling/stream.h"
+#include "tests/coordinator/scheduling/why.h"
 
 namespace inlier {
 namespace {
@@ -27,14 +27,6 @@ std::vector<Token> Tokens(const HandWorker& worker) {
   std::vector<Token> tokens;
   for (const auto& [token, assignment] : worker.running()) tokens.push_back(token);
   return tokens;
-}
-
-std::string Why(Harness& harness, const std::string& trial) {
-  v1::ExplainRequest request;
-  request.set_trial(trial);
-  const auto explanation = Explain(harness.orchestrator().state(), request, harness.now());
-  EXPECT_TRUE(explanation.ok()) << explanation.status();
-  return explanation.ok() ? explanation->DebugString() : "";
 }
 
 TEST(OrchestratorPlacementTest, AttemptsShareAGpuWhileTheirSharesAddUpToOne) {
@@ -180,7 +172,7 @@ TEST(OrchestratorPlacementTest, WhyNamesTheLackingAndTheFreeResources) {
   worker.fields().set_memory_mib(8000);
   harness.Sync(worker);
   ASSERT_EQ(worker.running().size(), 1u);
-  const std::string why = Why(harness, "t-2");
+  const std::string why = WhyOf(harness, "t-2");
   EXPECT_THAT(why, HasSubstr("it needs 5000 MiB of memory, and no free slot has that now"));
   EXPECT_THAT(why, HasSubstr("worker worker-w has 3000 of 8000 MiB of memory free, and no GPU"));
   EXPECT_THAT(why, Not(HasSubstr("could ever")));
@@ -189,12 +181,12 @@ TEST(OrchestratorPlacementTest, WhyNamesTheLackingAndTheFreeResources) {
 TEST(OrchestratorPlacementTest, WhyFlagsAtOnceAStageThatNoRegisteredWorkerCanRun) {
   Harness harness;
   harness.Submit(Asking("s", 1, 0.5, 9000));
-  EXPECT_THAT(Why(harness, "t-1"), HasSubstr("no worker is connected"));
+  EXPECT_THAT(WhyOf(harness, "t-1"), HasSubstr("no worker is connected"));
   HandWorker cpu("cpu", 2);
   cpu.fields().set_memory_mib(8000);
   harness.Sync(cpu);
   EXPECT_THAT(
-      Why(harness, "t-1"),
+      WhyOf(harness, "t-1"),
       HasSubstr("no registered worker could ever run this: it needs 0.5 of a GPU, 9000 MiB of memory; the "
                 "largest machine has 8000 MiB, none has a GPU (lower `resources` of the sweep with "
                 "inlier edit, or start a larger worker)"));
@@ -205,7 +197,7 @@ TEST(OrchestratorPlacementTest, WhyFlagsAtOnceAStageThatNoRegisteredWorkerCanRun
   gpu.fields().set_memory_mib(16'000);
   gpu.fields().set_draining(true);
   harness.Sync(gpu);
-  EXPECT_THAT(Why(harness, "t-1"), Not(HasSubstr("could ever")));
+  EXPECT_THAT(WhyOf(harness, "t-1"), Not(HasSubstr("could ever")));
   EXPECT_EQ(harness.Status(SweepId(1)).warnings_size(), 0);
 }
 
