@@ -9,6 +9,7 @@
 #include "coordinator/status/explain.h"
 #include "coordinator/status/fleet_status.h"
 #include "tests/coordinator/fleet/fleet_config.h"
+#include "tests/coordinator/fleet/fleet_options.h"
 #include "tests/coordinator/harness.h"
 
 namespace inlier {
@@ -23,13 +24,6 @@ using testing::Not;
 
 using Phase = EngineJob::Phase;
 using Kind = Submitted::Kind;
-
-OrchestratorOptions WithFleet(const v1::FleetConfig& config) {
-  OrchestratorOptions options = Harness::DefaultOptions();
-  options.fleet = config;
-  options.new_fleet_id = "3fa9c1d2";
-  return options;
-}
 
 // Slurm as the driver sees it: the test says what its queue lists and how its programs end.
 class FleetTest : public testing::Test {
@@ -437,74 +431,6 @@ TEST_F(FleetTest, AFleetOfTheConfigurationIsNotReplaced) {
   v1::SetFleetRequest request;
   *request.mutable_config() = SmallFleet();
   EXPECT_TRUE(absl::IsFailedPrecondition(harness_.Ask(&Orchestrator::OnSetFleet, request).status()));
-}
-
-TEST(FleetRequestsTest, WithoutAFleetOneIsMadeStoredAndReplaced) {
-  OrchestratorOptions options = Harness::DefaultOptions();
-  options.new_fleet_id = "3fa9c1d2";
-  Harness harness(options);
-  EXPECT_TRUE(absl::IsNotFound(harness.Ask(&Orchestrator::OnStopFleet, v1::StopFleetRequest()).status()));
-  v1::SetFleetRequest request;
-  *request.mutable_config() = SmallFleet();
-  const auto made = harness.Ask(&Orchestrator::OnSetFleet, request);
-  ASSERT_TRUE(made.ok()) << made.status();
-  EXPECT_EQ(made->id(), "3fa9c1d2");
-  harness.Crash();
-  EXPECT_EQ(harness.orchestrator().state().fleet.config.slurm().partition(), "gpu");
-  request.mutable_config()->mutable_slurm()->set_partition("$(id)");
-  EXPECT_TRUE(absl::IsInvalidArgument(harness.Ask(&Orchestrator::OnSetFleet, request).status()));
-  request.mutable_config()->mutable_slurm()->set_partition("cpu");
-  ASSERT_TRUE(harness.Ask(&Orchestrator::OnSetFleet, request).ok());
-  EXPECT_EQ(harness.orchestrator().state().fleet.config.slurm().partition(), "cpu");
-}
-
-// Else a fleet that was made larger would count the slots of its old jobs, and never ask for a new one.
-TEST(FleetRequestsTest, TheSlotsOfItsEarlierJobsAreNotThoseOfAFleetThatIsReplaced) {
-  OrchestratorOptions options = Harness::DefaultOptions();
-  options.new_fleet_id = "3fa9c1d2";
-  Harness harness(options);
-  v1::SetFleetRequest request;
-  *request.mutable_config() = SmallFleet();
-  ASSERT_TRUE(harness.Ask(&Orchestrator::OnSetFleet, request).ok());
-  HandWorker worker("w", 2);
-  worker.fields().set_job("17");
-  harness.Sync(worker);
-  const auto look = [&] {
-    Effects effects;
-    EngineLook look{.began = harness.now().at};
-    look.jobs = std::vector<EngineJob>{{.id = "17", .submission = 1, .phase = Phase::kRunning}};
-    FleetStep step = harness.orchestrator().OnFleetLook(look, harness.now(), true, effects);
-    harness.Commit(std::move(effects));
-    return step;
-  };
-  look();
-  EXPECT_EQ(harness.orchestrator().state().fleet.slots.size(), 2u);
-  request.mutable_config()->set_slots(8);
-  ASSERT_TRUE(harness.Ask(&Orchestrator::OnSetFleet, request).ok());
-  harness.Submit(SmallSweep("many", 32));
-  const FleetStep step = look();
-  ASSERT_TRUE(step.submit.has_value());
-  EXPECT_EQ(step.submit->jobs, 3u);  // Eight slots each, beside the job that is idle.
-}
-
-TEST(FleetRequestsTest, AFleetThatIsTakenOutOfTheConfigurationIsStoppedAndRunsOnceItIsBack) {
-  const OrchestratorOptions with = WithFleet(SmallFleet());
-  Harness harness(with);
-  const auto restarted = [&](const OrchestratorOptions& options) {
-    auto snapshot = harness.Load();
-    EXPECT_TRUE(snapshot.ok()) << snapshot.status();
-    Orchestrator orchestrator(options);
-    Effects effects;
-    EXPECT_TRUE(orchestrator.Recover(*std::move(snapshot), harness.now(), effects).ok());
-    harness.Commit(std::move(effects));
-    return *orchestrator.state().fleet.row;
-  };
-  OrchestratorOptions without = with;
-  without.fleet.reset();
-  EXPECT_TRUE(restarted(without).stopped);
-  EXPECT_TRUE(restarted(without).stopped);
-  EXPECT_FALSE(restarted(with).stopped);
-  EXPECT_EQ(restarted(with).id, "3fa9c1d2");
 }
 
 }  // namespace
