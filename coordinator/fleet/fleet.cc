@@ -56,6 +56,21 @@ struct Demand {
   std::uint32_t seconds_least = kLeastSecondsOfAJob;  // Each needs so much of its job at least.
 };
 
+// A sweep waits for the digest of its data, and no worker is there that could be asked for it.
+bool ACheckHasNoWorker(const State& state) {
+  const auto& checks = state.data_waits.checks;
+  return std::any_of(checks.begin(), checks.end(),
+                     [](const auto& check) { return check.second.worker.empty(); });
+}
+
+// The worker has an attempt, or reads data for a sweep that waits for their digest.
+bool IsBusy(const State& state, const std::string& incarnation) {
+  const auto& checks = state.data_waits.checks;
+  return !state.leases.HeldBy(incarnation).empty() ||
+         std::any_of(checks.begin(), checks.end(),
+                     [&](const auto& check) { return check.second.worker == incarnation; });
+}
+
 // Also notes what waits, and what no job could run.
 Demand DemandOf(State& state) {
   Fleet& fleet = state.fleet;
@@ -75,6 +90,7 @@ Demand DemandOf(State& state) {
     jobs += static_cast<double>(count) / per_job;
     seconds = std::min(seconds.value_or(request.seconds), request.seconds);
   }
+  if (ACheckHasNoWorker(state)) jobs = std::max(jobs, 1.0);
   fleet.misfit.clear();
   if (misfits > 0)
     fleet.misfit = absl::StrCat(misfits, misfits == 1 ? " stage waits" : " stages wait",
@@ -89,9 +105,12 @@ FleetFacts::Job FactsOf(State& state, const EngineJob& job, WorkerEntry* worker,
   facts.leaving = state.fleet.leaving.contains(job.id);
   if (worker == nullptr) return facts;
   facts.queued = false;
-  facts.busy = !state.leases.HeldBy(worker->incarnation).empty();
+  facts.busy = IsBusy(state, worker->incarnation);
   facts.leaving = facts.leaving || worker->draining || (worker->held && facts.busy);
-  if (facts.busy) return facts;
+  if (facts.busy) {
+    worker->idle_since.reset();
+    return facts;
+  }
   if (!worker->idle_since) worker->idle_since = now;
   facts.idle_for = now - *worker->idle_since;
   facts.useless = worker->held || worker->resources.seconds_left().value_or(seconds_least) < seconds_least;

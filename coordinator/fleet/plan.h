@@ -18,23 +18,24 @@ namespace inlier {
 struct FleetFacts {
   struct Job {
     std::string id{};
-    bool queued = false;   // The engine has not started it.
-    bool busy = false;     // Its worker has an attempt.
+    bool queued = false;  // The engine has not started it.
+    bool busy = false;    // Its worker has an attempt, or reads data for a sweep that waits for their digest.
     bool leaving = false;  // It is asked to end, or its worker ends by itself or is drained.
     bool useless = false;  // Its worker is idle, and drained, or its job ends too early for all that waits.
     std::optional<Duration>
-        idle_for{};  // Of its connected worker; nullopt: it has an attempt, or none is connected.
+        idle_for{};  // Of its connected worker; nullopt: it is busy, or none is connected.
   };
   std::uint32_t minimum = 0;
   std::uint32_t maximum = 0;
-  std::uint32_t batch_max = 1;    // Most jobs of one submission.
-  Duration idle_after{};          // A worker that is idle for so long is given back.
-  bool stopped = false;           // A person has stopped the fleet.
-  bool may_submit = false;        // The engine answers, and nothing makes the next submission wait.
-  std::uint32_t for_backlog = 0;  // Jobs that the ready stages would fill.
-  std::uint32_t unclear = 0;      // Jobs of submissions that the engine does not list.
-  Duration surplus_for{};         // For how long there have been more jobs than wanted.
-  std::vector<Job> jobs{};        // That have not ended.
+  std::uint32_t batch_max = 1;  // Most jobs of one submission.
+  Duration idle_after{};        // A worker that is idle for so long is given back.
+  bool stopped = false;         // A person has stopped the fleet.
+  bool may_submit = false;      // The engine answers, and nothing makes the next submission wait.
+  std::uint32_t for_backlog =
+      0;  // Jobs that the ready stages would fill; one at least where data wait for a worker to read them.
+  std::uint32_t unclear = 0;  // Jobs of submissions that the engine does not list.
+  Duration surplus_for{};     // For how long there have been more jobs than wanted.
+  std::vector<Job> jobs{};    // That have not ended.
 };
 
 struct FleetPlan {

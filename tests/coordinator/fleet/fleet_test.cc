@@ -427,6 +427,42 @@ TEST_F(FleetTest, AStopNowMakesAttemptsYield) {
   EXPECT_EQ(harness_.Sync(worker).stop_size(), 2);
 }
 
+// A check of data is no stage that waits: without a worker no one could answer it.
+TEST_F(FleetTest, ASweepThatWaitsForACheckOfItsDataBringsAJobWhichIsKeptMeanwhile) {
+  harness_.Submit(SmallSweep("one", 1));
+  Take("17");
+  Set(Phase::kRunning, "RUNNING");
+  HandWorker worker = Connect("17");
+  Look();
+  EXPECT_EQ(RunAll(harness_, worker), 2u);
+  queue_.clear();
+  harness_.Advance(seconds(60));
+  harness_.Tick();
+  Look();
+  ASSERT_EQ(fleet().jobs.size() + fleet().submissions.size(), 0u);
+  harness_.Submit(SmallSweep("again", 1));
+  Take("18");
+  Set(Phase::kRunning, "RUNNING");
+  HandWorker reader = Connect("18");
+  ASSERT_EQ(reader.checked().size(), 1u);  // It reads, for longer than idle_seconds.
+  for (int look = 0; look < 12; ++look) {
+    EXPECT_THAT(Look().cancel, IsEmpty()) << look;
+    v1::WorkerSync sync = reader.Sync();
+    for (v1::DataChecked& checked : *sync.mutable_data_checked()) {
+      checked.clear_digest();
+      checked.set_digest(absl::StrCat("reading file ", look));
+    }
+    ASSERT_TRUE(harness_.TrySync(sync).ok());
+  }
+  EXPECT_EQ(RunAll(harness_, reader), 0u);  // The known result.
+  std::vector<std::string> cancelled;
+  for (int look = 0; look < 8 && cancelled.empty(); ++look) {
+    harness_.Sync(reader);
+    cancelled = Look().cancel;
+  }
+  EXPECT_THAT(cancelled, ElementsAre("18"));
+}
+
 TEST_F(FleetTest, AFleetOfTheConfigurationIsNotReplaced) {
   v1::SetFleetRequest request;
   *request.mutable_config() = SmallFleet();
