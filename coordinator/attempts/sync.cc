@@ -113,6 +113,8 @@ void UpdateWorker(Context& context, WorkerEntry& worker, const v1::WorkerSync& s
   worker.draining = sync.draining();
   worker.keeps_artifacts = sync.keeps_artifacts();
   worker.job = Shortened(sync.job(), kJobBytesMax);
+  worker.leaving =
+      !worker.job.empty() && JobLeaves(state.fleet, worker.job);  // Also of one that has just connected.
   if (sync.has_job_seconds_left()) {
     worker.resources.SetSecondsLeft(sync.job_seconds_left());
     state.job_limits.longest = std::max(state.job_limits.longest, sync.job_seconds_left());
@@ -178,8 +180,7 @@ v1::CoordinatorSync AnswerSync(const State& state, const WorkerEntry& worker, co
   };
   Duration next = state.options.lease_ttl / 3;
   // Work is pushed to a worker with a stream; the others poll for it.
-  if (!by_stream && worker.TakesWork() &&
-      SlotsLeased(state, worker) < worker.slots.size()) {
+  if (!by_stream && worker.TakesWork() && SlotsLeased(state, worker) < worker.slots.size()) {
     next = std::min(next, kIdleSync * (1 + state.workers.connected() / kWorkersAtIdleSync));
   }
   reply.set_lease_ttl_ms(ms(state.options.lease_ttl));

@@ -233,8 +233,7 @@ void RefreshLeaving(State& state) {
   const Fleet& fleet = state.fleet;
   for (const auto& [incarnation, known] : state.workers.all()) {
     if (known.job.empty()) continue;
-    const bool leaving = fleet.leaving.contains(known.job) ||
-                         (fleet.row && fleet.row->stopped && fleet.jobs.contains(known.job));
+    const bool leaving = JobLeaves(fleet, known.job);
     if (known.leaving == leaving) continue;
     WorkerEntry& worker = *state.workers.Find(incarnation);
     worker.leaving = leaving;

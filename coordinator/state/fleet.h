@@ -80,6 +80,11 @@ struct Fleet {
   FleetStats stats;
 };
 
+// The job is asked to end, or its fleet is stopped: its worker takes nothing new.
+inline bool JobLeaves(const Fleet& fleet, const std::string& job) {
+  return fleet.leaving.contains(job) || (fleet.row && fleet.row->stopped && fleet.jobs.contains(job));
+}
+
 }  // namespace inlier
 
 #endif  // INLIER_COORDINATOR_STATE_FLEET_H_

@@ -239,6 +239,19 @@ TEST_F(FleetTest, AnIdleWorkerTakesNothingFromTheDecisionOnAndItsJobEnds) {
   EXPECT_FALSE(worker.running().empty());
 }
 
+// Slurm may start it between the look that lists it as queued and the call that ends it.
+TEST_F(FleetTest, AWorkerThatConnectsFromAJobThatIsGivenBackTakesNothing) {
+  harness_.Submit(SmallSweep("one", 1));
+  Take("17");
+  Look();
+  v1::StopFleetRequest stop;
+  ASSERT_TRUE(harness_.Ask(&Orchestrator::OnStopFleet, stop).ok());
+  EXPECT_THAT(Look().cancel, ElementsAre("17"));
+  stop.set_resume(true);
+  ASSERT_TRUE(harness_.Ask(&Orchestrator::OnStopFleet, stop).ok());
+  EXPECT_TRUE(Connect("17").running().empty());
+}
+
 TEST_F(FleetTest, JobsThatEndBeforeTheirWorkersConnectMakeTheNextOneWait) {
   harness_.Submit(SmallSweep("one", 1));
   for (const char* job : {"17", "18", "19"}) {
