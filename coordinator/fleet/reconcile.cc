@@ -126,7 +126,9 @@ std::string ArrayOf(const std::string& job) { return job.substr(0, job.find('_')
 std::map<std::string, std::string> WorkersByJob(const State& state) {
   std::map<std::string, std::string> workers;
   for (const auto& [incarnation, worker] : state.workers.all()) {
-    if (worker.connected && !worker.job.empty()) workers[worker.job] = incarnation;
+    if (!worker.connected || worker.job.empty()) continue;
+    const auto [at, first] = workers.try_emplace(worker.job, incarnation);
+    if (!first && state.workers.Find(at->second)->last_seen < worker.last_seen) at->second = incarnation;
   }
   return workers;
 }

@@ -18,7 +18,8 @@ void Reconcile(Context& context, const EngineLook& look);
 // "17" of "17_3": the engine's id of an array; another job's id stays.
 std::string ArrayOf(const std::string& job);
 
-// Incarnations of connected workers by the job that they run in.
+// Incarnations of connected workers by the job that they run in. Of a job that was queued again that of the worker that was
+// heard last: the one before it counts as connected for a while.
 std::map<std::string, std::string> WorkersByJob(const State& state);
 
 // The engine has the submission as this job or array.

@@ -440,6 +440,30 @@ TEST_F(FleetTest, AStopNowMakesAttemptsYield) {
   EXPECT_EQ(harness_.Sync(worker).stop_size(), 2);
 }
 
+TEST_F(FleetTest, OfAJobThatWasQueuedAgainTheLaterWorkerCounts) {
+  harness_.Submit(SmallSweep("one", 1));
+  Take("17");
+  Set(Phase::kRunning, "RUNNING");
+  HandWorker before = Connect("17");
+  Look();
+  EXPECT_EQ(RunAll(harness_, before), 2u);
+  Look();
+  for (int i = 0; i < 6; ++i) {  // It is idle for long enough to be given back.
+    harness_.Advance(seconds(10));
+    harness_.Sync(before);
+  }
+  v1::SweepSpec two = SmallSweep("two", 2);
+  two.mutable_base()->mutable_training()->set_steps(101);
+  harness_.Submit(two);
+  HandWorker later("a-17", 2);
+  later.fields().set_job("17");
+  later.fields().set_job_seconds_left(3000);
+  harness_.Advance(seconds(1));
+  harness_.Sync(later);
+  ASSERT_EQ(later.running().size(), 2u);
+  EXPECT_THAT(Look().cancel, IsEmpty());
+}
+
 // A check of data is no stage that waits: without a worker no one could answer it.
 TEST_F(FleetTest, ASweepThatWaitsForACheckOfItsDataBringsAJobWhichIsKeptMeanwhile) {
   harness_.Submit(SmallSweep("one", 1));
