@@ -8,9 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "coordinator/status/explain.h"
 #include "coordinator/status/fleet_status.h"
-#include "tests/coordinator/fleet/fleet_config.h"
-#include "tests/coordinator/fleet/fleet_options.h"
-#include "tests/coordinator/harness.h"
+#include "tests/coordinator/fleet/fleet_fixture.h"
 
 namespace inlier {
 namespace {
@@ -24,68 +22,6 @@ using testing::Not;
 
 using Phase = EngineJob::Phase;
 using Kind = Submitted::Kind;
-
-// Slurm as the driver sees it: the test says what its queue lists and how its programs end.
-class FleetTest : public testing::Test {
- protected:
-  explicit FleetTest(const v1::FleetConfig& config = SmallFleet()) : harness_(WithFleet(config)) {}
-
-  FleetStep Look(absl::StatusOr<std::vector<EngineJob>> jobs) {
-    harness_.Advance(seconds(10));
-    Effects effects;
-    FleetStep step = harness_.orchestrator().OnFleetLook(
-        EngineLook{.began = harness_.now().at - seconds(1), .jobs = std::move(jobs)}, harness_.now(), true,
-        effects);
-    harness_.Commit(std::move(effects));
-    return step;
-  }
-  FleetStep Look() { return Look(queue_); }
-  void Answer(const Submitted& submitted) {
-    Effects effects;
-    harness_.orchestrator().OnFleetSubmitted(submitted, harness_.now(), effects);
-    harness_.Commit(std::move(effects));
-  }
-  // A look with a submission, which Slurm takes as `job`; its jobs are then queued.
-  void Take(const std::string& job) {
-    const FleetStep step = Look();
-    ASSERT_TRUE(step.submit.has_value());
-    Answer({.number = step.submit->number, .kind = Kind::kTaken, .job = job});
-    for (std::uint32_t i = 0; i < step.submit->jobs; ++i)
-      Queue(step.submit->jobs == 1 ? job : absl::StrCat(job, "_", i), step.submit->number);
-  }
-  void Queue(const std::string& id, std::uint64_t submission) {
-    queue_.push_back({.id = id,
-                      .submission = submission,
-                      .phase = Phase::kQueued,
-                      .state = "PENDING",
-                      .reason = "Priority"});
-  }
-  void Set(Phase phase, const std::string& state, const std::string& reason = "") {
-    for (EngineJob& job : queue_) {
-      job.phase = phase;
-      job.state = state;
-      job.reason = reason;
-    }
-  }
-  // The worker of a job, connected.
-  HandWorker Connect(const std::string& job, std::uint32_t seconds_left = 3000) {
-    HandWorker worker("w-" + job, 2);
-    worker.fields().set_job(job);
-    worker.fields().set_job_seconds_left(seconds_left);
-    harness_.Sync(worker);
-    return worker;
-  }
-  std::string Rows() {
-    return harness_.Query("SELECT number, jobs, state, job FROM fleet_submission ORDER BY number");
-  }
-  std::vector<std::string> Reasons() {
-    return FleetReasons(harness_.orchestrator().state(), harness_.now().at);
-  }
-  const Fleet& fleet() { return harness_.orchestrator().state().fleet; }
-
-  Harness harness_;
-  std::vector<EngineJob> queue_;
-};
 
 TEST_F(FleetTest, WorkIsAskedForOnceItIsStored) {
   EXPECT_FALSE(Look().submit.has_value());
@@ -213,45 +149,6 @@ TEST_F(FleetTest, ALimitOnJobsIsNamedWithTheNumberThatThereAre) {
   EXPECT_THAT(Reasons(), Contains(HasSubstr("partition gpu refuses more than 4 jobs: job submit limit")));
 }
 
-TEST_F(FleetTest, AnIdleWorkerTakesNothingFromTheDecisionOnAndItsJobEnds) {
-  harness_.Submit(SmallSweep("one", 1));
-  Take("17");
-  Set(Phase::kRunning, "RUNNING");
-  HandWorker worker = Connect("17");
-  ASSERT_EQ(worker.running().size(), 1u);
-  Look();
-  EXPECT_EQ(RunAll(harness_, worker), 2u);
-  std::vector<std::string> cancelled;
-  for (int look = 0; look < 8 && cancelled.empty(); ++look) {
-    harness_.Sync(worker);
-    cancelled = Look().cancel;
-  }
-  EXPECT_THAT(cancelled, ElementsAre("17"));
-  harness_.Submit(SmallSweep("two", 2));
-  harness_.Sync(worker);
-  EXPECT_TRUE(worker.running().empty());
-  // Slurm did not end it: it works again.
-  Effects effects;
-  harness_.orchestrator().OnFleetCancelled(cancelled, absl::UnavailableError("scancel"), harness_.now(),
-                                           effects);
-  harness_.Commit(std::move(effects));
-  harness_.Sync(worker);
-  EXPECT_FALSE(worker.running().empty());
-}
-
-// Slurm may start it between the look that lists it as queued and the call that ends it.
-TEST_F(FleetTest, AWorkerThatConnectsFromAJobThatIsGivenBackTakesNothing) {
-  harness_.Submit(SmallSweep("one", 1));
-  Take("17");
-  Look();
-  v1::StopFleetRequest stop;
-  ASSERT_TRUE(harness_.Ask(&Orchestrator::OnStopFleet, stop).ok());
-  EXPECT_THAT(Look().cancel, ElementsAre("17"));
-  stop.set_resume(true);
-  ASSERT_TRUE(harness_.Ask(&Orchestrator::OnStopFleet, stop).ok());
-  EXPECT_TRUE(Connect("17").running().empty());
-}
-
 TEST_F(FleetTest, JobsThatEndBeforeTheirWorkersConnectMakeTheNextOneWait) {
   harness_.Submit(SmallSweep("one", 1));
   for (const char* job : {"17", "18", "19"}) {
@@ -265,77 +162,6 @@ TEST_F(FleetTest, JobsThatEndBeforeTheirWorkersConnectMakeTheNextOneWait) {
                                  "NonZeroExitCode); look at their output; it is asked again in")));
   harness_.Advance(seconds(40));
   EXPECT_TRUE(Look().submit.has_value());
-}
-
-TEST_F(FleetTest, AJobIsThereAsLongAsItsWorkerIsConnectedAlsoWhereSlurmHasLostIt) {
-  harness_.Submit(SmallSweep("two", 2));
-  Take("17");
-  Set(Phase::kRunning, "RUNNING");
-  HandWorker worker = Connect("17");
-  Look();
-  queue_.clear();
-  harness_.Sync(worker);
-  Look();
-  EXPECT_EQ(Rows(), "1|1|TAKEN|17\n");
-  harness_.Advance(seconds(60));
-  harness_.Tick();
-  Look();
-  EXPECT_THAT(Rows(), HasSubstr("1|1|ENDED|17\n"));
-}
-
-TEST_F(FleetTest, OfAnArrayThatHasEndedAWorkerThatIsStillThereCountsAlone) {
-  harness_.Submit(SmallSweep("many", 40));
-  Take("17");
-  Set(Phase::kRunning, "RUNNING");
-  HandWorker worker = Connect("17_0");
-  Look();
-  Set(Phase::kEnded, "CANCELLED");
-  const FleetStep step = Look();
-  ASSERT_TRUE(step.submit.has_value());
-  EXPECT_EQ(step.submit->jobs, 7u);
-}
-
-TEST_F(FleetTest, ADrainedWorkerIsReplacedAndItsJobEndsOnceItIsIdle) {
-  harness_.Submit(SmallSweep("one", 1));
-  Take("17");
-  Set(Phase::kRunning, "RUNNING");
-  HandWorker worker = Connect("17");
-  Look();
-  v1::DrainWorkerRequest drain;
-  drain.set_worker("worker-w-17");
-  ASSERT_TRUE(harness_.Ask(&Orchestrator::OnDrain, drain).ok());
-  harness_.Submit(SmallSweep("two", 2));  // The first of its trainings is that of the other sweep.
-  const FleetStep step = Look();
-  ASSERT_TRUE(step.submit.has_value());
-  EXPECT_EQ(step.submit->jobs, 1u);
-  EXPECT_THAT(step.cancel, IsEmpty());
-  Answer({.number = step.submit->number, .kind = Kind::kTaken, .job = "18"});
-  Queue("18", step.submit->number);
-  worker.Finish(OnlyToken(worker));
-  harness_.Sync(worker);
-  ASSERT_TRUE(worker.running().empty());
-  EXPECT_THAT(Look().cancel, ElementsAre("17"));
-}
-
-TEST_F(FleetTest, AnIdleWorkerWhoseJobIsTooShortForWhatWaitsIsReplaced) {
-  harness_.Submit(SmallSweep("one", 1));
-  Take("17");
-  Set(Phase::kRunning, "RUNNING");
-  HandWorker first = Connect("17");
-  Look();
-  harness_.Advance(seconds(1500));
-  first.Emit(OnlyToken(first), FailureEvent(v1::PREEMPTED, "the worker is ending"));  // It has saved nothing.
-  first.fields().set_draining(true);
-  harness_.Sync(first);
-  queue_.clear();
-  Queue("18", 2);
-  Set(Phase::kRunning, "RUNNING");
-  HandWorker second = Connect("18", 2000);
-  ASSERT_TRUE(second.running().empty());
-  const FleetStep step = Look();
-  EXPECT_THAT(step.cancel, ElementsAre("18"));
-  ASSERT_TRUE(step.submit.has_value());
-  EXPECT_EQ(step.submit->jobs, 1u);
 }
 
 TEST_F(FleetTest, QuotasOfSweepsLimitTheJobs) {
@@ -438,66 +264,6 @@ TEST_F(FleetTest, AStopNowMakesAttemptsYield) {
   stop.set_now(true);
   ASSERT_TRUE(harness_.Ask(&Orchestrator::OnStopFleet, stop).ok());
   EXPECT_EQ(harness_.Sync(worker).stop_size(), 2);
-}
-
-TEST_F(FleetTest, OfAJobThatWasQueuedAgainTheLaterWorkerCounts) {
-  harness_.Submit(SmallSweep("one", 1));
-  Take("17");
-  Set(Phase::kRunning, "RUNNING");
-  HandWorker before = Connect("17");
-  Look();
-  EXPECT_EQ(RunAll(harness_, before), 2u);
-  Look();
-  for (int i = 0; i < 6; ++i) {  // It is idle for long enough to be given back.
-    harness_.Advance(seconds(10));
-    harness_.Sync(before);
-  }
-  v1::SweepSpec two = SmallSweep("two", 2);
-  two.mutable_base()->mutable_training()->set_steps(101);
-  harness_.Submit(two);
-  HandWorker later("a-17", 2);
-  later.fields().set_job("17");
-  later.fields().set_job_seconds_left(3000);
-  harness_.Advance(seconds(1));
-  harness_.Sync(later);
-  ASSERT_EQ(later.running().size(), 2u);
-  EXPECT_THAT(Look().cancel, IsEmpty());
-}
-
-// A check of data is no stage that waits: without a worker no one could answer it.
-TEST_F(FleetTest, ASweepThatWaitsForACheckOfItsDataBringsAJobWhichIsKeptMeanwhile) {
-  harness_.Submit(SmallSweep("one", 1));
-  Take("17");
-  Set(Phase::kRunning, "RUNNING");
-  HandWorker worker = Connect("17");
-  Look();
-  EXPECT_EQ(RunAll(harness_, worker), 2u);
-  queue_.clear();
-  harness_.Advance(seconds(60));
-  harness_.Tick();
-  Look();
-  ASSERT_EQ(fleet().jobs.size() + fleet().submissions.size(), 0u);
-  harness_.Submit(SmallSweep("again", 1));
-  Take("18");
-  Set(Phase::kRunning, "RUNNING");
-  HandWorker reader = Connect("18");
-  ASSERT_EQ(reader.checked().size(), 1u);  // It reads, for longer than idle_seconds.
-  for (int look = 0; look < 12; ++look) {
-    EXPECT_THAT(Look().cancel, IsEmpty()) << look;
-    v1::WorkerSync sync = reader.Sync();
-    for (v1::DataChecked& checked : *sync.mutable_data_checked()) {
-      checked.clear_digest();
-      checked.set_digest(absl::StrCat("reading file ", look));
-    }
-    ASSERT_TRUE(harness_.TrySync(sync).ok());
-  }
-  EXPECT_EQ(RunAll(harness_, reader), 0u);  // The known result.
-  std::vector<std::string> cancelled;
-  for (int look = 0; look < 8 && cancelled.empty(); ++look) {
-    harness_.Sync(reader);
-    cancelled = Look().cancel;
-  }
-  EXPECT_THAT(cancelled, ElementsAre("18"));
 }
 
 TEST_F(FleetTest, AFleetOfTheConfigurationIsNotReplaced) {
