@@ -44,6 +44,8 @@ class WorkerProcess {
   const std::string& incarnation() const { return incarnation_; }
 
  private:
+  static constexpr std::uint64_t kSteps = 100;  // Of a training.
+
   struct Child {
     v1::Assignment assignment;
     std::uint64_t step = 0;
