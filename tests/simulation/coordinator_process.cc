@@ -82,7 +82,7 @@ CoordinatorProcess::~CoordinatorProcess() {
 Moment CoordinatorProcess::Now() const {
   const Timestamp at = world_.now() + clock_offset_;
   const auto ms = std::chrono::duration_cast<milliseconds>(world_.now().since_start).count();
-  return {at, WallTime{1'700'000'000'000 + ms + wall_offset_ms_}};
+  return {at, WallTime{kWallAtStartMs + ms + wall_offset_ms_}};
 }
 
 CommitterHealth CoordinatorProcess::Health() const {

@@ -2,6 +2,7 @@
 //   simulation_test --seeds=1..100 --steps=500   runs them; a violation is printed with its history, status 1
 //   simulation_test --seed=17 --verbose          one of them, printed as it happens
 //   simulation_test --traces --seeds=1..8        only the hash of each history
+//   --true-clocks                                the wall clock of no worker is off: the same histories
 // And, where deliberate bugs are compiled in (simulation_bugs):
 //   --list                                     their names
 //   --bug=NAME --seeds=1..10000                the first seed that catches it; status 0 when one does
@@ -27,7 +28,7 @@ namespace {
 
 struct Flags {
   std::uint64_t first = 1, last = 20, steps = 500;
-  bool verbose = false, traces = false, list = false;
+  bool verbose = false, traces = false, list = false, true_clocks = false;
   std::string bug;
   std::string program;
 };
@@ -61,6 +62,7 @@ bool RunSeeds(const Flags& flags, const FaultVfs& disk, const std::filesystem::p
     if (!flags.bug.empty()) std::fflush(stdout);
     Simulation simulation(seed, disk, template_file);
     simulation.world().set_verbose(flags.verbose);
+    if (flags.true_clocks) simulation.world().set_true_clocks();
     running = &simulation;
     simulation.Run(flags.steps);
     if (!simulation.world().violation().empty()) {
@@ -174,13 +176,15 @@ int Main(int count, char** arguments) {
       flags.verbose = true;
     } else if (name == "--traces") {
       flags.traces = true;
+    } else if (name == "--true-clocks") {
+      flags.true_clocks = true;
     } else if (name == "--bug") {
       flags.bug = value;
     } else {
-      std::fprintf(
-          stderr,
-          "%s: unknown flag; there are --seed=N --seeds=N..M --steps=N --verbose --traces --bug=NAME\n",
-          argument.c_str());
+      std::fprintf(stderr,
+                   "%s: unknown flag; there are --seed=N --seeds=N..M --steps=N --verbose --traces "
+                   "--true-clocks --bug=NAME\n",
+                   argument.c_str());
       return 2;
     }
   }

@@ -15,8 +15,8 @@ parser.add_argument("--coordinator", type=pathlib.Path)
 OPTIONS, REST = parser.parse_known_args()
 
 
-def traces(program):
-    run = subprocess.run([program, "--traces", "--seeds=1..12", "--steps=500"], capture_output=True, text=True, timeout=600)
+def traces(program, *flags):
+    run = subprocess.run([program, "--traces", "--seeds=1..12", "--steps=500", *flags], capture_output=True, text=True, timeout=600)
     return run.returncode, run.stdout.splitlines()
 
 
@@ -28,6 +28,9 @@ class SimulationProgramsTest(unittest.TestCase):
         self.assertEqual(12, len({line.split()[3] for line in first}), "different seeds, different histories")
         self.assertEqual((0, first), traces(OPTIONS.simulation))
         self.assertEqual((0, first), traces(OPTIONS.bugs))
+
+    def test_wall_clocks_of_workers_that_are_off_change_nothing(self):
+        self.assertEqual(traces(OPTIONS.simulation), traces(OPTIONS.simulation, "--true-clocks"))
 
     def test_every_deliberate_bug_stands_in_the_table_with_the_seed_that_catches_it(self):
         rows = read_table()

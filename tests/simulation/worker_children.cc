@@ -55,6 +55,10 @@ void WorkerProcess::Number(Token token, const v1::TrialEvent& event, bool sound)
 
 void WorkerProcess::Emit(Child& child, v1::TrialEvent event, bool sound) {
   if (world_.Chance(100)) event.set_time_unix_ms(static_cast<std::int64_t>(world_.random().Next()) / 4);
+  if (const std::int64_t skew = world_.WallSkewMs(incarnation_); skew != 0 && !event.has_time_unix_ms()) {
+    const auto now = std::chrono::duration_cast<milliseconds>(world_.now().since_start);
+    event.set_time_unix_ms(kWallAtStartMs + now.count() + skew);
+  }
   if (Hangs()) {
     child.unread.emplace_back(std::move(event), sound);
   } else {

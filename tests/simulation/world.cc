@@ -47,6 +47,7 @@ FaultPlan::FaultPlan(Random& random) {
 World::World(std::uint64_t seed)
     : random_(seed), plan_(random_), common_data_(absl::StrFormat("%064x", 0xda7a)) {
   plan_.gangs = seed % 4 == 3;  // Not drawn: the other worlds do not change.
+  plan_.skewed = seed % 2 == 0;
 }
 
 void World::Calm() {
@@ -55,6 +56,14 @@ void World::Calm() {
   for (const auto& [machine, digest] : before) {
     if (digest != common_data_) gone_.try_emplace(digest, now_);
   }
+}
+
+std::int64_t World::WallSkewMs(const std::string& worker) const {
+  constexpr std::int64_t kHourMs = 3'600'000;
+  if (!plan_.skewed) return 0;
+  int sum = 0;
+  for (const char c : worker) sum += c;
+  return kHourMs * (sum % 3 - 1);
 }
 
 std::string World::DataOn(const std::string& machine) {

@@ -24,6 +24,9 @@ namespace inlier {
 // Memory of every simulated machine. All its slots are on one GPU, but for some in a world with gangs.
 inline constexpr std::int64_t kMachineMib = 2000;
 
+// The calendar at the world's time 0, milliseconds since 1970 UTC.
+inline constexpr std::int64_t kWallAtStartMs = 1'700'000'000'000;
+
 // Which troubles a seed has, per mille of the occasions. Each seed leaves some out, so that rare ones are not
 // always drowned by common ones.
 struct FaultPlan {
@@ -35,11 +38,13 @@ struct FaultPlan {
   int crash, slow_store, full_store, failing_store, slow_coordinator, wall_jump;  // Of the coordinator.
   int people;                                                                     // Of people, each fault.
   int lies;                                                                       // Events that are garbage.
-  int fails;         // Attempts that fail, each action of a child.
-  bool tiny_groups;  // Transactions of few rows.
-  bool tiny_bulk;    // Little room for bulk.
-  int data;          // Of files: replaced on one machine, or on all.
-  bool gangs = false;  // Sweeps of several processes, and machines with up to three slots, on GPUs each on its own or on one.
+  int fails;            // Attempts that fail, each action of a child.
+  bool tiny_groups;     // Transactions of few rows.
+  bool tiny_bulk;       // Little room for bulk.
+  int data;             // Of files: replaced on one machine, or on all.
+  bool skewed = false;  // Wall clocks of workers are up to an hour off.
+  bool gangs =
+      false;  // Sweeps of several processes, and machines with up to three slots, on GPUs each on its own or on one.
 };
 
 class World {
@@ -60,6 +65,11 @@ class World {
   // Takes the next step; false: nothing will ever happen again.
   bool Step();
   std::uint64_t steps() const { return steps_; }
+
+  // By how much the wall clock of this worker is off. Without effect on anything that is decided: true_clocks, which are set
+  // before the first step, give the same history.
+  std::int64_t WallSkewMs(const std::string& worker) const;
+  void set_true_clocks() { plan_.skewed = false; }
 
   // The digest of the files on the machine of this name.
   std::string DataOn(const std::string& machine);
