@@ -117,7 +117,7 @@ void CoordinatorProcess::Start() {
   gate_ = std::make_unique<ReleaseGate>();
   listeners_ = Listeners();
   queue_ = std::make_unique<CommitQueue>();
-  orchestrator_ = std::make_unique<Orchestrator>(Options());
+  orchestrator_ = std::make_unique<Orchestrator>(OptionsHere());
   world_.Note(absl::StrCat("coordinator starts, life ", life_));
   oracle_.CoordinatorStarts(fresh);
   Effects effects;
@@ -126,6 +126,7 @@ void CoordinatorProcess::Start() {
   CheckRecovered();
   if (careful_) states_[0] = WithoutWorkers(DurableState(orchestrator_->state()));
   Deliver(std::move(effects), nullptr, nullptr);
+  if (hooks_.started) hooks_.started();
 }
 
 void CoordinatorProcess::CheckRecovered() {
@@ -284,6 +285,7 @@ void CoordinatorProcess::Deliver(Effects effects, const v1::WorkerSync* sync, Re
   CheckInvariants(orchestrator_->state());
   Pump();
   Arm();
+  if (effects.fleet && hooks_.changed) hooks_.changed();
 }
 
 void CoordinatorProcess::Arm() {

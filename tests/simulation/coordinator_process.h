@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "coordinator/orchestrator.h"
@@ -79,6 +80,16 @@ class CoordinatorProcess {
     });
   }
 
+  // The fleet's (coordinator_fleet.cc). `look`: its times are the world's. The answer comes when what was decided is stored.
+  void FleetLook(const std::optional<EngineLook>& look, Reply<FleetStep> reply);
+  void FleetSubmitted(const Submitted& submitted);
+  void FleetCancelled(const std::vector<std::string>& jobs, const absl::Status& status);
+  // Called after each start, and when a person has changed the fleet.
+  struct FleetHooks {
+    std::function<void()> started{}, changed{};
+  };
+  void SetFleetHooks(FleetHooks hooks) { hooks_ = std::move(hooks); }
+
   // Troubles.
   void SlowStore(Duration for_long) { slow_until_ = world_.now() + for_long; }
   void FullStore(Duration for_long);
@@ -91,6 +102,8 @@ class CoordinatorProcess {
   void Calm();
 
  private:
+  // Options, with the world's fleet.
+  OrchestratorOptions OptionsHere() const;
   Moment Now() const;
   CommitterHealth Health() const;
   void Deliver(Effects effects, const v1::WorkerSync* sync, ReleaseGate::Reply reply);
@@ -112,6 +125,7 @@ class CoordinatorProcess {
   std::unique_ptr<ReleaseGate> gate_;
   std::unique_ptr<CommitQueue> queue_;
   Listeners listeners_;
+  FleetHooks hooks_;
   std::vector<QueuedBatch> group_;  // The transaction under way.
   absl::Status health_;
   int tries_ = 0;

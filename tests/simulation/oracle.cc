@@ -50,7 +50,8 @@ void Oracle::CheckNewAttempt(std::int64_t token, AttemptRow& attempt) {
            absl::StrCat(name, ": two of its processes share a GPU"));
   }
   const auto processes = static_cast<std::int64_t>(attempt.Slots().size());
-  Must(stage.kind == "EVALUATE_STAGE" ? processes == 1 : sweeps_[attempt.charged].processes.contains(processes),
+  Must(stage.kind == "EVALUATE_STAGE" ? processes == 1
+                                      : sweeps_[attempt.charged].processes.contains(processes),
        absl::StrCat(name, " has ", processes, " processes, which its sweep does not ask for"));
   if (processes > 1) world_.Count("attempts of several processes");
   // An evaluation needs its training's checkpoint, a training that of the one it starts from.
@@ -114,6 +115,8 @@ void Oracle::CheckEnded(std::int64_t token, const AttemptRow& attempt) {
     world_.Count("attempts preempted");  // Nothing is counted against it.
     Must(attempt.message.starts_with(attempt.yields),
          absl::StrCat(name, " has the message ", attempt.message, ", and yielded because ", attempt.yields));
+  } else if (attempt.failure == "PREEMPTED" && workers_[attempt.worker].in_a_job) {
+    world_.Count("attempts ended with their jobs");  // The same: the engine decides how often that happens.
   } else if (attempt.failure == "LOST" || attempt.failure == "PREEMPTED" ||
              attempt.failure == "SICK_DEVICE") {
     ++stage.losses;
@@ -162,7 +165,7 @@ void Oracle::CheckWhole() {
   std::map<std::int64_t, std::int64_t> of_stage;
   std::set<std::pair<std::string, std::int64_t>> slots;
   std::map<std::pair<std::string, std::string>, std::int64_t> gpus;  // Thousandths, by worker and device.
-  std::map<std::string, std::int64_t> memories;                     // MiB.
+  std::map<std::string, std::int64_t> memories;                      // MiB.
   for (const std::int64_t token : live_) {
     const AttemptRow& attempt = attempts_.at(token);
     Must(++of_stage[attempt.stage] == 1, absl::StrCat("stage ", attempt.stage, " has two live attempts"));
@@ -174,8 +177,8 @@ void Oracle::CheckWhole() {
       const std::string device = static_cast<std::size_t>(slot) < worker.devices.size()
                                      ? worker.devices[static_cast<std::size_t>(slot)]
                                      : "cuda:0";
-      const std::int64_t sharing = std::max<std::int64_t>(
-          1, std::count(worker.devices.begin(), worker.devices.end(), device));
+      const std::int64_t sharing =
+          std::max<std::int64_t>(1, std::count(worker.devices.begin(), worker.devices.end(), device));
       std::int64_t& gpu = gpus[{attempt.worker, device}];
       std::int64_t& memory = memories[attempt.worker];
       gpu += attempt.gpu_thousandths > 0 ? attempt.gpu_thousandths : 1000 / sharing;
@@ -224,6 +227,9 @@ void Oracle::CoordinatorStarts(bool reopened) {
     granted_[static_cast<Token>(token)] = attempts_.at(token).worker;
     if (!attempts_.at(token).yields.empty()) yielding_.insert(static_cast<Token>(token));
   }
+  std::map<Token, std::string> held;
+  for (const std::int64_t token : live_) held[static_cast<Token>(token)] = attempts_.at(token).worker;
+  fleet_.CoordinatorStarts(std::move(held));
   for (const auto& [id, sweep] : sweeps_) pauses_[id].Restart(sweep.paused);
   for (const std::string& worker : worker_ids_) holds_[worker].Restart(workers_[worker].held);
 }
@@ -236,6 +242,8 @@ void Oracle::SyncArrives(const v1::WorkerSync& sync) {
   worker.sync_id = sync.sync_id();
   worker.heard = world_.now();
   worker.draining = sync.draining();
+  worker.in_a_job = sync.has_job();
+  fleet_.WorkerReports(sync.incarnation(), sync.job());
   worker.occupied.clear();
   for (const v1::AttemptReport& report : sync.attempts()) {
     worker.occupied[report.slot()] = report.token();
@@ -253,6 +261,7 @@ void Oracle::SubmitDecided(const Effects& effects) {
 }
 
 void Oracle::Decided(const Effects& effects, const v1::WorkerSync* sync, bool takes_leases) {
+  fleet_.Decided(effects);
   const Duration term = CoordinatorProcess::Options().lease_ttl + CoordinatorProcess::Options().lease_margin;
   for (const Change& change : effects.changes.changes) {
     if (const auto* started = std::get_if<inlier::AttemptRow>(&change)) {

@@ -21,7 +21,12 @@ Simulation::Simulation(std::uint64_t seed, const FaultVfs& disk, const std::file
       world_(seed),
       oracle_(world_),
       coordinator_(world_, oracle_, disk, template_file),
-      people_(world_, oracle_, coordinator_, /*checked=*/seed % 3 == 0) {}
+      people_(world_, oracle_, coordinator_, /*checked=*/seed % 3 == 0) {
+  if (!world_.plan().fleet) return;
+  fleet_ = std::make_unique<SimulatedFleet>(world_, oracle_, coordinator_, [this] {
+    if (world_.Chance(world_.plan().fleet->crash_at_submission)) CrashSoon();
+  });
+}
 
 void Simulation::NewWorker(std::size_t place) {
   const std::string name = absl::StrCat("w", place);
@@ -33,7 +38,9 @@ void Simulation::NewWorker(std::size_t place) {
 
 void Simulation::Run(std::uint64_t steps) {
   coordinator_.Start();
-  const std::size_t count = static_cast<std::size_t>(2 + world_.random().Below(3));
+  const std::size_t count =
+      static_cast<std::size_t>(fleet_ ? world_.random().Below(2) : 2 + world_.random().Below(3));
+  if (fleet_) steps *= kFleetSteps;
   for (std::size_t place = 0; place < count; ++place) {
     NewWorker(place);
     places_[place]->Start();
@@ -52,20 +59,20 @@ void Simulation::Trouble() {
   TroubleWithWorker();
   TroubleWithCoordinator();
   TroubleWithData();
+  if (!fleet_) return;
+  fleet_->Trouble();
+  if (world_.Chance(world_.plan().fleet->people)) people_.ActOnFleet();
 }
 
 void Simulation::TroubleWithWorker() {
   Random& random = world_.random();
   const FaultPlan& plan = world_.plan();
+  if (fleet_ && (places_.empty() || random.PerMille(700))) {
+    if (WorkerProcess* worker = fleet_->SomeWorker()) Disturb(*worker);
+    return;
+  }
   const std::size_t place = static_cast<std::size_t>(random.Below(static_cast<int>(places_.size())));
   WorkerProcess& worker = *places_[place];
-  // Short ones, ones that are longer than a lease, and an hour.
-  const auto a_while = [&random] {
-    const int which = random.Below(10);
-    if (which == 0) return random.Between(minutes(1), minutes(61));
-    return which < 5 ? random.Between(seconds(10), seconds(25))
-                     : random.Between(milliseconds(100), seconds(10));
-  };
   if (world_.Chance(plan.kill) || world_.Chance(plan.twin)) {
     const bool twin = world_.Chance(300);  // The old one continues, under the same name.
     WorkerProcess* old = &worker;
@@ -75,6 +82,19 @@ void Simulation::TroubleWithWorker() {
     world_.After(random.Between(Duration(0), seconds(5)), [fresh] { fresh->Start(); });
     return;
   }
+  Disturb(worker);
+}
+
+void Simulation::Disturb(WorkerProcess& worker) {
+  Random& random = world_.random();
+  const FaultPlan& plan = world_.plan();
+  // Short ones, ones that are longer than a lease, and an hour.
+  const auto a_while = [&random] {
+    const int which = random.Below(10);
+    if (which == 0) return random.Between(minutes(1), minutes(61));
+    return which < 5 ? random.Between(seconds(10), seconds(25))
+                     : random.Between(milliseconds(100), seconds(10));
+  };
   if (world_.Chance(plan.hang)) worker.Hang(a_while());
   if (world_.Chance(plan.pause)) worker.Pause(a_while());
   if (world_.Chance(plan.sleep)) worker.Pause(hours(1));
@@ -91,6 +111,7 @@ void Simulation::TroubleWithWorker() {
 // The files are replaced on one machine, or on all of them.
 void Simulation::TroubleWithData() {
   if (!world_.Chance(world_.plan().data)) return;
+  if (fleet_) return world_.ReplaceData(world_.random().PerMille(500) ? fleet_->SomeNode() : "");
   const int place = world_.random().Below(2 * static_cast<int>(places_.size()));
   world_.ReplaceData(place < static_cast<int>(places_.size()) ? absl::StrCat("w", place) : "");
 }
@@ -99,26 +120,29 @@ void Simulation::TroubleWithCoordinator() {
   Random& random = world_.random();
   const FaultPlan& plan = world_.plan();
   if (!coordinator_.up()) return;
-  if (world_.Chance(plan.crash)) {
-    // Between two steps, at any place of the commit that is under way.
-    world_.After(random.Between(Duration(0), milliseconds(200)), [this, end = random.PerMille(300)] {
-      if (!coordinator_.up() || world_.calm()) return;
-      coordinator_.Crash(end ? CoordinatorProcess::End::kAfterTheCommit : CoordinatorProcess::End::kNow);
-      const int which = world_.random().Below(10);
-      const Duration down = which == 0  ? world_.random().Between(seconds(20), minutes(20))
-                            : which < 4 ? world_.random().Between(seconds(1), seconds(20))
-                                        : world_.random().Between(milliseconds(10), seconds(1));
-      world_.After(down, [this] {
-        if (!coordinator_.up()) coordinator_.Start();
-      });
-    });
-  }
+  if (world_.Chance(plan.crash)) CrashSoon();
   if (world_.Chance(plan.slow_store)) coordinator_.SlowStore(random.Between(seconds(1), seconds(20)));
   if (world_.Chance(plan.full_store)) coordinator_.FullStore(random.Between(milliseconds(500), seconds(40)));
   if (world_.Chance(plan.failing_store)) coordinator_.FailingStore();
   if (world_.Chance(plan.slow_coordinator))
     coordinator_.SlowThread(random.Between(milliseconds(100), seconds(5)));
   if (world_.Chance(plan.wall_jump)) coordinator_.WallJump(random.Below(7'200'000) - 3'600'000);
+}
+
+void Simulation::CrashSoon() {
+  Random& random = world_.random();
+  // Between two steps, at any place of the commit that is under way.
+  world_.After(random.Between(Duration(0), milliseconds(200)), [this, end = random.PerMille(300)] {
+    if (!coordinator_.up() || world_.calm()) return;
+    coordinator_.Crash(end ? CoordinatorProcess::End::kAfterTheCommit : CoordinatorProcess::End::kNow);
+    const int which = world_.random().Below(10);
+    const Duration down = which == 0  ? world_.random().Between(seconds(20), minutes(20))
+                          : which < 4 ? world_.random().Between(seconds(1), seconds(20))
+                                      : world_.random().Between(milliseconds(10), seconds(1));
+    world_.After(down, [this] {
+      if (!coordinator_.up()) coordinator_.Start();
+    });
+  });
 }
 
 bool Simulation::Over() const {
@@ -131,6 +155,7 @@ void Simulation::LetGo() {
   for (const auto& worker : workers_) {
     if (worker->alive()) workers.push_back(worker->incarnation());  // Also one that a twin has replaced.
   }
+  if (fleet_) fleet_->AddWorkers(workers);
   people_.LetGo(workers);
   world_.After(seconds(20), [this] { LetGo(); });
 }
@@ -145,18 +170,35 @@ void Simulation::Settle() {
   for (WorkerProcess* place : places_) {
     if (place->alive()) place->Start();
   }
+  if (fleet_) fleet_->Calm();
   if (!coordinator_.up()) coordinator_.Start();
   LetGo();
   const std::uint64_t last = world_.steps() + kSettleStepsMax;
   while (world_.violation().empty() && !Over()) {
     if (world_.steps() >= last || !world_.Step())
       return world_.Violate("without trouble, not everything ends");
+    if (fleet_) fleet_->CheckAsked(!oracle_.AllOver());
   }
+  if (fleet_) SettleFleet();
   if (!world_.violation().empty()) return;
   // A new process finds the state that this one knew.
   coordinator_.Crash(CoordinatorProcess::End::kNow);
   coordinator_.Start();
   oracle_.CheckEnd();
+}
+
+// Without work it goes back to its minimum.
+void Simulation::SettleFleet() {
+  const std::uint64_t last = world_.steps() + kSettleStepsMax;
+  Timestamp since = world_.now();
+  while (world_.violation().empty() && !(fleet_->IsAtRest() && Over())) {
+    if (world_.steps() >= last || !world_.Step())
+      return world_.Violate("without work, the fleet does not come to rest");
+    const bool work_is_left = !oracle_.AllOver();  // A request has arrived once more.
+    if (work_is_left) since = world_.now();
+    fleet_->CheckAsked(work_is_left);
+    fleet_->CheckGivenBack(since);
+  }
 }
 
 }  // namespace inlier

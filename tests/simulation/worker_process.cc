@@ -13,6 +13,8 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr std::size_t kEventsPerSync = 6;
+// Of a worker that ends: for so long it tries to deliver what its children reported.
+constexpr Duration kDeliveryWait = seconds(10);
 
 // Most workers' attempts run on for longer than any trouble lasts; some for a while, some not at all.
 Duration DrawHold(Random& random) {
@@ -56,6 +58,7 @@ void WorkerProcess::Start() {
   world_.Note(absl::StrCat("worker ", incarnation_, " starts, slots ", slots_,
                            ordered_ ? ", stream" : ", calls", ", clock ", rate_ppm_ / 1000, " per mille"));
   heartbeat_at_ = world_.now();
+  if (job_) job_->ends = Local() + job_->job.length;
   WakeAt(world_.now());
 }
 
@@ -72,6 +75,7 @@ void WorkerProcess::Wake() {
   if (Hangs()) return WakeAt(hangs_until_);
   oracle_.Resumes(incarnation_);
   CheckLease();
+  CheckJob();
   for (auto& [token, child] : children_) {
     for (const auto& [event, sound] : child.unread) Number(token, event, sound);
     child.unread.clear();
@@ -82,6 +86,8 @@ void WorkerProcess::Wake() {
     ++at;
     if (over) EndAsTold(token);
   }
+  if (Ending() && children_.empty() && (outbox_.empty() || world_.now() - job_->since >= kDeliveryWait))
+    return Exit();
   const Duration patience = lease_.end() ? lease_.ttl() / 2 : Duration(seconds(5));
   if (!unanswered_.empty() && world_.now() - unanswered_.begin()->second.at >= patience) Reconnect();
   if (coordinator_.up() && coordinator_.life() != life_seen_) Reconnect();
@@ -197,6 +203,7 @@ v1::WorkerSync WorkerProcess::State() const {
   for (const auto& [token, checked] : checks_) {
     if (checked.has_token()) *sync.add_data_checked() = checked;
   }
+  if (job_) FillJob(sync);
   return sync;
 }
 
@@ -290,7 +297,7 @@ void WorkerProcess::Obey(const v1::CoordinatorSync& answer) {
                  [this, token = check.token()] { CheckData(token); });
   }
   std::erase_if(checks_, [&](const auto& check) { return !asked.contains(check.first); });
-  if (lease_.StateAt(Local()) != LeaseGuard::State::kHeld) return;
+  if (lease_.StateAt(Local()) != LeaseGuard::State::kHeld || Ending()) return;
   for (const v1::Assignment& assignment : answer.desired()) {
     if (!children_.contains(assignment.token()) && !finished_.contains(assignment.token()))
       StartChild(assignment);
@@ -338,7 +345,7 @@ void WorkerProcess::Pause(Duration for_long) {
 
 void WorkerProcess::Calm() {
   frozen_until_ = hangs_until_ = Timestamp{};
-  draining_ = false;
+  draining_ = Ending();
   link_.Mend();
   slowness_ = 1;
   WakeAt(world_.now() + milliseconds(1));

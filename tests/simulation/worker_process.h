@@ -2,12 +2,14 @@
 // virtual time. The lease's clock is the production one (LeaseGuard); syncs, the numbered outbox and its
 // pipelining on a stream follow worker/coordinator_client.cc and worker/outbox.cc.
 //
-// It may be slow, hung (its children continue), paused, killed and replaced, and its clocks may lie.
+// It may be slow, hung (its children continue), paused, killed and replaced, and its clocks may lie. In a job of a cluster
+// it ends by itself, as worker/agent.cc does: when it is asked to, or when its job's time is over.
 #ifndef INLIER_TESTS_SIMULATION_WORKER_PROCESS_H_
 #define INLIER_TESTS_SIMULATION_WORKER_PROCESS_H_
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -30,12 +32,25 @@ class WorkerProcess {
   WorkerProcess(World& world, Oracle& oracle, CoordinatorProcess& coordinator, const std::string& name,
                 const std::string& incarnation);
 
+  // The job that it runs in, as its environment and its configuration have it.
+  struct Job {
+    std::string id{};
+    Duration length{};  // From its start, by its own clock: then it ends.
+    std::uint32_t slots = 1;
+    std::function<void()> exited{};  // It has ended by itself.
+  };
+  // REQUIRES: not started.
+  void RunIn(Job job);
+
   void Start();
+  // Its job's SIGTERM: attempts write checkpoints and yield, and it ends when their events are delivered, or after a while.
+  void Terminate();
   // Its children die with it. What its outbox held is taken over by `heir`, if any.
   void Kill(WorkerProcess* heir);
   void Hang(Duration for_long);   // The agent; its children continue.
   void Pause(Duration for_long);  // All of it.
-  void Drain(bool draining) { draining_ = draining; }
+  // A person drains it, or does not any more. In a job it ends.
+  void Drain(bool draining);
   void Calm();
 
   bool alive() const { return alive_; }
@@ -63,6 +78,13 @@ class WorkerProcess {
     const std::uint64_t call;
     std::uint64_t syncs = 0;  // Arrived on it.
   };
+  struct JobRun {
+    Job job;
+    Timestamp ends;      // By its own clock.
+    bool asked = false;  // By SIGTERM.
+    Timestamp since;     // It ends since then; by the world's clock.
+    bool ending = false;
+  };
   struct Sent {
     Timestamp at;
     std::uint64_t last_sequence = 0;
@@ -72,6 +94,12 @@ class WorkerProcess {
   bool Hangs() const { return world_.now() < hangs_until_; }
   // Its own monotonic clock.
   Timestamp Local() const;
+
+  bool Ending() const { return job_ && job_->ending; }
+  // Ends it when its time is over.
+  void CheckJob();
+  void Exit();
+  void FillJob(v1::WorkerSync& sync) const;
 
   void Wake();
   void WakeAt(Timestamp at);
@@ -106,7 +134,7 @@ class WorkerProcess {
   std::string incarnation_;
   std::uint32_t slots_;
   bool spread_ = false;  // Each slot is on a GPU of its own.
-  bool ordered_;  // A stream, or single calls.
+  bool ordered_;         // A stream, or single calls.
   bool keeps_artifacts_;
   bool sound_clock_;  // Its clock is good enough for the lease's margin.
   std::int64_t rate_ppm_;
@@ -115,6 +143,7 @@ class WorkerProcess {
 
   bool alive_ = true;
   bool draining_ = false;
+  std::optional<JobRun> job_;
   Timestamp frozen_until_, hangs_until_;
   Duration hold_;
   LeaseGuard lease_;

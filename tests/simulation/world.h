@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "tests/simulation/fleet_faults.h"
 #include "tests/simulation/random.h"
 
 namespace inlier {
@@ -38,13 +39,13 @@ struct FaultPlan {
   int crash, slow_store, full_store, failing_store, slow_coordinator, wall_jump;  // Of the coordinator.
   int people;                                                                     // Of people, each fault.
   int lies;                                                                       // Events that are garbage.
-  int fails;            // Attempts that fail, each action of a child.
-  bool tiny_groups;     // Transactions of few rows.
-  bool tiny_bulk;       // Little room for bulk.
-  int data;             // Of files: replaced on one machine, or on all.
-  bool skewed = false;  // Wall clocks of workers are up to an hour off.
-  bool gangs =
-      false;  // Sweeps of several processes, and machines with up to three slots, on GPUs each on its own or on one.
+  int fails;                           // Attempts that fail, each action of a child.
+  bool tiny_groups;                    // Transactions of few rows.
+  bool tiny_bulk;                      // Little room for bulk.
+  int data;                            // Of files: replaced on one machine, or on all.
+  bool skewed = false;                 // Wall clocks of workers are up to an hour off.
+  std::optional<FleetFaults> fleet{};  // Workers are jobs of a cluster, but for one at most.
+  bool gangs = false;  // Sweeps of several processes; up to three slots, all on one GPU or each on its own.
 };
 
 class World {
