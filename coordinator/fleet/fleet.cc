@@ -13,6 +13,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/backoff.h"
+#include "base/deliberate_bug.h"
 #include "base/status.h"
 #include "coordinator/fleet/config_check.h"
 #include "coordinator/fleet/plan.h"
@@ -204,6 +205,7 @@ absl::Status RecoverFleet(Context& context, Snapshot& snapshot) {
   Fleet& fleet = state.fleet;
   fleet.row = snapshot.fleet;
   fleet.next_submission = snapshot.next_fleet_submission;
+  if (INLIER_BUG("submission_number_used_again") && fleet.next_submission > 1) --fleet.next_submission;
   for (FleetSubmissionRow& row : snapshot.fleet_submissions) {
     const std::uint64_t number = row.number;
     const bool taken = row.state == FleetSubmissionRow::State::kTaken;
@@ -265,7 +267,7 @@ FleetStep TakeLook(Context& context, const std::optional<EngineLook>& look, bool
     submission.row = {.number = fleet.next_submission++, .jobs = plan.submit, .at = context.now.wall};
     submission.since = context.now.at;
     submission.calling = true;
-    context.out.changes.Add(submission.row);
+    if (!INLIER_BUG("submission_not_stored")) context.out.changes.Add(submission.row);
     context.out.log.push_back(
         absl::StrCat("fleet_submits name=", FleetJobName(step.id, submission.row.number),
                      " jobs=", plan.submit, " wanted=", plan.wanted));
@@ -279,12 +281,14 @@ void TakeSubmitted(Context& context, const Submitted& submitted) {
   const auto at = fleet.submissions.find(submitted.number);
   if (at == fleet.submissions.end()) return;
   FleetSubmission& submission = at->second;
-  submission.calling = false;
+  const bool unclear = submitted.kind == Submitted::Kind::kUnclear;
+  submission.calling = unclear && INLIER_BUG("unanswered_submission_waited_for");
   submission.since = context.now.at;
   FleetPatience& patience = fleet.patience;
   const std::uint32_t array_max = fleet.config.slurm().array_max();
   std::string how;
-  switch (submitted.kind) {
+  switch (unclear && INLIER_BUG("lost_answer_taken_as_refused") ? Submitted::Kind::kRefused
+                                                                : submitted.kind) {
     case Submitted::Kind::kTaken:
       how = absl::StrCat("job=", submitted.job);
       patience.refusal.clear();

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/deliberate_bug.h"
+
 namespace inlier {
 namespace {
 
@@ -10,8 +12,8 @@ std::vector<const FleetFacts::Job*> Spare(const FleetFacts& facts) {
   std::vector<const FleetFacts::Job*> queued, idle;
   const bool at_once = facts.stopped;
   for (const FleetFacts::Job& job : facts.jobs) {
-    if (job.leaving) continue;
-    if (job.queued) {
+    if (job.leaving || INLIER_BUG("idle_job_kept")) continue;
+    if (job.queued || (job.busy && INLIER_BUG("busy_job_given_back"))) {
       if (at_once || facts.surplus_for >= facts.idle_after) queued.push_back(&job);
     } else if (job.idle_for && (at_once || *job.idle_for >= facts.idle_after)) {
       idle.push_back(&job);
@@ -35,11 +37,12 @@ FleetPlan PlanFleet(const FleetFacts& facts) {
   for (const FleetFacts::Job& job : facts.jobs) {
     if (job.useless && !job.leaving) plan.give_back.push_back(job.id);
   }
+  const std::uint32_t unclear = INLIER_BUG("unclear_jobs_not_counted") ? 0 : facts.unclear;
   const std::uint32_t busy = count([](const FleetFacts::Job& job) { return job.busy && !job.leaving; });
   const std::uint32_t active =
-      facts.unclear + count([](const FleetFacts::Job& job) { return !job.leaving && !job.useless; });
-  const std::uint32_t all = facts.unclear + static_cast<std::uint32_t>(facts.jobs.size());
-  if (!facts.stopped)
+      unclear + count([](const FleetFacts::Job& job) { return !job.leaving && !job.useless; });
+  const std::uint32_t all = unclear + static_cast<std::uint32_t>(facts.jobs.size());
+  if (!facts.stopped || INLIER_BUG("stopped_fleet_submits"))
     plan.wanted = std::clamp(busy + facts.for_backlog, std::min(facts.minimum, facts.maximum), facts.maximum);
   plan.surplus = active > plan.wanted;
   if (active < plan.wanted && facts.may_submit) {

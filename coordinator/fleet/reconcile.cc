@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/backoff.h"
+#include "base/deliberate_bug.h"
 #include "base/time.h"
 
 namespace inlier {
@@ -87,6 +88,7 @@ void TakeJob(Context& context, const EngineJob& job) {
   const auto known = fleet.submissions.find(job.submission);
   if (known == fleet.submissions.end() && ended) return;
   FleetSubmission& submission = known == fleet.submissions.end() ? Adopt(context, job) : known->second;
+  if (submission.row.job.empty() && INLIER_BUG("job_without_an_answer_not_adopted")) return;
   if (submission.row.job.empty() && !submission.calling) MarkTaken(context, submission, ArrayOf(job.id));
   submission.seen = true;
   if (!ended) fleet.jobs[job.id] = job;
@@ -105,7 +107,9 @@ void EndSubmissions(Context& context, const EngineLook& look,
   for (const auto& [number, submission] : fleet.submissions) {
     if (submission.calling || submission.since >= look.began || live.contains(number)) continue;
     if (!submission.row.job.empty() && connected.contains(submission.row.job)) continue;
-    if (!submission.seen && context.now.at - submission.since < unclear) continue;
+    if (!submission.seen && context.now.at - submission.since < unclear &&
+        !INLIER_BUG("submission_given_up_at_once"))
+      continue;
     over.emplace_back(number,
                       submission.seen ? FleetSubmissionRow::State::kEnded : FleetSubmissionRow::State::kLost);
   }

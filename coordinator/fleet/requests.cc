@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "base/deliberate_bug.h"
 #include "base/status.h"
 #include "coordinator/fleet/config_check.h"
 #include "coordinator/fleet/fleet.h"
@@ -23,7 +24,7 @@ absl::Status NoFleet() {
 absl::Status StoreFleet(Context& context) {
   Fleet& fleet = context.state.fleet;
   RETURN_IF_ERROR(ApplyFleetRow(fleet));
-  context.out.changes.Add(*fleet.row);
+  if (!fleet.row->stopped || !INLIER_BUG("stop_of_the_fleet_not_stored")) context.out.changes.Add(*fleet.row);
   context.out.fleet = true;
   RefreshLeaving(context.state);
   return absl::OkStatus();
