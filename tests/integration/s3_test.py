@@ -92,14 +92,14 @@ class S3Test(unittest.TestCase):
     def test_a_sweep_waits_for_the_killed_server_and_loses_nothing(self):
         self.coordinator()
         self.worker("w1")
-        sweep = self.submit("killed", steps=600, bits=8)
+        sweep = self.submit("killed", steps=200, bits=8)
         first = harness.wait_for("a checkpoint in the bucket", lambda: self.sql("SELECT sha256 FROM artifact WHERE final = 0"), 120)[0][0]
         self.assertIn("artifacts mode=S3", self.log("w1"))
         self.assertEqual(first, hashlib.sha256(self.server.get(self.key(first))).hexdigest())
 
         self.server.kill()
         # The training ends meanwhile; its model waits, and `why` has the reason.
-        self.assertIn(self.server.endpoint, harness.wait_for("an upload that is tried again", self.why_of_an_upload, 180))
+        self.assertIn(self.server.endpoint, harness.wait_for("an upload that is tried again", self.why_of_an_upload, 300))
         self.assertEqual([], self.sql("SELECT token FROM attempt WHERE outcome IS NOT NULL"))
         self.server.start()
         self.watch(sweep)

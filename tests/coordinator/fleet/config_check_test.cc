@@ -49,7 +49,7 @@ TEST(FleetConfigCheckTest, RefusesWithTheFieldAndTheRemedy) {
       {[](auto& config) { config.set_worker_program("inlier-worker"); }, "fleet.worker_program"},
       {[](auto& config) { config.set_worker_program("/opt/inlier\nworker"); }, "fleet.worker_program"},
       {[](auto& config) { config.set_worker_config("/shared/\xff.yaml"); },
-       "fleet.worker_config: '/shared/\uFFFD.yaml'"},
+       "fleet.worker_config: the text is not UTF-8"},
       {[](auto& config) { config.add_worker_set("slots"); }, "fleet.worker_set: 'slots' is not of the form"},
       {[](auto& config) { config.mutable_slurm()->set_partition("gpu; rm -rf /"); }, "fleet.slurm.partition"},
       {[](auto& config) { config.mutable_slurm()->set_account("$(id)"); }, "fleet.slurm.account"},

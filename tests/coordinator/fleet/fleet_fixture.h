@@ -69,6 +69,13 @@ class FleetTest : public testing::Test {
     harness_.Sync(worker);
     return worker;
   }
+  // The worker answers what it is asked about data, so that the trials of a sweep that was submitted since are ready.
+  void Settle(HandWorker& worker) {
+    for (int round = 0; round < 4; ++round) {
+      harness_.Tick();
+      harness_.Sync(worker);
+    }
+  }
   std::string Rows() {
     return harness_.Query("SELECT number, jobs, state, job FROM fleet_submission ORDER BY number");
   }

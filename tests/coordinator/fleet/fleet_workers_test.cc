@@ -175,14 +175,14 @@ TEST_F(FleetTest, AnIdleWorkerTakesNothingFromTheDecisionOnAndItsJobEnds) {
   }
   EXPECT_THAT(cancelled, ElementsAre("17"));
   harness_.Submit(SmallSweep("two", 2));
-  harness_.Sync(worker);
+  Settle(worker);
   EXPECT_TRUE(worker.running().empty());
   // Slurm did not end it: it works again.
   Effects effects;
   harness_.orchestrator().OnFleetCancelled(cancelled, absl::UnavailableError("scancel"), harness_.now(),
                                            effects);
   harness_.Commit(std::move(effects));
-  harness_.Sync(worker);
+  Settle(worker);
   EXPECT_FALSE(worker.running().empty());
 }
 

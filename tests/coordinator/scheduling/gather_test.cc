@@ -166,7 +166,8 @@ TEST(GatherTest, AListeningWorkerIsPushedAGangOnceItsSlotsAreFree) {
   SyncByStream(harness, worker);
   ASSERT_EQ(worker.running().size(), 2u);
   harness.CancelSweep(SweepId(1));
-  SyncByStream(harness, worker);
+  SyncByStream(harness, worker);  // It learns of the cancellation,
+  SyncByStream(harness, worker);  // and reports that both are gone.
   harness.Submit(Gang("gang", 2));
   const auto pushes = Offer(harness);
   ASSERT_EQ(pushes.size(), 1u);
