@@ -9,26 +9,34 @@
 namespace inlier {
 namespace {
 
+google::protobuf::Message& Parent(const FieldPath& path, google::protobuf::Message* message) {
+  google::protobuf::Message* parent = message;
+  for (std::size_t i = 0; i + 1 < path.fields().size(); ++i) {
+    parent = parent->GetReflection()->MutableMessage(parent, path.fields()[i]);
+  }
+  return *parent;
+}
+
 absl::Status ApplyOne(const std::string& text, google::protobuf::Message* message) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos)
     return absl::InvalidArgumentError("is not path=value; write for example training.steps=100");
-  if (const auto* list = message->GetDescriptor()->FindFieldByName(text.substr(0, equals));
-      list != nullptr && list->is_repeated() &&
-      list->cpp_type() == google::protobuf::FieldDescriptor::CPPTYPE_STRING) {
-    message->GetReflection()->AddString(message, list, text.substr(equals + 1));
-    return absl::OkStatus();
+  FieldPath path;
+  const std::string name = text.substr(0, equals), value = text.substr(equals + 1);
+  std::string problem = FieldPath::TryParse(message->GetDescriptor(), name, &path);
+  if (problem.empty() && path.field()->is_repeated()) {
+    if (path.field()->cpp_type() == google::protobuf::FieldDescriptor::CPPTYPE_STRING) {
+      google::protobuf::Message& parent = Parent(path, message);
+      parent.GetReflection()->AddString(&parent, path.field(), value);
+      return absl::OkStatus();
+    }
+    problem = "is a list and cannot be named by a path; write it in the file";
   }
-  absl::StatusOr<FieldPath> path = FieldPath::Parse(message->GetDescriptor(), text.substr(0, equals));
-  if (!path.ok()) return path.status();
-  absl::Status set = path->SetText(text.substr(equals + 1), message);
-  if (!set.ok() || !path->is_leaf()) return set;
-  google::protobuf::Message* parent = message;
-  for (std::size_t i = 0; i + 1 < path->fields().size(); ++i) {
-    parent = parent->GetReflection()->MutableMessage(parent, path->fields()[i]);
-  }
-  const std::string problem = RangeProblem(path->field(), *parent);
-  return problem.empty() ? absl::OkStatus() : absl::InvalidArgumentError(path->text() + ": " + problem);
+  if (!problem.empty()) return absl::InvalidArgumentError(name + ": " + problem);
+  absl::Status set = path.SetText(value, message);
+  if (!set.ok() || !path.is_leaf()) return set;
+  problem = RangeProblem(path.field(), Parent(path, message));
+  return problem.empty() ? absl::OkStatus() : absl::InvalidArgumentError(path.text() + ": " + problem);
 }
 
 }  // namespace

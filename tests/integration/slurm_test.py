@@ -184,7 +184,7 @@ class SlurmTest(unittest.TestCase):
             self.assertGreaterEqual(len(resumed), 4)
             self.assertEqual([(0,)], fleet.sql("SELECT count(*) FROM attempts WHERE outcome = 'FAILED' AND failure NOT IN ('LOST')"))
             harness.wait_for("no job", lambda: not slurm.live_jobs(), 60)
-            self.assertEqual([], fleet.status()["jobs"])
+            harness.wait_for("a look that finds none", lambda: not fleet.status()["jobs"], 30)
             self.assert_none_doubled(fleet, seen)
 
     def test_a_coordinator_that_dies_around_sbatch_submits_no_job_twice(self):

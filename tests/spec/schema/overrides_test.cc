@@ -40,5 +40,15 @@ TEST(OverridesTest, ConfigurationsTakeThemToo) {
   EXPECT_EQ(config.data_roots(0), "/a=b");
 }
 
+TEST(OverridesTest, AListOfTextsGrowsAtAnyDepthAndOtherListsAreRefused) {
+  v1::CoordinatorConfig config;
+  ASSERT_TRUE(
+      ApplyOverrides(&config, {"fleet.slurm.options=--exclusive", "fleet.slurm.options=--nice=5"}).ok());
+  ASSERT_EQ(config.fleet().slurm().options_size(), 2);
+  EXPECT_EQ(config.fleet().slurm().options(1), "--nice=5");
+  EXPECT_EQ(ApplyOverrides(&config, {"quotas=a"}).message(),
+            "--set quotas=a: quotas: is a list and cannot be named by a path; write it in the file");
+}
+
 }  // namespace
 }  // namespace inlier
