@@ -219,7 +219,7 @@ class SlurmTest(unittest.TestCase):
             harness.wait_for("the refusal", lambda: "partition tiny refuses a job: Batch job submission failed: Requested time limit is invalid" in fleet.why(sweep), 60)
             self.assertEqual([], slurm.live_jobs())
             fleet.inlier("fleet", "slurm", "--partition", "work", "--time-limit", 2, *flags)
-            harness.wait_for("two jobs", lambda: len(slurm.live_jobs()) == 2, 60)
+            harness.wait_for("two trainings", lambda: fleet.sql("SELECT count(*) FROM attempts WHERE outcome = 'LIVE'")[0][0] == 2, 60)
             fleet.inlier("fleet", "stop", "--now")
             harness.wait_for("no job", lambda: not slurm.live_jobs(), 60)
             self.assertIn("the fleet is stopped", fleet.why(sweep))
