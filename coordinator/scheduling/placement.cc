@@ -120,9 +120,12 @@ std::uint32_t SlotsLeased(const State& state, const WorkerEntry& worker) {
 std::string WhyNoData(const State& state, const ResourceRequest& request) {
   if (!request.data) return "";
   const DataRow& wanted = state.data.at(request.data);
+  ResourceRequest with_any_data = request;
+  with_any_data.data = DataId();
   std::string others;
   for (const auto& [incarnation, worker] : state.workers.all()) {
     if (!worker.connected || worker.draining) continue;  // One that a person drains may be resumed.
+    if (!worker.resources.CouldEverFit(with_any_data)) continue;  // It will never look for the data.
     if (!worker.resources.HasOtherData(request)) return "";
     const DataRow& found = state.data.at(worker.resources.DataOf(request.data_source));
     if (others.size() < kOthersBytes)

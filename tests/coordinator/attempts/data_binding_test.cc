@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "coordinator/status/explain.h"
 #include "coordinator/tick.h"
 #include "tests/coordinator/harness.h"
@@ -120,6 +122,29 @@ TEST(DataBindingTest, WhereEveryWorkerHasOtherDataTheTrialFailsWithTheReason) {
     one.Finish(token);
   }
   EXPECT_EQ(harness.Status(sweep).trials().succeeded(), 2u);
+}
+
+// Else a sweep of gangs would wait for the data of a worker that never looks for them.
+TEST(DataBindingTest, AWorkerOnWhichTheTrialNeverFitsIsNoHopeForItsData) {
+  Harness harness;
+  v1::SweepSpec gangs = SmallSweep("gangs", 2);
+  gangs.mutable_resources()->set_processes(2);
+  const SweepId sweep = harness.Submit(gangs);
+  HandWorker one("one", 2), small("small", 1);
+  harness.Sync(small);
+  harness.Sync(one);
+  const Token first = OnlyToken(one);
+  one.Emit(first, StartedEvent(kOne));
+  one.Finish(first);
+  for (int i = 0; i < 5; ++i) {
+    harness.Sync(small);
+    harness.Sync(one);
+    harness.Tick();
+    for (const auto& [token, assignment] : std::map(one.running())) one.Emit(token, StartedEvent(kTwo));
+  }
+  EXPECT_TRUE(small.running().empty());
+  EXPECT_GE(harness.Status(sweep).trials().failed(), 1u);
+  EXPECT_THAT(WhyItWaits(harness, "t-2"), HasSubstr("worker worker-one has digest 222222222222"));
 }
 
 TEST(DataBindingTest, ItWaitsForAWorkerThatHadTheDataAndMayComeBack) {
