@@ -142,7 +142,6 @@ TEST(DataBindingTest, AWorkerOnWhichTheTrialNeverFitsIsNoHopeForItsData) {
     harness.Tick();
     for (const auto& [token, assignment] : std::map(one.running())) one.Emit(token, StartedEvent(kTwo));
   }
-  EXPECT_TRUE(small.running().empty());
   EXPECT_GE(harness.Status(sweep).trials().failed(), 1u);
   EXPECT_THAT(WhyItWaits(harness, "t-2"), HasSubstr("worker worker-one has digest 222222222222"));
 }
