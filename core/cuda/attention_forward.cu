@@ -164,7 +164,7 @@ AttentionCall CallOf(const AttentionShape& shape) {
           .gamma_sequence = shape.gamma_sequence,
           .null_score = shape.null_score,
           .dropout = KeyOf(shape.dropout),
-          .first_row = shape.first_row};
+          .first_row = shape.first_row + shape.dropout.first_row};
 }
 
 cudaError_t AttentionForward(const AttentionShape& shape, const Heads<const Bf16>& q,

@@ -76,21 +76,19 @@ struct DropoutKey {
   std::uint32_t key_low, key_high, site;
   std::uint32_t threshold;  // Of 16 random bits: below it an element is dropped. 0: no dropout.
   float scale;
-  std::uint64_t first_row;  // In the micro-batch, of row 0.
 };
 
 inline DropoutKey KeyOf(const kernels::Dropout& dropout) {
   const std::uint32_t threshold =
       dropout.active() ? static_cast<std::uint32_t>(std::lround(dropout.probability * 65536)) : 0;
   return {static_cast<std::uint32_t>(dropout.seed), static_cast<std::uint32_t>(dropout.seed >> 32),
-          dropout.site, threshold, static_cast<float>(1 / (1 - threshold / 65536.0)), dropout.first_row};
+          dropout.site, threshold, static_cast<float>(1 / (1 - threshold / 65536.0))};
 }
 
 // The decisions of core/kernels/dropout_block.h: bit j is set where column 128 (counter / 16) + 16 j + counter % 16 of
 // the row is kept.
 __device__ inline std::uint32_t KeptBits(const DropoutKey& dropout, std::uint64_t row,
                                          std::uint32_t counter) {
-  row += dropout.first_row;
   std::uint32_t a = counter, b = static_cast<std::uint32_t>(row), c = static_cast<std::uint32_t>(row >> 32),
                 d = dropout.site, low = dropout.key_low, high = dropout.key_high;
 #pragma unroll

@@ -27,7 +27,7 @@ __global__ void __launch_bounds__(kRowThreads)
   const float center =
       call.norm.kind == NormKind::kLayerNorm ? BlockSum(total) / static_cast<float>(width) : 0.0f;
   float squares = 0;
-  const DropoutKey none = {0, 0, 0, 0, 1, 0};
+  const DropoutKey none = {0, 0, 0, 0, 1};
   ForColumns(width, none, 0, [&](int c, float) { squares += (x[c] - center) * (x[c] - center); });
   const float scale = 1 / sqrtf(BlockSum(squares) / static_cast<float>(width) + call.norm.epsilon);
   if (threadIdx.x == 0) {
@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(kRowThreads)
   float* const sums = reinterpret_cast<float*>(DynamicShared());  // (3, width)
   const int width = static_cast<int>(call.width);
   const NormKind kind = call.norm.kind;
-  const DropoutKey none = {0, 0, 0, 0, 1, 0};
+  const DropoutKey none = {0, 0, 0, 0, 1};
   ForColumns(width, none, 0, [&](int c, float) { sums[c] = sums[width + c] = sums[2 * width + c] = 0; });
   for (std::int64_t row = blockIdx.x; row < call.rows; row += gridDim.x) {
     const std::int64_t start = row * width;
@@ -97,6 +97,13 @@ __global__ void __launch_bounds__(kRowThreads)
   if (threadIdx.x == 0) gain[0] += sum;
 }
 
+// Row r is row first_row + r of the whole micro-batch.
+template <typename T>
+ResidualNorm<T> InMicroBatch(ResidualNorm<T> call) {
+  call.first_row += call.dropout.first_row;
+  return call;
+}
+
 template <typename T>
 bool IsValid(const ResidualNorm<T>& call) {
   return call.rows > 0 && call.rows < (std::int64_t{1} << 31) && call.width > 0 && call.width <= kWidthMax;
@@ -109,8 +116,8 @@ cudaError_t ResidualNormForward(const ResidualNorm<T>& call, const float* residu
                                 T* operand, float* mean, float* inverse, cudaStream_t stream) {
   if (!IsValid(call)) return cudaErrorInvalidValue;
   return Launch(ForwardKernel<T>, dim3(static_cast<unsigned>(call.rows)), kRowThreads,
-                call.width * sizeof(float), stream, call, KeyOf(call.dropout), residual, sum, y, operand,
-                mean, inverse);
+                call.width * sizeof(float), stream, InMicroBatch(call), KeyOf(call.dropout), residual, sum, y,
+                operand, mean, inverse);
 }
 
 template <typename T>
@@ -120,8 +127,9 @@ cudaError_t ResidualNormBackward(const ResidualNorm<T>& call, const float* sum, 
   if (!IsValid(call)) return cudaErrorInvalidValue;
   const unsigned parts = Parts(call.rows);
   const std::int64_t part = parts * call.width;
-  cudaError_t error = Launch(BackwardKernel<T>, dim3(parts), kRowThreads, 3 * call.width * sizeof(float),
-                             stream, call, KeyOf(call.dropout), sum, mean, inverse, d, workspace);
+  cudaError_t error =
+      Launch(BackwardKernel<T>, dim3(parts), kRowThreads, 3 * call.width * sizeof(float), stream,
+             InMicroBatch(call), KeyOf(call.dropout), sum, mean, inverse, d, workspace);
   if (error == cudaSuccess && d.gain != nullptr) {
     error = call.norm.kind == NormKind::kRmsSingle
                 ? Launch(AddAllKernel, dim3(1), kRowThreads, 0, stream, part,
