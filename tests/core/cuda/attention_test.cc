@@ -42,7 +42,7 @@ struct Attention {
     for (std::int64_t t = 0; t < c.tokens; ++t) gamma[t] = static_cast<float>(c.gamma * (1 + t % 3));
     null_score.resize(c.heads);
     for (std::int64_t h = 0; h < c.heads; ++h) null_score[h] = 0.5f * static_cast<float>(h);
-    dropout = {.seed = 0x123456789abcdefull, .site = 5, .probability = c.dropout};
+    dropout = {.seed = 0x123456789abcdefull, .site = 5, .probability = c.dropout, .first_row = 3};
   }
 
   Heads<const Bf16> Constant(const std::vector<Bf16>& x, std::int64_t row) const {

@@ -47,7 +47,7 @@ void CheckNorm(std::int64_t rows, std::int64_t width, NormKind kind, double prob
              gain = Numbers<float>(gains, 4), offset = Numbers<float>(width, 5), dy = Numbers<float>(n, 6),
              above = Numbers<float>(n, 7);
   const auto update = Numbers<T>(n, 2);
-  const Dropout dropout = {.seed = 99, .site = 3, .probability = probability};
+  const Dropout dropout = {.seed = 99, .site = 3, .probability = probability, .first_row = 1000};
   const bool layer = kind == NormKind::kLayerNorm;
   const ResidualNorm<T> call = {.rows = rows,
                                 .width = width,
