@@ -92,11 +92,13 @@ class ByHandTest(unittest.TestCase):
         self.addCleanup(process.terminate)
 
     def answer(self, expression):
-        """The values by the label `job`; {} until Prometheus listens."""
+        """The values by the label `job`; {} until Prometheus is ready."""
         try:
             with urllib.request.urlopen(f"http://{self.prometheus}/api/v1/query?query={urllib.parse.quote(expression)}", timeout=10) as page:
                 return {series["metric"].get("job", ""): float(series["value"][1]) for series in json.load(page)["data"]["result"]}
         except urllib.error.HTTPError as error:
+            if error.code == 503:
+                return {}
             raise AssertionError(f"{expression}: {error.read().decode()}") from None
         except OSError:
             return {}
@@ -153,7 +155,7 @@ class ByHandTest(unittest.TestCase):
         second.wait_until_ready()
         self.wait_for("the end of the sweep", lambda: self.sql("SELECT 1 FROM sweep WHERE ended_ms IS NOT NULL"), second, 240)
         self.assertEqual([("SUCCEEDED", 2)], self.sql("SELECT state, count(*) FROM trials GROUP BY state"), second.output())
-        self.assertEqual([saved], [step for step, in self.sql("SELECT resumed_step FROM attempts WHERE kind = 'TRAIN' AND outcome = 'SUCCEEDED'")])
+        self.assertEqual([saved], [step for step, in self.sql("SELECT DISTINCT resumed_step FROM attempts WHERE kind = 'TRAIN' AND outcome = 'SUCCEEDED'")])
         harness.wait_for("KEDA's query to ask for no worker", lambda: self.wanted_workers() == 0)
 
         # A changed Secret counts without a restart.

@@ -264,7 +264,7 @@ class TransformersTest(unittest.TestCase):
         self.assertIn("norm: LAYER_NORM", reasons["W4A4 absmax FINE rotation"])
         refused = analyze("--quantization", "{weights: {bit: 3}}")
         self.assertNotEqual(0, refused.returncode)
-        self.assertIn("--quantization:1:11: weights.bit", refused.stderr)
+        self.assertIn("--quantization:1:12: weights.bit", refused.stderr)
 
         (self.folder / "model" / "config.json").write_text('{"model_type": "mamba"}')
         refused = analyze()
