@@ -175,7 +175,7 @@ class ByHandTest(unittest.TestCase):
         again.start()
         again.wait_until_ready()
         harness.wait_for("the worker to come back", self.connected)
-        self.assertIn("COMPLETE", self.call("status", sweep).stdout)
+        self.assertIn("complete, 2/2 trials", self.call("status", sweep).stdout)
         self.assertEqual([0, 0], [second.delete()[0], again.delete()[0]])
 
     def wait_for(self, what, condition, worker, seconds):
