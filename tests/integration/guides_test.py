@@ -26,12 +26,6 @@ def pages():
     return [harness.ROOT / "README.md", *sorted((harness.ROOT / "docs/guides").glob("*.md"))]
 
 
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
-
-
 READY = """ready() {  # PROCESS DIR
   for _ in $(seq 600); do
     if [ -e $2/endpoint.json ] && inlier workers --dir $2 2>/dev/null | grep -q connected; then return; fi
@@ -82,7 +76,7 @@ class Run:
         self.folder = folder
         self.page = guide_page.read_page(path.read_text(encoding="utf-8"))
         text = "".join(block.text for block in self.page.blocks)
-        self.ports = {port: str(free_port()) for port in set(re.findall(r"\b74\d\d\b", text))}
+        self.ports = {port: str(harness.free_port()) for port in set(re.findall(r"\b74\d\d\b", text))}
         for name in LINKED:
             if (harness.ROOT / name).exists():
                 (folder / name).symlink_to(harness.ROOT / name)

@@ -6,6 +6,7 @@ import pathlib
 import re
 import shutil
 import signal
+import socket
 import sqlite3
 import subprocess
 import tempfile
@@ -20,6 +21,13 @@ SMOKE = ROOT / "sweeps/smoke.yaml"
 for _name in ("INLIER_DIR", "INLIER_SERVER"):
     os.environ.pop(_name, None)
 os.environ["XDG_CONFIG_HOME"] = "/nonexistent"
+
+
+def free_port():
+    """A port of this machine that nothing listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
 
 
 def wait_for(what, condition, seconds=60):

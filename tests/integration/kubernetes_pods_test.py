@@ -5,7 +5,6 @@ import json
 import math
 import re
 import shutil
-import socket
 import ssl
 import subprocess
 import sys
@@ -47,7 +46,7 @@ class ByHandTest(unittest.TestCase):
         self.documents = kustomize.build(self.folder / "guide/cluster")
         self.secrets = guide.secrets_of(self.folder / "guide")
         self.assertEqual({"inlier-coordinator", "inlier-worker"}, set(self.secrets))
-        self.ports = {port: free_port() for port in (7420, 7421, 7422)}
+        self.ports = {port: harness.free_port() for port in (7420, 7421, 7422)}
         print("as the user of the pods" if IS_ROOT else "as this user, since only root can be the pods' user", flush=True)
 
     def pod(self, kind, name, folder, **options):
@@ -85,7 +84,7 @@ class ByHandTest(unittest.TestCase):
             {"job_name": labels[pods["jobLabel"]], "metrics_path": of_pods["path"], "static_configs": [{"targets": [f"127.0.0.1:{self.ports[7422]}"]}]}]}
         file = self.folder / "prometheus.yml"
         file.write_text(yaml.safe_dump(config))
-        self.prometheus = f"127.0.0.1:{free_port()}"
+        self.prometheus = f"127.0.0.1:{harness.free_port()}"
         log = self.enterContext(open(self.folder / "prometheus.log", "wb"))
         process = subprocess.Popen(["prometheus", f"--config.file={file}", f"--storage.tsdb.path={self.folder}/tsdb", f"--web.listen-address={self.prometheus}"], stdout=log, stderr=log)
         self.addCleanup(process.wait, 60)
@@ -187,12 +186,6 @@ class ByHandTest(unittest.TestCase):
     def ends_of_guide_commands(self):
         """The exit statuses of what the guide runs in the coordinator's pod, here."""
         return [self.coordinator.run(command.split()) for command in re.findall(r"exec inlier-coordinator-0 -- (inlier .*)", guide.TEXT)]
-
-
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ import os
 import pathlib
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import unittest
@@ -79,12 +78,6 @@ def faster(rules):
     """The rules with every duration divided by 12: a minute is five seconds."""
     rules = re.sub(r"\b(\d+)m\b", lambda match: f"{5 * int(match[1])}s", rules)
     return re.sub(r"\b(\d+)h\b", lambda match: f"{300 * int(match[1])}s", rules)
-
-
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
 
 
 class ShippedFilesTest(unittest.TestCase):
@@ -176,12 +169,12 @@ class PrometheusTest(unittest.TestCase):
         self.addCleanup(lambda: (os.environ.clear(), os.environ.update(environment)))
         self.local = self.enterContext(harness.Local("--slots", "1", "--worker-set", "threads_per_slot=1", "--coordinator-set",
                                                      "lease_ttl_ms=5000", "--coordinator-set", "lease_margin_ms=200"))
-        self.other = f"127.0.0.1:{free_port()}"
+        self.other = f"127.0.0.1:{harness.free_port()}"
         another_cpu = str(max(os.sched_getaffinity(0)))
         self.start("inlier-worker", "-c", another_cpu, harness.BIN / "inlier-worker", *(f"--set={key}={value}" for key, value in {
             "coordinator": self.local.addresses["grpc"], "name": "other", "state_dir": self.local.dir, "cache_dir": self.local.dir / "cache-of-other",
             "slots": 1, "threads_per_slot": 1, "http_listen": self.other, "token_file": self.local.dir / "worker.token"}.items()), program="taskset")
-        self.listen = f"127.0.0.1:{free_port()}"
+        self.listen = f"127.0.0.1:{harness.free_port()}"
         config = CONFIG.read_text()
         for default, actual in (("127.0.0.1:7421", self.local.addresses["coordinator_http"]),
                                 ("[127.0.0.1:7422]", f"[{self.local.addresses['worker_http']}, {self.other}]"), ("scrape_interval: 5s",

@@ -2,7 +2,6 @@
 """Mutual TLS whose authority and certificates are all renewed while a training runs: it ends in its first attempt, and calls use the new ones."""
 import json
 import os
-import socket
 import subprocess
 import sys
 import unittest
@@ -53,12 +52,6 @@ def replace(path, content):
     part.rename(path)
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 class RenewedCertificateTest(unittest.TestCase):
     def setUp(self):
         context = harness.temporary_folder()
@@ -67,7 +60,7 @@ class RenewedCertificateTest(unittest.TestCase):
         self.state, self.live = self.folder / "state", self.folder / "live"  # `live`: the files that the programs use.
         for folder in (self.state, self.live):
             folder.mkdir(mode=0o700)
-        self.server = f"127.0.0.1:{free_port()}"
+        self.server = f"127.0.0.1:{harness.free_port()}"
         self.log = open(self.folder / "log", "a", encoding="utf-8")
         self.addCleanup(self.log.close)
 

@@ -2,7 +2,6 @@
 """Checkpoints in a bucket of a real S3 server: it is killed and comes back, an object is damaged and made again."""
 import hashlib
 import os
-import socket
 import subprocess
 import sys
 import unittest
@@ -24,12 +23,6 @@ axes: [{{field: seed, values: [1]}}]
 """
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 class S3Test(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -46,7 +39,7 @@ class S3Test(unittest.TestCase):
         self.folder = self.root / self._testMethodName
         self.folder.mkdir()
         self.prefix = self._testMethodName
-        self.address = f"127.0.0.1:{free_port()}"
+        self.address = f"127.0.0.1:{harness.free_port()}"
         self.bucket = [f"s3.endpoint={self.server.endpoint}", f"s3.bucket={self.server.bucket}", f"s3.prefix={self.prefix}"]
 
     def start(self, program, name, *settings, env=None):
@@ -155,7 +148,7 @@ class S3Test(unittest.TestCase):
     def test_a_prefix_of_another_coordinator_is_named_and_not_used(self):
         self.coordinator()
         harness.wait_for("the first one's claim", lambda: "s3_found" in self.log("head"), 30)
-        self.address = f"127.0.0.1:{free_port()}"
+        self.address = f"127.0.0.1:{harness.free_port()}"
         self.coordinator("second")
         self.worker("w1")
         self.submit("shared", steps=20, bits=8)

@@ -8,7 +8,6 @@ import json
 import os
 import pathlib
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -22,17 +21,11 @@ FAKE_TRIAL = pathlib.Path(os.environ.get("INLIER_FAKE_TRIAL", harness.BIN / "fak
 STEP_MS = 50
 
 
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
-
-
 class Fleet:
     """A coordinator with a fleet on a private Slurm, all in one folder that its workers share."""
 
     def __init__(self, folder, slurm, fleet=None, **settings):
-        self.folder, self.slurm, self.address = folder, slurm, f"127.0.0.1:{free_port()}"
+        self.folder, self.slurm, self.address = folder, slurm, f"127.0.0.1:{harness.free_port()}"
         (folder / "data").mkdir()
         self.worker_config = folder / "worker.yaml"
         self.worker_config.write_text(json.dumps({
