@@ -8,7 +8,7 @@ import harness
 import inlier
 from client_cases import sweep_of
 from inlier import _connection
-from renewed_certificate_test import Authority, free_port
+from renewed_certificate_test import Authority
 
 
 class LostConnectionTest(unittest.TestCase):
@@ -142,7 +142,7 @@ class TlsTest(unittest.TestCase):
             tokens, token = folder / "tokens", folder / "token"
             token.write_text(harness.inlier("token", "add", "--file", tokens, "--role", "submit", "--name", "alice", "--quiet").stdout)
             token.chmod(0o600)
-            address, state = f"127.0.0.1:{free_port()}", folder / "state"
+            address, state = f"127.0.0.1:{harness.free_port()}", folder / "state"
             settings = [f"state_dir={state}", f"listen={address}", "http_listen=127.0.0.1:0", f"tls_certificate={authority.folder}/server.pem",
                         f"tls_key={authority.folder}/server.key", f"tls_client_ca={authority.folder}/ca.pem", f"tokens_file={tokens}"]  # fmt: skip
             arguments = [word for setting in settings for word in ("--set", setting)]
