@@ -85,7 +85,8 @@ class Chaos:
                 self.note_end(program)
                 program.process = None
                 long = program is self.world.coordinator and self.random.random() < 0.1
-                program.again_at = now + (self.random.uniform(2, 5) if long else self.random.uniform(0, 0.4))
+                rest = self.random.uniform(2, 5) if long else self.random.uniform(0, 0.4)
+                program.again_at = float("inf") if program.dismissed else now + rest
                 if program is self.world.coordinator:
                     self.bank_metrics()
             if program.process is None and now >= program.again_at:
@@ -238,14 +239,11 @@ class Chaos:
         deadline = time.monotonic() + SETTLE_SECONDS
         clients_stopped = False
         while time.monotonic() < deadline:
-            if clients_stopped:
-                for client in [c for c in self.world.clients if c.process is not None and c.process.poll() is not None]:
-                    self.note_end(client)
-                    client.process, client.again_at = None, float("inf")
             self.tend()
             if not clients_stopped and all(c.alive() for c in self.world.clients):
                 time.sleep(0.5)  # The last life has set its handler.
                 for client in self.world.clients:
+                    client.dismissed = True
                     client.signal(signal.SIGTERM)
                 clients_stopped = True
             if clients_stopped and all(c.process is None for c in self.world.clients) and self.ended():

@@ -50,6 +50,7 @@ class Program:
         self.process = None
         self.killed_by_us = False
         self.paused = False
+        self.dismissed = False  # It does not start again once it has ended.
         self.again_at = 0.0
         self.log_read = 0
 
