@@ -20,6 +20,7 @@
 #include "base/uuid.h"
 #include "base/version.h"
 #include "coordinator/artifacts/artifact_store.h"
+#include "coordinator/backups/backup_schedule.h"
 #include "coordinator/engines/fleet_driver.h"
 #include "coordinator/fleet/config_check.h"
 #include "coordinator/metrics.h"
@@ -70,7 +71,8 @@ struct Coordinator::Parts {
     std::unique_ptr<SweepResults> results;
     std::unique_ptr<QueryProcesses> queries;
     std::unique_ptr<ArtifactStore> artifacts;
-    std::unique_ptr<S3Client> bucket;  // Null: artifacts are in the folder.
+    std::unique_ptr<S3Client> bucket;         // Null: artifacts are in the folder.
+    std::unique_ptr<BackupSchedule> backups;  // Null: no schedule.
   };
   struct Services {
     std::unique_ptr<WatchHub> watches;
@@ -97,6 +99,7 @@ struct Coordinator::Parts {
   absl::Status OpenBucket();
   void OpenDeliveries();
   void OpenFleet();
+  absl::Status OpenBackups();
   absl::Status OpenAccess();
   absl::Status OpenPorts();
   ServerTls Tls() const {
@@ -222,6 +225,14 @@ void Coordinator::Parts::OpenFleet() {
   loop->OnFleetChange([this] { fleet->Poke(); });
 }
 
+absl::Status Coordinator::Parts::OpenBackups() {
+  if (!config.has_backup()) return WriteBackupNote(config.state_dir(), nullptr);
+  ASSIGN_OR_RETURN(BackupSchedule::Options options, BackupSchedule::OptionsOf(config));
+  disk.backups = std::make_unique<BackupSchedule>(
+      std::move(options), [this](const BackupSchedule::Report& report) { metrics.ObserveBackup(report); });
+  return absl::OkStatus();
+}
+
 // Before anything is bound: checks that only callers with credentials can reach the ports.
 absl::Status Coordinator::Parts::OpenAccess() {
   ASSIGN_OR_RETURN(access, Access::Open(config, metrics));
@@ -338,6 +349,7 @@ void Coordinator::Parts::Stop() {
   if (!thread.joinable()) thread = std::thread([this] { io.run(); });
   deliveries->Stop();
   if (fleet != nullptr) fleet->Stop();
+  if (disk.backups != nullptr) disk.backups->Stop();
   loop->Run([this] {
     loop->Stop();
     expire_timer.cancel();
@@ -379,6 +391,7 @@ absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Start(const v1::Coordi
   if (config.has_fleet()) RETURN_IF_ERROR(CheckFleetConfig(config.fleet()));
   RETURN_IF_ERROR(made.OpenAccess());
   RETURN_IF_ERROR(made.OpenStore(mode));
+  if (mode == Mode::kRun) RETURN_IF_ERROR(made.OpenBackups());
   RETURN_IF_ERROR(made.OpenPorts());
   made.OpenFleet();
   made.loop->Post([&made, mode] {
@@ -394,6 +407,7 @@ absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Start(const v1::Coordi
   });
   made.deliveries->Start();
   if (mode == Mode::kRun) made.fleet->Start();
+  if (made.disk.backups != nullptr) made.disk.backups->Start();
   made.services.artifacts->CheckBucket();
   return coordinator;
 }

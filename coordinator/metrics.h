@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "coordinator/backups/backup_schedule.h"
 #include "coordinator/orchestrator.h"
 #include "coordinator/store/committer.h"
 #include "coordinator/sweep_results.h"
@@ -40,6 +41,7 @@ class CoordinatorMetrics {
   // Of a hook: how a try ended; how many notifications wait, if `tried` is absent.
   void ObserveDelivery(const std::string& hook, std::optional<NotificationTried::Result> tried,
                        std::uint64_t waiting);
+  void ObserveBackup(const BackupSchedule::Report& report);
   // Waiting times and speeds that a call of the orchestrator measured.
   void ObserveEffects(const Effects& effects);
 

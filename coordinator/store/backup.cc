@@ -1,6 +1,7 @@
 #include "coordinator/store/backup.h"
 
 #include <fcntl.h>
+#include <google/protobuf/util/json_util.h>
 #include <linux/fs.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -22,6 +23,11 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kPagesAStep = 2048;
+constexpr char kNoteName[] = "backups.json";
+constexpr int kCheckSteps =
+    100'000;  // Of SQLite's machine, between two looks at must_stop: some milliseconds.
+
+absl::Status Stopped() { return absl::CancelledError("the backup was stopped before its end"); }
 
 absl::Status AlreadyThere(const fs::path& file) {
   return absl::AlreadyExistsError(
@@ -86,6 +92,10 @@ absl::Status CopyPages(sqlite3* source, const fs::path& part, const BackupOption
   if (backup == nullptr) return SqliteStatus(sqlite3_extended_errcode(raw), sqlite3_errmsg(raw), doing);
   int code = SQLITE_OK;
   while (code == SQLITE_OK) {
+    if (options.must_stop && options.must_stop()) {
+      sqlite3_backup_finish(backup);
+      return Stopped();
+    }
     code = sqlite3_backup_step(backup, kPagesAStep);
     const int total = sqlite3_backup_pagecount(backup);
     if (options.progress && (code == SQLITE_OK || code == SQLITE_DONE))
@@ -96,9 +106,17 @@ absl::Status CopyPages(sqlite3* source, const fs::path& part, const BackupOption
   return absl::OkStatus();
 }
 
-absl::Status CheckCopy(const fs::path& part) {
+absl::Status CheckCopy(const fs::path& part, const BackupOptions& options) {
   ASSIGN_OR_RETURN(const SqliteHandle copy, OpenForReading(part, /*immutable=*/true));
-  ASSIGN_OR_RETURN(const auto rows, QueryTexts(copy.get(), "PRAGMA integrity_check(1)"));
+  if (options.must_stop) {
+    sqlite3_progress_handler(
+        copy.get(), kCheckSteps,
+        [](void* given) { return static_cast<const BackupOptions*>(given)->must_stop() ? 1 : 0; },
+        const_cast<BackupOptions*>(&options));
+  }
+  const auto rows_read = QueryTexts(copy.get(), "PRAGMA integrity_check(1)");
+  if (options.must_stop && options.must_stop()) return Stopped();
+  ASSIGN_OR_RETURN(const auto rows, rows_read);
   if (rows.size() == 1 && rows[0][0] == "ok") return absl::OkStatus();
   return absl::DataLossError(absl::StrCat("the database is damaged (",
                                           rows.empty() ? "no answer" : rows[0][0],
@@ -138,7 +156,7 @@ absl::StatusOr<BackupResult> BackupConnection(sqlite3* source, const fs::path& d
   RETURN_IF_ERROR(copied);
   result.schema_version = static_cast<int>(*version);
   RETURN_IF_ERROR(SyncPath(part));
-  if (options.check) RETURN_IF_ERROR(CheckCopy(part));
+  if (options.check) RETURN_IF_ERROR(CheckCopy(part, options));
   result.bytes = fs::file_size(part, error);
   RETURN_IF_ERROR(RenameToFreeName(part, destination));
   kept.path.clear();
@@ -166,8 +184,36 @@ absl::StatusOr<BackupResult> BackupStateFolder(const fs::path& state_dir, const 
   ASSIGN_OR_RETURN(const std::int64_t version, QueryInteger(source.get(), "PRAGMA user_version"));
   return BackupConnection(
       source.get(),
-      AutomaticBackupPath(destination / "inlier.db", static_cast<int>(version), WallNow(), "backup"),
+      AutomaticBackupPath(destination / "inlier.db", static_cast<int>(version), WallNow(), options.reason),
       options);
+}
+
+absl::StatusOr<v1::BackupNote> ReadBackupNote(const fs::path& state_dir) {
+  const fs::path path = state_dir / kNoteName;
+  ASSIGN_OR_RETURN(const std::string json, ReadFile(path));
+  v1::BackupNote note;
+  google::protobuf::util::JsonParseOptions options;
+  options.ignore_unknown_fields = true;
+  const auto parsed = google::protobuf::util::JsonStringToMessage(json, &note, options);
+  if (parsed.ok()) return note;
+  return absl::DataLossError(absl::StrCat(path.string(), " cannot be read: ", parsed.ToString(),
+                                          "; remove it, the coordinator's next backup writes another"));
+}
+
+absl::Status WriteBackupNote(const fs::path& state_dir, const v1::BackupNote* note) {
+  const fs::path path = state_dir / kNoteName;
+  if (note == nullptr) {
+    std::error_code error;
+    fs::remove(path, error);
+    if (!error) return absl::OkStatus();
+    return absl::UnknownError(absl::StrCat("cannot remove ", path.string(), ": ", error.message()));
+  }
+  std::string json;
+  google::protobuf::util::JsonPrintOptions options;
+  options.preserve_proto_field_names = true;
+  const auto printed = google::protobuf::util::MessageToJsonString(*note, &json, options);
+  if (!printed.ok()) return absl::InternalError(absl::StrCat(kNoteName, ": ", printed.ToString()));
+  return WriteFileAtomically(path, json + "\n");
 }
 
 }  // namespace inlier

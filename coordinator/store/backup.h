@@ -12,10 +12,12 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/time.h"
+#include "inlier/v1/config.pb.h"
 
 struct sqlite3;
 
@@ -26,6 +28,10 @@ struct BackupOptions {
   std::function<void(std::uint64_t pages_done, std::uint64_t pages_total)> progress;
   // True: a copy of a damaged database is an error. False: it is kept as it is, for a repair.
   bool check = true;
+  // Asked now and then while it copies and checks; true: it ends with Cancelled. May be empty.
+  std::function<bool()> must_stop;
+  // The end of the name that it gets in a folder.
+  std::string reason = "backup";
 };
 
 struct BackupResult {
@@ -37,7 +43,8 @@ struct BackupResult {
 
 // Copies the database of the state folder to `destination`, a file that does not exist, or a folder, in which
 // it gets a name with version and time. AlreadyExists when there is a file; NotFound without a database;
-// ResourceExhausted when it does not fit; DataLoss when the copy is damaged: it is removed.
+// ResourceExhausted when it does not fit; DataLoss when the copy is damaged: it is removed; Cancelled as of
+// must_stop.
 absl::StatusOr<BackupResult> BackupStateFolder(const std::filesystem::path& state_dir,
                                                const std::filesystem::path& destination,
                                                const BackupOptions& options = {});
@@ -51,6 +58,12 @@ absl::StatusOr<BackupResult> BackupConnection(sqlite3* source, const std::filesy
 // to the database.
 std::filesystem::path AutomaticBackupPath(const std::filesystem::path& database, int version, WallTime now,
                                           const std::string& reason);
+
+// <state_dir>/backups.json: how the latest backup of the coordinator's schedule ended. NotFound without one, as where
+// there is no schedule; DataLoss when it cannot be read.
+absl::StatusOr<v1::BackupNote> ReadBackupNote(const std::filesystem::path& state_dir);
+// Replaces it; nullptr: removes it.
+absl::Status WriteBackupNote(const std::filesystem::path& state_dir, const v1::BackupNote* note);
 
 }  // namespace inlier
 

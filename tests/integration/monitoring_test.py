@@ -145,16 +145,6 @@ class ShippedFilesTest(unittest.TestCase):
             done = subprocess.run(["promtool", "test", "rules", ALERTS_TEST.name], cwd=folder, capture_output=True, text=True)
             self.assertEqual(0, done.returncode, done.stdout + done.stderr)
 
-    def test_every_alert_has_a_runbook(self):
-        for name, text in alerts():
-            self.assertIn(f"runbook: docs/runbooks/{name}.md", text)
-            self.assertRegex(text, r"labels: \{severity: (critical|warning)\}")
-            page = (RUNBOOKS / f"{name}.md").read_text()
-            self.assertTrue(page.startswith(f"# {name}\n"), name)
-            for heading in ("## Where to look", "## What to do"):
-                self.assertIn(heading, page, name)
-        self.assertEqual({name for name, _ in alerts()}, {page.stem for page in RUNBOOKS.glob("Inlier*.md")})
-
 
 class PrometheusTest(unittest.TestCase):
     """A sweep on two workers, one of which is not supervised and is killed in the end."""
