@@ -10,6 +10,8 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "base/status.h"
+#include "inlier/v1/trial_spec.pb.h"
+#include "spec/schema/message_form.h"
 #include "worker/attempt_folder.h"
 
 namespace inlier {
@@ -80,6 +82,7 @@ Agent::Agent(asio::io_context& io, Options options, Outbox& outbox, WorkerMetric
   identity_.set_name(options_.name);
   identity_.set_host(options_.host);
   identity_.set_version(options_.version);
+  identity_.set_spec_form(FormDigest(*v1::TrialSpec::descriptor()));
   identity_.set_data_dir(options_.attempts.data_dir.string());
   for (const SlotPlan& slot : options_.slots) {
     slots_.waiting_children.emplace_back(io_);

@@ -68,10 +68,12 @@ Versions CheckPrograms(Session& session, DoctorReport& report) {
     if (!worker.connected()) continue;
     versions.workers.push_back(worker);
     if (worker.version() == versions.coordinator) continue;
-    add("versions", true,
+    // A connected one is of a version that the coordinator takes.
+    add("versions", false,
         absl::StrCat("worker ", worker.name(), " on ", worker.host(), " is inlier ", worker.version(),
-                     ", the coordinator ", versions.coordinator),
-        kSameVersion);
+                     ", the coordinator ", versions.coordinator,
+                     worker.outdated() ? ": it finishes what it runs and gets nothing new" : ""),
+        "upgrade the worker");
   }
   return versions;
 }

@@ -32,6 +32,7 @@ void AddWorkersCommand(CLI::App& app, Session& session) {
                     : session.shows_stored() ? "was connected"
                     : worker.held()          ? "drained"
                     : worker.draining()      ? "draining"
+                    : worker.outdated()      ? absl::StrCat("outdated: ", worker.version())
                     : worker.quarantined_size() > 0
                         ? absl::StrCat("quarantine: ", absl::StrJoin(worker.quarantined(), ",", DeviceName))
                         : "connected",

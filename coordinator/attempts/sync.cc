@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/deliberate_bug.h"
+#include "base/version_skew.h"
 #include "coordinator/attempts/reported_text.h"
 #include "coordinator/scheduling/answer.h"
 #include "coordinator/scheduling/data_check.h"
@@ -69,11 +70,11 @@ std::vector<v1::GpuReading> Readings(const v1::WorkerSync& sync) {
 }  // namespace
 
 absl::StatusOr<WorkerEntry*> CheckSync(State& state, const v1::WorkerSync& sync, const std::string& caller) {
-  if (sync.version() != state.options.version) {
+  absl::Status version =
+      CheckVersionSkew(absl::StrCat("worker ", sync.name(), " runs"), sync.version(), state.options.version);
+  if (!version.ok()) {
     ++state.stats.syncs_refused;
-    return absl::FailedPreconditionError(absl::StrCat("worker ", sync.name(), " runs inlier ", sync.version(),
-                                                      " and this coordinator inlier ", state.options.version,
-                                                      "; install the same version on both"));
+    return version;
   }
   std::string problem;
   std::set<std::uint32_t> indices;
@@ -110,6 +111,7 @@ void UpdateWorker(Context& context, WorkerEntry& worker, const v1::WorkerSync& s
   worker.name = sync.name();
   worker.host = sync.host();
   worker.version = sync.version();
+  worker.outdated = sync.version() != state.options.version && sync.spec_form() != state.options.spec_form;
   worker.draining = sync.draining();
   worker.keeps_artifacts = sync.keeps_artifacts();
   worker.job = Shortened(sync.job(), kJobBytesMax);
@@ -133,6 +135,11 @@ void UpdateWorker(Context& context, WorkerEntry& worker, const v1::WorkerSync& s
     context.out.log.push_back(absl::StrCat("worker_joined worker=", worker.name,
                                            " incarnation=", worker.incarnation, " host=", worker.host,
                                            " slots=", worker.slots.size()));
+    if (worker.outdated)
+      context.out.log.push_back(absl::StrCat("worker_outdated worker=", worker.name,
+                                             " version=", worker.version,
+                                             " reason=\"it finishes what it runs and gets nothing new: "
+                                             "upgrade it\""));
   }
   if (changed) {
     worker.last_seen_written_ms = context.now.wall.unix_ms;

@@ -10,7 +10,7 @@
 
 namespace inlier {
 
-// The entry of the sync's worker; nullptr: it is a new one. FailedPrecondition for another version of inlier;
+// The entry of the sync's worker; nullptr: it is a new one. FailedPrecondition for a version that CheckVersionSkew refuses;
 // InvalidArgument for a malformed sync; PermissionDenied for a worker of another caller, ResourceExhausted for a new
 // one of a caller that has as many as it may. `caller` empty: not known.
 absl::StatusOr<WorkerEntry*> CheckSync(State& state, const v1::WorkerSync& sync, const std::string& caller);

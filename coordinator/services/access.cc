@@ -17,6 +17,7 @@
 #include "base/status.h"
 #include "base/utf8.h"
 #include "base/version.h"
+#include "base/version_skew.h"
 #include "rpc/rpc.h"
 
 namespace inlier {
@@ -332,11 +333,9 @@ absl::StatusOr<Admission> Access::Admit(grpc::CallbackServerContext& context, co
   const std::lock_guard lock(mutex_);
   ASSIGN_OR_RETURN(Caller caller, Check(context, method));
   const std::optional<std::string> version = Header(context, kVersionHeader);
-  if (version && *version != Version()) {
-    return Refuse(context, caller, method, "version",
-                  absl::FailedPreconditionError(absl::StrCat("the caller is inlier ", version->substr(0, 64),
-                                                             " and this coordinator inlier ", Version(),
-                                                             "; install the same version on both")));
+  if (version) {
+    const absl::Status skew = CheckVersionSkew("the caller is", *version, Version());
+    if (!skew.ok()) return Refuse(context, caller, method, "version", skew);
   }
   if (const absl::Status rate = CheckRate(caller, context); !rate.ok())
     return Refuse(context, caller, method, "rate", rate);

@@ -140,8 +140,9 @@ absl::Status CheckLimits(const v1::WorkerSync& sync) {
                          "a worker reports those that run"));
   RETURN_IF_ERROR(AtMost(size(sync.events_size()), Limits::kEventsMax, "events", "events", split));
   RETURN_IF_ERROR(AtMost(sync.data_dir().size(), Limits::kPathBytesMax, "data_dir", "bytes", "shorten it"));
-  for (const std::string* name : {&sync.incarnation(), &sync.name(), &sync.host(), &sync.version()})
-    RETURN_IF_ERROR(CheckName(*name, "incarnation, name, host and version"));
+  for (const std::string* name :
+       {&sync.incarnation(), &sync.name(), &sync.host(), &sync.version(), &sync.spec_form()})
+    RETURN_IF_ERROR(CheckName(*name, "incarnation, name, host, version and spec_form"));
   for (const v1::Slot& slot : sync.slots()) RETURN_IF_ERROR(CheckLength(slot.device(), "slots.device"));
   for (const v1::AttemptReport& report : sync.attempts()) {
     RETURN_IF_ERROR(CheckName(report.stage_id(), "attempts.stage_id"));

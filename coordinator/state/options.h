@@ -23,7 +23,8 @@ struct HookOptions {
 };
 
 struct OrchestratorOptions {
-  std::string version;  // Workers must have the same.
+  std::string version;    // Workers have it or a neighbour (base/version_skew.h).
+  std::string spec_form;  // FormDigest of TrialSpec. Workers of another version and form get nothing new.
   Duration lease_ttl = std::chrono::seconds(15);
   Duration lease_margin = std::chrono::seconds(1);
   Duration stall = std::chrono::seconds(600);

@@ -4,6 +4,8 @@
 
 #include "base/deliberate_bug.h"
 #include "coordinator/store/hook_key.h"
+#include "inlier/v1/trial_spec.pb.h"
+#include "spec/schema/message_form.h"
 
 namespace inlier {
 namespace {
@@ -16,6 +18,7 @@ OrchestratorOptions OrchestratorOptions::FromConfig(const v1::CoordinatorConfig&
                                                     const std::string& version) {
   OrchestratorOptions options;
   options.version = version;
+  options.spec_form = FormDigest(*v1::TrialSpec::descriptor());
   options.lease_ttl = std::chrono::milliseconds(config.lease_ttl_ms());
   options.lease_margin = std::chrono::milliseconds(config.lease_margin_ms());
   options.stall = std::chrono::seconds(config.stall_seconds());

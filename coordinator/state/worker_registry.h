@@ -43,6 +43,7 @@ struct WorkerEntry {
   bool slots_reported = false;          // By the worker itself; before that the slots are the stored ones.
   bool draining = false;                // As it reports itself.
   bool held = false;                    // A person drains it.
+  bool outdated = false;                // Another version, which reads trials of another form.
   bool leaving = false;                 // Its job is being given back to the engine.
   std::string job;                      // The engine's name of the job that it runs in; empty: in none.
   std::optional<Timestamp> idle_since;  // It has no attempt.
@@ -61,7 +62,7 @@ struct WorkerEntry {
       stop_reasons;  // Token -> why, for attempts it reports that have ended here.
 
   // True when the worker may get new work.
-  bool TakesWork() const { return !draining && !held && !leaving; }
+  bool TakesWork() const { return !draining && !held && !leaving && !outdated; }
 };
 
 class WorkerRegistry {

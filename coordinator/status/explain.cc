@@ -119,11 +119,15 @@ void ExplainWorkers(const State& state, v1::Explanation& of) {
   for (const auto& [incarnation, worker] : state.workers.all()) {
     if (!worker.connected) continue;
     if (!worker.TakesWork()) {
-      Because(of, absl::StrCat("worker ", worker.name,
-                               worker.leaving ? std::string(" is given back to the engine of the fleet")
-                               : worker.held
-                                   ? absl::StrCat(" is drained (inlier drain --resume ", worker.name, ")")
-                                   : std::string(" is ending and takes nothing new")));
+      Because(of, absl::StrCat(
+                      "worker ", worker.name,
+                      worker.leaving ? std::string(" is given back to the engine of the fleet")
+                      : worker.outdated
+                          ? absl::StrCat(" is inlier ", worker.version,
+                                         ", which cannot read trials of this version: upgrade it (it "
+                                         "finishes what it runs)")
+                      : worker.held ? absl::StrCat(" is drained (inlier drain --resume ", worker.name, ")")
+                                    : std::string(" is ending and takes nothing new")));
       continue;
     }
     for (const auto& [device, health] : worker.devices) {

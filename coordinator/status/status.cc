@@ -168,6 +168,7 @@ v1::WorkerStatus StatusOfWorker(const State& state, const WorkerEntry& worker) {
   status.set_last_seen_unix_ms(worker.last_seen_wall.unix_ms);
   for (const v1::Slot& slot : worker.slots) status.add_devices(slot.device());
   status.set_version(worker.version);
+  if (worker.outdated) status.set_outdated(true);
   *status.mutable_gpus() = {worker.gpus.begin(), worker.gpus.end()};
   for (const auto& [device, health] : worker.devices) {
     if (!health.InQuarantine()) continue;

@@ -335,6 +335,11 @@ class Harness {
     return StatusOf(orchestrator_->state(), sweep, now_.at, false);
   }
 
+  // As a coordinator with other options, such as another version.
+  void RestartAs(OrchestratorOptions options) {
+    options_ = std::move(options);
+    Restart();
+  }
   // The coordinator dies and comes back on the same folder. Its state afterwards equals its state before.
   void Restart() {
     const std::string before = DurableState(orchestrator_->state());

@@ -31,6 +31,15 @@ _OPTIONS = [
 ]
 
 
+def _works_with(package: str, coordinator: str) -> bool:
+    """As base/version_skew.h, which the coordinator applies to each call: of its minor release, or of the one before."""
+    try:
+        (major, minor), (its_major, its_minor) = (tuple(map(int, version.split(".")[:2])) for version in (package, coordinator))
+    except ValueError:
+        return package == coordinator
+    return major == its_major and its_minor - 1 <= minor <= its_minor
+
+
 class Connection:
     """Calls of the service. Thread-safe."""
 
@@ -43,9 +52,10 @@ class Connection:
         self._open(_settings.find(choice))
 
     def _open(self, found: _settings.Found) -> None:
-        if found.version and found.version != VERSION:
+        if found.version and not _works_with(VERSION, found.version):
             raise ConflictError(
-                f"the coordinator in {self._choice.folder} is inlier {found.version} and this package inlier {VERSION}; install the same version of both"
+                f"the coordinator in {self._choice.folder} is inlier {found.version} and this package inlier {VERSION}; install the package of its minor "
+                "release or of the one before"
             )
         token = _credentials.find_token(self._security, self._choice, found)
         credentials = _credentials.channel_credentials(self._security, token, found.address)

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "coordinator/status/status.h"
 #include "tests/coordinator/harness.h"
 
@@ -238,14 +239,60 @@ TEST(OrchestratorSyncTest, DrainingWorkerGetsNothingNewAndFinishesItsAttempts) {
 
 TEST(OrchestratorSyncTest, OtherVersionIsRefusedAndBothAreNamed) {
   Harness harness;
-  HandWorker worker("w", 1);
-  worker.fields().set_version("0.9");
-  const auto reply = harness.TrySync(worker.Sync());
-  EXPECT_EQ(reply.status().code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_EQ(
-      std::string(reply.status().message()),
-      "worker worker-w runs inlier 0.9 and this coordinator inlier 1.0; install the same version on both");
+  for (const auto& [version, remedy] : {std::pair("0.9", "upgrade the caller: a coordinator takes"),
+                                        std::pair("1.1.0", "upgrade the coordinator first: it takes")}) {
+    HandWorker worker("w", 1);
+    worker.fields().set_version(version);
+    const auto reply = harness.TrySync(worker.Sync());
+    EXPECT_EQ(reply.status().code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_EQ(std::string(reply.status().message()),
+              absl::StrCat("worker worker-w runs inlier ", version, " and this coordinator inlier 1.0; ",
+                           remedy, " programs of its own minor release and of the one before"));
+  }
   EXPECT_TRUE(harness.orchestrator().state().workers.all().empty());
+}
+
+OrchestratorOptions OfRelease(const std::string& version) {
+  OrchestratorOptions options = Harness::DefaultOptions();
+  options.version = version;
+  options.spec_form = "form of " + version;
+  return options;
+}
+
+TEST(OrchestratorSyncTest, WorkerOfTheReleaseBeforeThatReadsTheSameTrialsGetsWork) {
+  Harness harness(OfRelease("1.1.0"));
+  harness.Submit(SmallSweep("s", 1));
+  HandWorker worker("w", 1);
+  worker.fields().set_version("1.0.3");
+  worker.fields().set_spec_form("form of 1.1.0");
+  EXPECT_EQ(harness.Sync(worker).desired_size(), 1);
+  EXPECT_FALSE(ListWorkers(harness.orchestrator().state()).workers(0).outdated());
+}
+
+TEST(OrchestratorSyncTest, WorkerOfTheReleaseBeforeThatReadsOtherTrialsEndsWhatItRunsAndGetsNothingNew) {
+  Harness harness(OfRelease("1.0.0"));
+  harness.Submit(SmallSweep("s", 3));
+  HandWorker worker("w", 1);
+  worker.fields().set_version("1.0.0");
+  ASSERT_EQ(harness.Sync(worker).desired_size(), 1);
+  const Token token = OnlyToken(worker);
+
+  harness.RestartAs(OfRelease("1.1.0"));  // The coordinator is upgraded first.
+  worker.fields().set_spec_form("form of 1.0.0");
+  ASSERT_EQ(harness.Sync(worker).desired_size(), 1);
+  EXPECT_EQ(OnlyToken(worker), token);
+  const v1::ListWorkersResponse shown = ListWorkers(harness.orchestrator().state());
+  EXPECT_TRUE(shown.workers(0).outdated());
+  EXPECT_EQ(shown.workers(0).version(), "1.0.0");
+  worker.Finish(token);
+  EXPECT_EQ(harness.Sync(worker).desired_size(), 0);
+  EXPECT_EQ(worker.outbox().size(), 0u);  // Its result is taken.
+
+  // The upgraded one is another process, and gets the rest.
+  HandWorker upgraded("w2", 1);
+  upgraded.fields().set_version("1.1.0");
+  upgraded.fields().set_spec_form("form of 1.1.0");
+  EXPECT_EQ(harness.Sync(upgraded).desired_size(), 1);
 }
 
 TEST(OrchestratorSyncTest, SyncWithoutSenseIsRefused) {

@@ -159,7 +159,7 @@ TEST_F(AccessTest, RemovedTokenEndsAnOpenSessionAndAnAddedOneIsTaken) {
 
 TEST_F(AccessTest, CallerOfAnotherVersionIsRefusedWithBothVersions) {
   Start();
-  for (const std::string version : {"0.0.1", "99.0.0"}) {
+  for (const std::string version : {"99.0.0", "no version"}) {
     grpc::ClientContext context;
     context.AddMetadata(kVersionHeader, version);
     v1::ListSweepsResponse response;
@@ -169,6 +169,12 @@ TEST_F(AccessTest, CallerOfAnotherVersionIsRefusedWithBothVersions) {
     EXPECT_THAT(status.error_message(),
                 HasSubstr("the caller is inlier " + version + " and this coordinator inlier " + Version()));
   }
+  // A patch of the same minor release.
+  grpc::ClientContext context;
+  context.AddMetadata(kVersionHeader, Version().substr(0, Version().rfind('.')) + ".987");
+  v1::ListSweepsResponse response;
+  const auto stub = v1::SweepService::NewStub(MakeChannel(coordinator_->grpc_address()));
+  EXPECT_TRUE(stub->ListSweeps(&context, {}, &response).ok());
   EXPECT_TRUE(List(Channel({})).ok());  // Sends its version, ours.
   EXPECT_TRUE(
       List(MakeChannel(coordinator_->grpc_address())).ok());  // Sends none: a client that is not ours.

@@ -125,11 +125,20 @@ class ChoiceTest(unittest.TestCase):
             inlier.connect(address="192.0.2.1:7420", token=token)
 
     def test_another_version_is_refused(self):
-        with mock.patch.object(_connection, "VERSION", "0.0.9"):
-            with self.assertRaisesRegex(inlier.ConflictError, "the coordinator in .* is inlier .* and this package inlier 0.0.9; install the same version"):
+        with mock.patch.object(_connection, "VERSION", "99.1.0"):
+            with self.assertRaisesRegex(inlier.ConflictError, "the coordinator in .* is inlier .* and this package inlier 99.1.0; install the package"):
                 inlier.connect(self.one.dir)
-            with self.assertRaisesRegex(inlier.ConflictError, "the caller is inlier 0.0.9 and this coordinator inlier .*install the same version"):
+            with self.assertRaisesRegex(inlier.ConflictError, "the caller is inlier 99.1.0 and this coordinator inlier .*upgrade the coordinator first"):
                 inlier.connect(address=self.one.addresses["grpc"], token_file=self.one.dir / "token")
+
+    def test_the_minor_release_before_is_taken(self):
+        major, minor, _ = _connection.VERSION.split(".")
+        for version in (f"{major}.{minor}.99", f"{major}.{int(minor) - 1}.0")[:2 if int(minor) > 0 else 1]:
+            with mock.patch.object(_connection, "VERSION", version):
+                inlier.connect(self.one.dir).close()
+        for package, coordinator, fits in (("0.3.1", "0.3.9", True), ("0.2.0", "0.3.0", True), ("0.1.0", "0.3.0", False), ("0.4.0", "0.3.0", False),
+                                           ("0.9.0", "1.0.0", False), ("odd", "odd", True), ("odd", "0.3.0", False)):
+            self.assertEqual(fits, _connection._works_with(package, coordinator), (package, coordinator))
 
 
 class TlsTest(unittest.TestCase):
