@@ -95,11 +95,12 @@ struct Coordinator::Parts {
         work(io.get_executor()),
         metrics(config.metrics_sweeps_max()) {}
 
-  absl::Status OpenStore(Mode mode);
+  absl::Status OpenStore(Mode mode, std::optional<FileLock> lock);
   absl::Status OpenBucket();
   void OpenDeliveries();
   void OpenFleet();
   absl::Status OpenBackups();
+  absl::Status CheckConfig();
   absl::Status OpenAccess();
   absl::Status OpenPorts();
   ServerTls Tls() const {
@@ -144,8 +145,8 @@ struct Coordinator::Parts {
   bool endpoint_written = false;
 };
 
-absl::Status Coordinator::Parts::OpenStore(Mode mode) {
-  ASSIGN_OR_RETURN(disk.database, Database::Open(config.state_dir()));
+absl::Status Coordinator::Parts::OpenStore(Mode mode, std::optional<FileLock> lock) {
+  ASSIGN_OR_RETURN(disk.database, Database::Open(config.state_dir(), BuiltinMigrations(), std::move(lock)));
   disk.store = std::make_unique<Store>(*disk.database);
   ASSIGN_OR_RETURN(Snapshot snapshot, disk.store->Load());
   OrchestratorOptions decisions = OrchestratorOptions::FromConfig(config, Version());
@@ -231,6 +232,13 @@ absl::Status Coordinator::Parts::OpenBackups() {
   disk.backups = std::make_unique<BackupSchedule>(
       std::move(options), [this](const BackupSchedule::Report& report) { metrics.ObserveBackup(report); });
   return absl::OkStatus();
+}
+
+absl::Status Coordinator::Parts::CheckConfig() {
+  RETURN_IF_ERROR(CheckHooks(config));
+  if (config.has_fleet()) RETURN_IF_ERROR(CheckFleetConfig(config.fleet()));
+  if (config.has_backup()) RETURN_IF_ERROR(BackupSchedule::OptionsOf(config).status());
+  return OpenAccess();
 }
 
 // Before anything is bound: checks that only callers with credentials can reach the ports.
@@ -381,16 +389,18 @@ Coordinator::Coordinator(std::unique_ptr<Parts> parts) : parts_(std::move(parts)
 
 Coordinator::~Coordinator() { Stop(); }
 
+absl::Status Coordinator::Check(const v1::CoordinatorConfig& config) {
+  return Parts(config, [](const absl::Status&) {}).CheckConfig();
+}
+
 absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Start(const v1::CoordinatorConfig& config,
                                                                 std::function<void(absl::Status)> on_fatal,
-                                                                Mode mode) {
+                                                                Mode mode, std::optional<FileLock> lock) {
   auto parts = std::make_unique<Parts>(config, std::move(on_fatal));
   std::unique_ptr<Coordinator> coordinator(new Coordinator(std::move(parts)));
   Parts& made = *coordinator->parts_;
-  RETURN_IF_ERROR(CheckHooks(config));
-  if (config.has_fleet()) RETURN_IF_ERROR(CheckFleetConfig(config.fleet()));
-  RETURN_IF_ERROR(made.OpenAccess());
-  RETURN_IF_ERROR(made.OpenStore(mode));
+  RETURN_IF_ERROR(made.CheckConfig());
+  RETURN_IF_ERROR(made.OpenStore(mode, std::move(lock)));
   if (mode == Mode::kRun) RETURN_IF_ERROR(made.OpenBackups());
   RETURN_IF_ERROR(made.OpenPorts());
   made.OpenFleet();

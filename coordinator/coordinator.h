@@ -7,10 +7,12 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/file_lock.h"
 #include "inlier/v1/config.pb.h"
 
 namespace inlier {
@@ -23,10 +25,14 @@ class Coordinator {
   // Opens the state folder, recovers its state, binds both ports and writes the endpoint file. `config` has
   // its defaults filled in. `on_fatal` is called at most once, on any thread, when the coordinator cannot
   // continue: the caller must then destroy it and exit non-zero. Errors: AlreadyExists for a port in use,
-  // FailedPrecondition for a folder that is in use or of another program, each with the remedy.
+  // FailedPrecondition for a folder that is in use or of another program, each with the remedy. `lock`: of the folder,
+  // where the caller has it (standby.h).
   static absl::StatusOr<std::unique_ptr<Coordinator>> Start(const v1::CoordinatorConfig& config,
                                                             std::function<void(absl::Status)> on_fatal,
-                                                            Mode mode = Mode::kRun);
+                                                            Mode mode = Mode::kRun,
+                                                            std::optional<FileLock> lock = std::nullopt);
+  // The errors of a configuration that Start would find before it looks at the folder.
+  static absl::Status Check(const v1::CoordinatorConfig& config);
   // Stops.
   ~Coordinator();
   Coordinator(const Coordinator&) = delete;

@@ -4,11 +4,14 @@
 #include <boost/asio/post.hpp>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/file_lock.h"
 #include "base/log.h"
+#include "base/status.h"
 #include "base/version.h"
 #include "coordinator/coordinator.h"
 #include "coordinator/metrics.h"
@@ -16,6 +19,7 @@
 #include "coordinator/notifications/hook_check.h"
 #include "coordinator/queries/query_answerer.h"
 #include "coordinator/show_stored.h"
+#include "coordinator/standby.h"
 #include "inlier/v1/config.pb.h"
 #include "rpc/config.h"
 #include "rpc/daemon.h"
@@ -34,6 +38,25 @@ constexpr char kSummary[] =
     "configuration, prints "
     "the results, and ends.";
 constexpr char kTestHooksFlag[] = "--test-hooks";
+
+// Runs `io` until the state folder is this process's alone, and sets `lock`, or until a signal stops it.
+absl::Status WaitAsStandby(boost::asio::io_context& io, const v1::CoordinatorConfig& config,
+                           const ServiceManager& manager, std::optional<FileLock>& lock) {
+  RETURN_IF_ERROR(Coordinator::Check(config));  // Not only when it has to take over.
+  absl::Status status;
+  Standby standby(io, config, [&](absl::StatusOr<FileLock> taken) {
+    if (taken.ok()) lock.emplace(*std::move(taken));
+    status = taken.status();
+    io.stop();
+  });
+  RETURN_IF_ERROR(standby.Start());
+  LogStarted({{"standby", "true"}, {"http", standby.http_address()}, {"state_dir", config.state_dir()}});
+  const Watchdog watchdog(io, manager, [&manager] { manager.Alive(); });
+  manager.Ready();
+  io.run();
+  if (lock) io.restart();
+  return status;
+}
 
 int Run(const DaemonOptions& options, bool test_hooks) {
   const ServiceManager manager = ServiceManager::FromEnvironment();
@@ -61,12 +84,22 @@ int Run(const DaemonOptions& options, bool test_hooks) {
     io.stop();
   };
   StopSignals signals(io, [&stop](const std::string& name, int count) { stop(name); });
-  auto coordinator = Coordinator::Start(config, [&](absl::Status status) {
+  std::optional<FileLock> lock;
+  if (config.standby()) {
+    const absl::Status waited = WaitAsStandby(io, config, manager, lock);
+    if (!waited.ok()) return ReportFatal(kProgram, waited);
+    if (!lock) {
+      LogStopped(reason);
+      return kExitOk;
+    }
+  }
+  const auto on_fatal = [&](absl::Status status) {
     boost::asio::post(io, [&, status] {
       fatal = status;
       stop("fatal");
     });
-  });
+  };
+  auto coordinator = Coordinator::Start(config, on_fatal, Coordinator::Mode::kRun, std::move(lock));
   if (!coordinator.ok()) return ReportFatal(kProgram, coordinator.status());
   LogStarted({{"listen", (*coordinator)->grpc_address()},
               {"http", (*coordinator)->http_address()},

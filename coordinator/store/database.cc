@@ -24,6 +24,7 @@
 namespace inlier {
 namespace {
 
+constexpr char kLockName[] = "inlier.lock";
 constexpr int kWalFrameHeaderBytes = 24;  // Of each page in the WAL: sqlite.org/walformat.html, section 1.2.
 constexpr std::int64_t kLogFileBytesMax = std::int64_t{40} << 20;  // Of an idle coordinator's log file.
 
@@ -194,22 +195,28 @@ absl::Status SqliteStatus(const SQLite::Exception& exception, const std::string&
 }
 
 absl::StatusOr<FileLock> LockStateFolder(const std::filesystem::path& state_dir) {
-  const std::string path = (state_dir / "inlier.lock").string();
-  ASSIGN_OR_RETURN(std::optional<FileLock> lock, FileLock::TryAcquire(path));
+  ASSIGN_OR_RETURN(std::optional<FileLock> lock, TryLockStateFolder(state_dir));
   if (!lock) {
-    absl::StatusOr<std::string> pid = ReadFile(path);
+    absl::StatusOr<std::string> pid = ReadFile(state_dir / kLockName);
     while (pid.ok() && !pid->empty() && (pid->back() < '0' || pid->back() > '9')) pid->pop_back();
     return absl::FailedPreconditionError(
         absl::StrCat("the state folder ", state_dir.string(), " is in use by another coordinator (pid ",
                      !pid.ok() || pid->empty() ? "unknown" : *pid,
                      "); stop that one, or name another folder with --set state_dir=FOLDER"));
   }
+  return *std::move(lock);
+}
+
+absl::StatusOr<std::optional<FileLock>> TryLockStateFolder(const std::filesystem::path& state_dir) {
+  const std::string path = (state_dir / kLockName).string();
+  ASSIGN_OR_RETURN(std::optional<FileLock> lock, FileLock::TryAcquire(path));
+  if (!lock) return lock;
   const std::string pid = absl::StrCat(::getpid(), "\n");
   if (::ftruncate(lock->fd(), 0) != 0 ||
       ::pwrite(lock->fd(), pid.data(), pid.size(), 0) != static_cast<ssize_t>(pid.size())) {
     return ErrnoStatus(absl::StrCat("writing the lock file ", path));
   }
-  return *std::move(lock);
+  return lock;
 }
 
 Database::Database(std::filesystem::path path, FileLock lock, std::unique_ptr<SQLite::Database> connection)
@@ -218,10 +225,14 @@ Database::Database(std::filesystem::path path, FileLock lock, std::unique_ptr<SQ
 Database::~Database() = default;
 
 absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::filesystem::path& state_dir,
-                                                         const std::vector<Migration>& migrations) {
+                                                         const std::vector<Migration>& migrations,
+                                                         std::optional<FileLock> lock) {
   INLIER_CHECK(!migrations.empty());
   RETURN_IF_ERROR(MakeWritableFolder(state_dir));
-  ASSIGN_OR_RETURN(FileLock lock, LockStateFolder(state_dir));
+  if (!lock) {
+    ASSIGN_OR_RETURN(FileLock taken, LockStateFolder(state_dir));
+    lock.emplace(std::move(taken));
+  }
   const std::filesystem::path path = state_dir / "inlier.db";
   const std::string opening = absl::StrCat("opening ", path.string());
   DisableMemoryStatistics();
@@ -244,7 +255,7 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::filesystem::
     }
     RETURN_IF_ERROR(Migrate(*connection, path, migrations, fresh));
     RefreshViews(*connection);
-    std::unique_ptr<Database> database(new Database(path, std::move(lock), std::move(connection)));
+    std::unique_ptr<Database> database(new Database(path, *std::move(lock), std::move(connection)));
     database->version_ = static_cast<int>(Integer(*database->connection_, "PRAGMA user_version"));
     database->page_bytes_ = static_cast<std::uint32_t>(Integer(*database->connection_, "PRAGMA page_size"));
     sqlite3_wal_hook(

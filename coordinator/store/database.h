@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -48,12 +49,15 @@ const std::vector<Migration>& BuiltinMigrations();
 // returned object or the process; the file stays, for removing it would let two processes lock two files of
 // one name. FailedPrecondition, naming the pid, when another process holds it.
 absl::StatusOr<FileLock> LockStateFolder(const std::filesystem::path& state_dir);
+// The same; nullopt when another process holds it.
+absl::StatusOr<std::optional<FileLock>> TryLockStateFolder(const std::filesystem::path& state_dir);
 
 class Database {
  public:
-  // Makes the folder and the file when they are not there.
+  // Makes the folder and the file when they are not there. `lock`: of the folder, where the caller has it already.
   static absl::StatusOr<std::unique_ptr<Database>> Open(
-      const std::filesystem::path& state_dir, const std::vector<Migration>& migrations = BuiltinMigrations());
+      const std::filesystem::path& state_dir, const std::vector<Migration>& migrations = BuiltinMigrations(),
+      std::optional<FileLock> lock = std::nullopt);
   ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;

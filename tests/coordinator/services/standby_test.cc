@@ -1,0 +1,161 @@
+// A standby on a real folder: it shows that it waits, gets the folder when the other coordinator ends, and loses nothing.
+#include "coordinator/standby.h"
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/read.hpp>
+#include <boost/asio/streambuf.hpp>
+#include <boost/asio/write.hpp>
+#include <filesystem>
+#include <thread>
+
+#include "tests/coordinator/services/fixture.h"
+
+namespace inlier {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+constexpr auto kPatience = std::chrono::seconds(30);
+
+// The whole answer to GET `path`.
+std::string Ask(const std::string& server, const std::string& path) {
+  const auto address = ParseAddress(server, "http_listen");
+  boost::asio::io_context io;
+  boost::asio::ip::tcp::socket socket(io);
+  socket.connect({boost::asio::ip::make_address(address->host), address->port});
+  boost::asio::write(
+      socket,
+      boost::asio::buffer("GET " + path + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"));
+  std::string answer;
+  boost::system::error_code error;
+  boost::asio::read(socket, boost::asio::dynamic_buffer(answer), error);
+  return answer;
+}
+
+class StandbyTest : public CoordinatorTest {
+ protected:
+  // A standby with a thread of its own, until it has the folder or the test ends.
+  class Waiting {
+   public:
+    explicit Waiting(const v1::CoordinatorConfig& config)
+        : standby_(io_, config,
+                   [this](absl::StatusOr<FileLock> taken) { taken_.set_value(std::move(taken)); }) {
+      status_ = standby_.Start();
+      thread_ = std::thread([this] { io_.run(); });
+    }
+    ~Waiting() {
+      io_.stop();
+      thread_.join();
+    }
+    const absl::Status& status() const { return status_; }
+    const std::string& http() const { return standby_.http_address(); }
+    bool HasTaken(std::chrono::milliseconds within) {
+      return future_.wait_for(within) == std::future_status::ready;
+    }
+    absl::StatusOr<FileLock> Take() { return future_.get(); }
+
+   private:
+    std::promise<absl::StatusOr<FileLock>> taken_;
+    std::future<absl::StatusOr<FileLock>> future_ = taken_.get_future();
+    boost::asio::io_context io_;
+    Standby standby_;
+    absl::Status status_;
+    std::thread thread_;
+  };
+};
+
+TEST_F(StandbyTest, ItShowsThatItWaitsAndTakesNothingWhileTheOtherWorks) {
+  Waiting standby(Config());
+  ASSERT_TRUE(standby.status().ok()) << standby.status();
+  EXPECT_THAT(Ask(standby.http(), "/readyz"), AllOf(StartsWith("HTTP/1.1 503"), HasSubstr("standby")));
+  EXPECT_THAT(Ask(standby.http(), "/healthz"), AllOf(StartsWith("HTTP/1.1 200"), HasSubstr("standby")));
+  EXPECT_THAT(Ask(standby.http(), "/metrics"),
+              AllOf(HasSubstr("\ninlier_standby 1\n"), Not(HasSubstr("inlier_slots"))));
+  EXPECT_THAT(Ask(coordinator_->http_address(), "/metrics"), HasSubstr("\ninlier_standby 0\n"));
+  EXPECT_FALSE(standby.HasTaken(2 * std::chrono::duration_cast<std::chrono::milliseconds>(Standby::kPeriod)));
+}
+
+TEST_F(StandbyTest, ItTakesOverOnTheSamePortsWithAllThatWasAcknowledged) {
+  const std::string sweep = Submit(SmallSweep("kept", 2)).sweep_id();
+  HandWorker worker = MakeWorker("w", 1);
+  RunAll(worker);
+  v1::CoordinatorConfig config = Config();
+  config.set_listen(coordinator_->grpc_address());  // In use until the other one ends.
+  config.set_http_listen(coordinator_->http_address());
+  Waiting standby(config);
+  ASSERT_TRUE(standby.status().ok()) << standby.status();
+  EXPECT_EQ(standby.http(), "");
+  coordinator_.reset();
+  ASSERT_TRUE(standby.HasTaken(kPatience));
+  absl::StatusOr<FileLock> lock = standby.Take();
+  ASSERT_TRUE(lock.ok()) << lock.status();
+
+  // A third one cannot take the folder in between.
+  EXPECT_EQ(Coordinator::Start(Config(), [](absl::Status) {}).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+  auto next = Coordinator::Start(
+      config, [](absl::Status) {}, Coordinator::Mode::kRun, *std::move(lock));
+  ASSERT_TRUE(next.ok()) << next.status();
+  coordinator_ = *std::move(next);
+  EXPECT_EQ(coordinator_->grpc_address(), config.listen());
+  channel_ = MakeChannel(coordinator_->grpc_address());
+  sweeps_ = v1::SweepService::NewStub(channel_);
+  EXPECT_EQ(GetSweep(sweep).trials().succeeded(), 2u);
+}
+
+TEST_F(StandbyTest, AFolderWithoutADatabaseIsWaitedForAndNotMade) {
+  const TemporaryFolder disk;
+  v1::CoordinatorConfig config = Config();
+  config.set_state_dir((disk.path() / "state").string());
+  Waiting standby(config);
+  ASSERT_TRUE(standby.status().ok()) << standby.status();
+  EXPECT_FALSE(standby.HasTaken(2 * std::chrono::duration_cast<std::chrono::milliseconds>(Standby::kPeriod)));
+  EXPECT_FALSE(std::filesystem::exists(disk.path() / "state"));
+
+  // The disk is mounted.
+  coordinator_.reset();
+  std::filesystem::rename(folder_.path(), disk.path() / "state");
+  EXPECT_TRUE(standby.HasTaken(kPatience));
+  EXPECT_TRUE(standby.Take().ok());
+}
+
+TEST_F(StandbyTest, AWrongConfigurationIsFoundBeforeATakeover) {
+  EXPECT_TRUE(Coordinator::Check(Config()).ok());
+  v1::CoordinatorConfig config = Config();
+  config.set_listen("0.0.0.0:0");
+  absl::Status status = Coordinator::Check(config);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("listen"));
+  config = Config();
+  config.mutable_backup()->set_folder((folder_.path() / "backups").string());
+  EXPECT_THAT(std::string(Coordinator::Check(config).message()), HasSubstr("backup.folder"));
+  config = Config();
+  config.set_http_listen("nowhere");
+  Waiting standby(config);
+  EXPECT_EQ(standby.status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+// Its backups: made while it works, and shown.
+TEST_F(StandbyTest, ACoordinatorWithAScheduleMakesABackupAtItsStart) {
+  coordinator_.reset();
+  const TemporaryFolder disk;
+  v1::CoordinatorConfig config = Config();
+  config.mutable_backup()->set_folder(disk.path().string());
+  auto started = Coordinator::Start(config, [](absl::Status) {});
+  ASSERT_TRUE(started.ok()) << started.status();
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  const std::string made = "\ninlier_backups_total{outcome=\"SUCCEEDED\"} 1\n";
+  while (Ask((*started)->http_address(), "/metrics").find(made) == std::string::npos)
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline);
+  EXPECT_TRUE(std::filesystem::exists(folder_.path() / "backups.json"));
+  started->reset();
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(disk.path()), {}), 1);
+  StartCoordinator();  // Without a schedule, nothing is said of one.
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "backups.json"));
+}
+
+}  // namespace
+}  // namespace inlier

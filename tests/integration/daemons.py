@@ -1,0 +1,63 @@
+"""Coordinators and workers started one by one, for tests of several of a kind: their settings, log, HTTP answers and ends."""
+import os
+import pathlib
+import socket
+import subprocess
+import urllib.error
+import urllib.request
+
+import harness
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Daemon:
+    """One process of `program` with `settings` (field: value) and the environment's `further` variables; its log is a file of its own."""
+
+    def __init__(self, folder, program, label, settings, further=None):
+        self.http = settings["http_listen"]
+        self.log_file = pathlib.Path(folder) / f"{label}.log"
+        arguments = [word for field, value in settings.items() for word in ("--set", f"{field}={value}")]
+        with open(self.log_file, "wb") as log:
+            self.process = subprocess.Popen([str(harness.BIN / program), *arguments], stdout=log, stderr=log, env={**os.environ, **(further or {})})
+
+    def log(self):
+        return self.log_file.read_text(errors="replace")
+
+    def wait_for_log(self, text, seconds=60):
+        def seen():
+            if text in self.log():
+                return True
+            if self.process.poll() is not None:
+                raise AssertionError(f"it ended with {self.process.returncode} before it wrote {text!r}:\n{self.log()[-4000:]}")
+            return False
+        harness.wait_for(f"{text!r} in {self.log_file.name}", seen, seconds)
+
+    def get(self, path):
+        """(status, body) of its HTTP port; (0, "") while nothing listens there."""
+        try:
+            with urllib.request.urlopen(f"http://{self.http}{path}", timeout=10) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+        except OSError:
+            return 0, ""
+
+    def kill(self):
+        """kill -9."""
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self, seconds=90):
+        """SIGTERM; its exit status."""
+        if self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(seconds)
+            except subprocess.TimeoutExpired:
+                self.kill()
+        return self.process.returncode
