@@ -1,8 +1,8 @@
 // Which versions of inlier work together.
 //
-// A coordinator takes calls of programs (workers, the command line, other clients) of its own minor release, whatever their
-// patch, and of the minor release before: 0.3.x takes 0.3.y and 0.2.y. A newer program may send what the coordinator does
-// not know, so the coordinator is upgraded first; across major numbers nothing works together. Both ignore the fields
+// A coordinator takes calls of programs (workers, the command line, other clients) of its own minor release, with any
+// patch, and of the minor release before: 0.3.x takes 0.3.y and 0.2.y. A newer program may send fields that the coordinator
+// does not know, so the coordinator is upgraded first; across major numbers nothing works together. Both ignore the fields
 // that they do not know; trials are protected by their own check (spec/schema/message_form.h).
 //
 // Thread safety: pure functions.

@@ -16,7 +16,7 @@
 namespace inlier {
 namespace {
 
-// Those families of the coordinator's that mean something while it waits.
+// The coordinator's families that mean something while it waits.
 std::vector<MetricSpec> StandbyMetrics() {
   std::vector<MetricSpec> table;
   for (const MetricSpec& spec : CoordinatorMetricTable()) {

@@ -28,7 +28,7 @@ std::vector<fs::path> FilesOf(const fs::path& folder) {
   return files;
 }
 
-// What a coordinator that was killed while it wrote has left.
+// Left by a coordinator that was killed while it wrote.
 void RemoveParts(const fs::path& folder) {
   for (const fs::path& file : FilesOf(folder)) {
     const std::string name = file.filename();

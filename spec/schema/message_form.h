@@ -1,4 +1,4 @@
-// Whether two programs read a message alike: a digest of its form.
+// A digest of the form of a message: equal where two programs read it alike.
 //
 // Thread safety: pure function.
 #ifndef INLIER_SPEC_SCHEMA_MESSAGE_FORM_H_

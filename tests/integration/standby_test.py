@@ -64,7 +64,7 @@ class StandbyTest(unittest.TestCase):
         third.wait_for_log("standby_waits ")
         self.assertEqual((503, "standby\n"), third.get("/readyz"))
 
-        # Clients and the worker go on at the address that they have.
+        # Clients and the worker continue with the address that they have.
         done = self.inlier("watch", sweep, check=False)
         self.assertEqual(0, done.returncode, done.stdout + done.stderr + second.log()[-4000:])
         self.assertEqual([("SUCCEEDED", 8)], self.sql("SELECT state, count(*) FROM trials GROUP BY state"))
@@ -72,7 +72,7 @@ class StandbyTest(unittest.TestCase):
         self.assertEqual([(1,)], self.sql(
             "SELECT max(n) FROM (SELECT count(DISTINCT token) AS n FROM attempts WHERE outcome = 'SUCCEEDED' GROUP BY stage)"))
         self.assertEqual(acknowledged, {stage: token for stage, token in self.results().items() if stage in acknowledged})
-        # What ran at the kill was adopted: it ended as the same attempt.
+        # The attempts that ran at the kill were adopted: each ended as the same attempt.
         self.assertTrue(running)
         self.assertEqual({"SUCCEEDED"}, {outcome for token, outcome in self.sql("SELECT token, outcome FROM attempts") if token in running})
 

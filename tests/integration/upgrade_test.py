@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A rolling upgrade with trainings that run: the coordinator first, then each worker drained and replaced; and releases that do not fit together.
 
-One build is all that there is: INLIER_VERSION_OF_TESTS makes a program say that it is of another release. What differs between the messages of two
+One build is all that there is: INLIER_VERSION_OF_TESTS makes a program report another release. What differs between the messages of two
 releases is for tests/coordinator/attempts/sync_test.cc and tests/spec/schema/message_form_test.cc."""
 import json
 import subprocess

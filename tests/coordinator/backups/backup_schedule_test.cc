@@ -1,4 +1,4 @@
-// The schedule on a real database: it makes backups in time, goes on after a failure, shows both, and ends at once.
+// The schedule on a real database: it makes backups in time, continues after a failure, shows both, and ends at once.
 #include "coordinator/backups/backup_schedule.h"
 
 #include <future>

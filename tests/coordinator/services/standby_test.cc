@@ -153,7 +153,7 @@ TEST_F(StandbyTest, ACoordinatorWithAScheduleMakesABackupAtItsStart) {
   EXPECT_TRUE(std::filesystem::exists(folder_.path() / "backups.json"));
   started->reset();
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(disk.path()), {}), 1);
-  StartCoordinator();  // Without a schedule, nothing is said of one.
+  StartCoordinator();  // Without a schedule there is no note.
   EXPECT_FALSE(std::filesystem::exists(folder_.path() / "backups.json"));
 }
 
