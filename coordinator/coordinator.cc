@@ -46,6 +46,7 @@
 #include "rpc/endpoint_file.h"
 #include "rpc/http_server.h"
 #include "rpc/rpc.h"
+#include "rpc/server_tls.h"
 #include "s3/bucket_note.h"
 #include "s3/client.h"
 
@@ -390,7 +391,9 @@ Coordinator::Coordinator(std::unique_ptr<Parts> parts) : parts_(std::move(parts)
 Coordinator::~Coordinator() { Stop(); }
 
 absl::Status Coordinator::Check(const v1::CoordinatorConfig& config) {
-  return Parts(config, [](const absl::Status&) {}).CheckConfig();
+  Parts parts(config, [](const absl::Status&) {});
+  RETURN_IF_ERROR(parts.CheckConfig());
+  return MakeServerCredentials(parts.Tls()).status();
 }
 
 absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Start(const v1::CoordinatorConfig& config,

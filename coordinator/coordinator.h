@@ -31,7 +31,7 @@ class Coordinator {
                                                             std::function<void(absl::Status)> on_fatal,
                                                             Mode mode = Mode::kRun,
                                                             std::optional<FileLock> lock = std::nullopt);
-  // The errors of a configuration that Start would find before it looks at the folder.
+  // The errors of a configuration that do not need the folder or the ports: of access, TLS, hooks, the fleet and backups.
   static absl::Status Check(const v1::CoordinatorConfig& config);
   // Stops.
   ~Coordinator();

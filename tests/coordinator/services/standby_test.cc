@@ -133,6 +133,10 @@ TEST_F(StandbyTest, AWrongConfigurationIsFoundBeforeATakeover) {
   config.mutable_backup()->set_folder((folder_.path() / "backups").string());
   EXPECT_THAT(std::string(Coordinator::Check(config).message()), HasSubstr("backup.folder"));
   config = Config();
+  config.set_tls_certificate("/nowhere/certificate.pem");
+  config.set_tls_key("/nowhere/key.pem");
+  EXPECT_THAT(std::string(Coordinator::Check(config).message()), HasSubstr("tls_certificate"));
+  config = Config();
   config.set_http_listen("nowhere");
   Waiting standby(config);
   EXPECT_EQ(standby.status().code(), absl::StatusCode::kInvalidArgument);
