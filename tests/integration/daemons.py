@@ -1,18 +1,11 @@
 """Coordinators and workers started one by one, for tests of several of a kind: their settings, log, HTTP answers and ends."""
 import os
 import pathlib
-import socket
 import subprocess
 import urllib.error
 import urllib.request
 
 import harness
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class Daemon:

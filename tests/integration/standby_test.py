@@ -14,10 +14,10 @@ class StandbyTest(unittest.TestCase):
     def setUp(self):
         self.folder = self.enterContext(harness.temporary_folder())
         self.state = self.folder / "state"
-        self.server = f"127.0.0.1:{daemons.free_port()}"
+        self.server = f"127.0.0.1:{harness.free_port()}"
 
     def start(self, program, label, **settings):
-        settings = {"state_dir": self.state, "http_listen": f"127.0.0.1:{daemons.free_port()}", **settings}
+        settings = {"state_dir": self.state, "http_listen": f"127.0.0.1:{harness.free_port()}", **settings}
         daemon = daemons.Daemon(self.folder, program, label, settings)
         self.addCleanup(daemon.stop)
         return daemon

@@ -40,12 +40,12 @@ class UpgradeTest(unittest.TestCase):
     def setUp(self):
         self.folder = self.enterContext(harness.temporary_folder())
         self.state = self.folder / "state"
-        self.server = f"127.0.0.1:{daemons.free_port()}"
+        self.server = f"127.0.0.1:{harness.free_port()}"
         self.started = 0
 
     def start(self, program, later, **settings):
         self.started += 1
-        settings = {"state_dir": self.state, "http_listen": f"127.0.0.1:{daemons.free_port()}", **settings}
+        settings = {"state_dir": self.state, "http_listen": f"127.0.0.1:{harness.free_port()}", **settings}
         further = {"INLIER_VERSION_OF_TESTS": release(later)} if later else {}
         daemon = daemons.Daemon(self.folder, program, f"{self.started}-{program}-{release(later)}", settings, further)
         self.addCleanup(daemon.stop)
@@ -83,7 +83,7 @@ class UpgradeTest(unittest.TestCase):
         shown = self.workers()["w1"]
         self.assertEqual(release(0).rsplit(".", 1)[0], shown["version"].rsplit(".", 1)[0])
         self.assertFalse(shown.get("outdated", False), shown)
-        adopted = f"SELECT outcome FROM attempts WHERE token = {token} AND outcome IS NOT NULL"
+        adopted = f"SELECT outcome FROM attempts WHERE token = {token} AND outcome <> 'LIVE'"
         self.assertEqual([("SUCCEEDED",)], harness.wait_for("the end of the adopted training", lambda: harness.sql(self.state, adopted), 120))
         later = harness.wait_for("another training of the worker of the release before", lambda: harness.sql(
             self.state, f"{running} AND attempt.token > {token}"), 120)[0][0]
