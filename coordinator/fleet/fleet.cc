@@ -104,7 +104,11 @@ FleetFacts::Job FactsOf(State& state, const EngineJob& job, WorkerEntry* worker,
                         Timestamp now) {
   FleetFacts::Job facts{.id = job.id, .queued = job.phase == EngineJob::Phase::kQueued};
   facts.leaving = state.fleet.leaving.contains(job.id);
-  if (worker == nullptr) return facts;
+  if (worker == nullptr) {
+    const auto start = state.fleet.starting.find(job.id);
+    facts.useless = start != state.fleet.starting.end() && start->second.too_long;
+    return facts;
+  }
   facts.queued = false;
   facts.busy = IsBusy(state, worker->incarnation);
   facts.leaving = facts.leaving || worker->draining || (worker->held && facts.busy);

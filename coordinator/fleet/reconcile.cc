@@ -32,7 +32,7 @@ void NoteFailedLook(Context& context, const absl::Status& status) {
   fleet.problem = std::string(status.message());
 }
 
-// The job has ended, and its worker never connected.
+// The job has ended or is given up, and its worker never connected.
 void NoteEarlyEnd(Context& context, const std::string& job, const std::string& how) {
   FleetPatience& patience = context.state.fleet.patience;
   ++patience.early_ends;
@@ -67,6 +67,31 @@ void NoteWorkers(State& state) {
     const WorkerEntry& worker = *state.workers.Find(incarnation);
     fleet.slots = worker.slots;
     fleet.memory_mib = worker.resources.memory_mib();
+  }
+}
+
+// Running jobs whose workers do not come: the program does not start there, or does not reach the coordinator. Of a job
+// that ran at the first look it is not known whether its worker had connected.
+void NoteStarts(Context& context, const std::map<std::string, EngineJob>& before, bool first) {
+  Fleet& fleet = context.state.fleet;
+  std::erase_if(fleet.starting, [&](const auto& entry) {
+    const auto job = fleet.jobs.find(entry.first);
+    return job == fleet.jobs.end() || job->second.phase != EngineJob::Phase::kRunning ||
+           fleet.met.contains(entry.first);
+  });
+  const Duration limit = std::chrono::seconds(fleet.config.connect_seconds());
+  for (const auto& [id, job] : fleet.jobs) {
+    if (job.phase != EngineJob::Phase::kRunning || fleet.met.contains(id)) continue;
+    const auto known = before.find(id);
+    const bool ran = first || (known != before.end() && known->second.phase == EngineJob::Phase::kRunning);
+    auto at = fleet.starting.find(id);
+    if (at == fleet.starting.end() && !ran) at = fleet.starting.emplace(id, FleetStart{context.now.at}).first;
+    if (at == fleet.starting.end() || at->second.too_long || fleet.leaving.contains(id)) continue;
+    if (context.now.at - at->second.since < limit || HadWorker(context.state, id)) continue;
+    at->second.too_long = true;
+    NoteEarlyEnd(context, id,
+                 absl::StrCat("it ran for ", FormatDuration(limit),
+                              " and no worker connected from it; its output shows why"));
   }
 }
 
@@ -187,6 +212,7 @@ void Reconcile(Context& context, const EngineLook& look) {
     NoteEarlyEnd(context, id, "it is no longer in the engine's queue");
   }
   NoteWorkers(state);
+  NoteStarts(context, before, first);
   const auto gone = [&](const std::string& id) { return !listed.contains(id); };
   std::erase_if(fleet.met, gone);
   std::erase_if(fleet.judged, gone);

@@ -36,13 +36,19 @@ struct FleetSubmission {
   bool seen = false;     // The engine has listed it, or took it before this process started.
 };
 
+// A running job whose worker has not connected.
+struct FleetStart {
+  Timestamp since{};
+  bool too_long = false;  // It is given up.
+};
+
 // When the engine is asked for jobs again, and for how many at once.
 struct FleetPatience {
   std::uint32_t batch_max = 0;   // Jobs of one submission; 0: as configured.
   std::uint32_t refusals = 0;    // In a row, of single jobs.
   std::string refusal;           // Why; empty: the latest submission was taken.
   std::uint32_t jobs_then = 0;   // That the engine had when it refused.
-  std::uint32_t early_ends = 0;  // Jobs in a row that ended before their worker connected.
+  std::uint32_t early_ends = 0;  // Jobs in a row that ended, or were given up, before their worker connected.
   std::string early_end;         // How the latest did.
   std::optional<Timestamp> not_before;
 };
@@ -65,6 +71,7 @@ struct Fleet {
   std::map<std::string, EngineJob> jobs;                 // By id; those that have not ended.
   std::map<std::string, Timestamp> leaving;              // Jobs that are asked to end, since when.
   std::set<std::string> met;                             // Jobs whose worker has connected, of those listed.
+  std::map<std::string, FleetStart> starting;            // Of the jobs that this process saw start.
   std::set<std::string> judged;     // Jobs whose ends have been looked at, of those listed.
   std::optional<Timestamp> looked;  // The latest look that succeeded.
   std::string problem;              // Why the latest look failed; empty: it did not.

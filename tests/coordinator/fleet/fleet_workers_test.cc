@@ -9,6 +9,7 @@ namespace inlier {
 namespace {
 
 using std::chrono::seconds;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -51,6 +52,38 @@ TEST_F(FleetTest, OfAJobThatWasQueuedAgainTheLaterWorkerCounts) {
   harness_.Sync(later);
   ASSERT_EQ(later.running().size(), 2u);
   EXPECT_THAT(Look().cancel, IsEmpty());
+}
+
+// Its program does not start there, or does not reach the coordinator: the nodes would be held until the time limit.
+TEST_F(FleetTest, ARunningJobWhoseWorkerNeverConnectsIsGivenBackAndTheNextOnesWait) {
+  harness_.Submit(SmallSweep("one", 1));
+  for (int job = 17; job < 20; ++job) {
+    Take(absl::StrCat(job));
+    for (int look = 0; look < 100; ++look) EXPECT_THAT(Look().cancel, IsEmpty()) << "while it is queued";
+    Set(Phase::kRunning, "RUNNING");
+    Look();
+    for (int look = 1; look < 90; ++look) EXPECT_THAT(Look().cancel, IsEmpty()) << look;
+    const FleetStep step = Look();
+    EXPECT_THAT(step.cancel, ElementsAre(absl::StrCat(job)));
+    queue_.clear();
+    if (step.submit) {  // Another in its place, which is queued before this one has gone.
+      ASSERT_LT(job, 19);
+      Answer({.number = step.submit->number, .kind = Kind::kRefused, .message = "not now"});
+      harness_.Advance(seconds(600));
+    }
+  }
+  EXPECT_FALSE(Look().submit.has_value());
+  EXPECT_THAT(Reasons(),
+              Contains(HasSubstr("job 19: it ran for 15 min 00 s and no worker connected from it")));
+}
+
+TEST_F(FleetTest, AJobThatRanBeforeTheCoordinatorStartedIsNotGivenBackForItsSilence) {
+  harness_.Submit(SmallSweep("one", 1));
+  Take("17");
+  Set(Phase::kRunning, "RUNNING");
+  Look();
+  harness_.Restart();
+  for (int look = 0; look < 200; ++look) EXPECT_THAT(Look().cancel, IsEmpty()) << look;
 }
 
 // A check of data is no stage that waits: without a worker no one could answer it.
