@@ -17,6 +17,7 @@
 #include "cli/temporary_file.h"
 #include "cli/trial_program.h"
 #include "inlier/v1/analysis.pb.h"
+#include "rpc/server_probe.h"
 #include "spec/schema/yaml_reader.h"
 
 namespace inlier {
@@ -93,7 +94,8 @@ absl::StatusOr<bool> Stores(const Session& session, bool no_store) {
   if (no_store) return false;
   const absl::StatusOr<Answerer> answerer = session.FindAnswerer();
   if (!answerer.ok() && !session.choice().server.empty()) return answerer.status();
-  return answerer.ok() && answerer->kind != Answerer::kStored;
+  if (!answerer.ok() || answerer->kind == Answerer::kStored) return false;
+  return answerer->kind != Answerer::kDefault || AcceptsConnections(answerer->address);
 }
 
 absl::StatusOr<std::string> Store(Session& session, const std::string& model, const v1::AnalysisSpec& spec,
