@@ -266,11 +266,11 @@ TEST_F(ServicesTest, CancelStopsTheAttemptAndRetryStartsAnother) {
 
 TEST_F(ServicesTest, WorkerOfAnotherVersionIsRefusedOnBothTransports) {
   HandWorker worker("old", 1);
-  worker.fields().set_version("0.0.1");
+  worker.fields().set_version("9.0.0");
   v1::CoordinatorSync reply;
   const grpc::Status unary = Sync(worker.Sync(), reply);
   EXPECT_EQ(unary.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
-  EXPECT_THAT(unary.error_message(), HasSubstr("runs inlier 0.0.1 and this coordinator inlier " + Version()));
+  EXPECT_THAT(unary.error_message(), HasSubstr("runs inlier 9.0.0 and this coordinator inlier " + Version()));
   grpc::ClientContext context;
   auto session = workers_->Session(&context);
   session->Write(worker.Sync());
