@@ -1,0 +1,48 @@
+// Programs that the command line runs to their end.
+#include "cli/programs/child_program.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+namespace inlier {
+namespace {
+
+using testing::ElementsAre;
+
+std::vector<std::string> LinesOf(const std::string& script) {
+  std::vector<std::string> lines;
+  const auto end = RunProgram("sh", {"-c", script}, [&](const std::string& line) { lines.push_back(line); });
+  EXPECT_TRUE(end.ok() && end->succeeded()) << script;
+  return lines;
+}
+
+TEST(ChildProgramTest, ItsThreadsDoNotSpinUnlessTheEnvironmentHasAPolicy) {
+  ::unsetenv("OMP_WAIT_POLICY");
+  EXPECT_THAT(LinesOf("echo $OMP_WAIT_POLICY $HOME"),
+              ElementsAre("passive " + std::string(std::getenv("HOME"))));
+  ::setenv("OMP_WAIT_POLICY", "active", 1);
+  EXPECT_THAT(LinesOf("echo $OMP_WAIT_POLICY"), ElementsAre("active"));
+  ::unsetenv("OMP_WAIT_POLICY");
+}
+
+TEST(ChildProgramTest, TheEndHasTheStatusAndTheLastErrorThatIsNotEmpty) {
+  const auto failed = RunProgram("sh", {"-c", "echo first >&2; echo last >&2; echo >&2; exit 3"});
+  ASSERT_TRUE(failed.ok());
+  EXPECT_FALSE(failed->succeeded());
+  EXPECT_FALSE(failed->not_started());
+  EXPECT_EQ(failed->last_error, "last");
+  const auto missing = RunProgram("/nowhere/program", {});
+  ASSERT_TRUE(missing.ok());
+  EXPECT_TRUE(missing->not_started());
+}
+
+TEST(ChildProgramTest, ALineWithoutAnEndIsALineToo) {
+  EXPECT_THAT(LinesOf("printf 'one\\ntwo'"), ElementsAre("one", "two"));
+}
+
+}  // namespace
+}  // namespace inlier
