@@ -46,13 +46,13 @@ v1::SweepSpec GridSweep(const std::string& name, int axes, std::uint32_t values,
   return sweep;
 }
 
-Submitted Submit(v1::SweepService::Stub& stub, const v1::SweepSpec& sweep) {
+TimedSubmission Submit(v1::SweepService::Stub& stub, const v1::SweepSpec& sweep) {
   v1::SubmitSweepRequest request;
   request.set_request_id(RandomUuid());
   request.set_max_trials(SweepGrid::kSizeMax);
   *request.mutable_sweep() = sweep;
   grpc::ClientContext context;
-  Submitted submitted;
+  TimedSubmission submitted;
   const Timestamp started = MonotonicNow();
   const grpc::Status status = stub.SubmitSweep(&context, request, &submitted.response);
   submitted.milliseconds = 1e3 * ToSeconds(MonotonicNow() - started);

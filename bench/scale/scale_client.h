@@ -26,11 +26,11 @@ std::shared_ptr<grpc::Channel> OwnConnection(const std::string& address);
 v1::SweepSpec GridSweep(const std::string& name, int axes, std::uint32_t values, std::uint32_t first = 1);
 
 // Submits, and returns the answer and the time it took; ends the program when it is refused.
-struct Submitted {
+struct TimedSubmission {
   v1::SubmitSweepResponse response;
   double milliseconds = 0;
 };
-Submitted Submit(v1::SweepService::Stub& stub, const v1::SweepSpec& sweep);
+TimedSubmission Submit(v1::SweepService::Stub& stub, const v1::SweepSpec& sweep);
 
 // A worker that holds its leases and reports them by unary calls. Not thread-safe.
 class HandWorker {

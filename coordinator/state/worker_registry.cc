@@ -7,6 +7,7 @@ WorkerEntry& WorkerRegistry::FindOrAdd(const std::string& incarnation) {
   if (worker.number == 0) {
     worker.number = ++last_number_;
     by_number_.emplace(worker.number, incarnation);
+    silent_.insert(incarnation);
   }
   worker.incarnation = incarnation;
   return worker;
@@ -53,7 +54,10 @@ void WorkerRegistry::Seen(WorkerEntry& worker, Timestamp now, WallTime wall) {
   if (worker.connected) {
     by_silence_.erase({worker.last_seen, worker.incarnation});
   }
-  if (!worker.connected) Count(worker, true);
+  if (!worker.connected) {
+    silent_.erase(worker.incarnation);
+    Count(worker, true);
+  }
   worker.connected = true;
   worker.last_seen = now;
   worker.last_seen_wall = wall;
@@ -66,6 +70,7 @@ std::vector<WorkerEntry*> WorkerRegistry::Expire(Timestamp now) {
     WorkerEntry& worker = workers_.at(by_silence_.begin()->second);
     by_silence_.erase(by_silence_.begin());
     worker.connected = false;
+    silent_.insert(worker.incarnation);
     Count(worker, false);
     gone.push_back(&worker);
   }

@@ -125,6 +125,7 @@ class WorkerRegistry {
   Duration term_;
   std::map<std::string, WorkerEntry> workers_;
   std::set<std::pair<Timestamp, std::string>> by_silence_;  // (last seen, incarnation) of the connected.
+  std::set<std::string> silent_;                            // Incarnations of the others.
   std::uint64_t slots_ = 0;
   std::map<std::string, Share> shares_;  // By owner.
   std::map<std::uint32_t, std::string> by_number_;
@@ -135,8 +136,9 @@ template <typename Holds>
 std::vector<WorkerRegistry::Forgotten> WorkerRegistry::Forget(Timestamp now, Holds holds) {
   std::set<std::pair<Timestamp, std::string>> gone;
   std::uint64_t slots = 0;
-  for (const auto& [incarnation, worker] : workers_) {
-    if (worker.connected || holds(incarnation)) continue;
+  for (const std::string& incarnation : silent_) {
+    if (holds(incarnation)) continue;
+    const WorkerEntry& worker = workers_.at(incarnation);
     gone.emplace(worker.last_seen, incarnation);
     slots += worker.slots.size();
   }
@@ -148,6 +150,7 @@ std::vector<WorkerRegistry::Forgotten> WorkerRegistry::Forget(Timestamp now, Hol
     forgotten.push_back({worker.incarnation, worker.used});
     slots -= worker.slots.size();
     by_number_.erase(worker.number);
+    silent_.erase(at->second);
     workers_.erase(at->second);
   }
   return forgotten;
