@@ -30,17 +30,19 @@ namespace {
 constexpr Duration kReadyWithin = std::chrono::seconds(30);
 constexpr Duration kShortLife = std::chrono::seconds(3);
 constexpr int kShortLivesMax = 3;
-constexpr int kPortTries = 3;
+constexpr int kPortTries = 8;
 constexpr Duration kWorkerGrace = std::chrono::seconds(20);
 constexpr Duration kCoordinatorGrace = std::chrono::seconds(10);
 
-// `preferred` on loopback when it is free, else any free port.
-absl::StatusOr<std::string> PickAddress(uint16_t preferred, const std::string& field) {
+// `preferred` on loopback at the first launch when it is free, else any free port. Programs that start at the same moment
+// find the same one free; those that lost it spread over others.
+absl::StatusOr<std::string> PickAddress(uint16_t preferred, int launch, const std::string& field) {
   const Address wanted{"127.0.0.1", preferred};
-  if (ProbeBind(wanted, field).ok()) return wanted.ToString();
+  if (launch == 1 && ProbeBind(wanted, field).ok()) return wanted.ToString();
   for (int tries = 0; tries < 50; ++tries) {
-    const Address other{"127.0.0.1",
-                        static_cast<uint16_t>(20000 + (getpid() * 7 + tries * 131 + preferred * 17) % 12000)};
+    const Address other{
+        "127.0.0.1",
+        static_cast<uint16_t>(20000 + (getpid() * 7 + (launch * 50 + tries) * 131 + preferred * 17) % 12000)};
     if (ProbeBind(other, field).ok()) return other.ToString();
   }
   return absl::ResourceExhaustedError(
@@ -85,18 +87,20 @@ absl::Status LocalDaemons::Launch() {
   RETURN_IF_ERROR(CloseStateFolder(options_.dir));
   RETURN_IF_ERROR(MakeWritableFolder(options_.dir / "logs"));
   for (int tries = 1;; ++tries) {
-    RETURN_IF_ERROR(PickAddresses());
+    RETURN_IF_ERROR(PickAddresses(tries));
     SetArguments();
     RETURN_IF_ERROR(SetAccess());
     RETURN_IF_ERROR(Spawn(coordinator_));
     RETURN_IF_ERROR(Spawn(worker_));
     const absl::Status ready = WaitUntilReady();
-    if (ready.ok() || tries == kPortTries || !LostAnAddress()) return ready;
+    if (ready.ok() || tries == kPortTries || !LostAnAddress(ready)) return ready;
     Stop();
   }
 }
 
-bool LocalDaemons::LostAnAddress() const {
+bool LocalDaemons::LostAnAddress(const absl::Status& ready) const {
+  // In the log of the one that ended: what had the address may have gone since.
+  if (absl::StrContains(ready.message(), "is already in use;")) return true;
   const auto taken = [](const std::string& text) {
     const absl::StatusOr<Address> address = ParseAddress(text, "listen");
     return address.ok() && !ProbeBind(*address, "listen").ok();
@@ -105,7 +109,7 @@ bool LocalDaemons::LostAnAddress() const {
          (worker_.pid < 0 && taken(worker_http_));
 }
 
-absl::Status LocalDaemons::PickAddresses() {
+absl::Status LocalDaemons::PickAddresses(int launch) {
   const v1::CoordinatorConfig coordinator_defaults;
   const v1::WorkerConfig worker_defaults;
   ASSIGN_OR_RETURN(const Address grpc_default, ParseAddress(coordinator_defaults.listen(), "listen"));
@@ -117,10 +121,10 @@ absl::Status LocalDaemons::PickAddresses() {
     RETURN_IF_ERROR(ProbeBind(wanted, "--port"));
     grpc_address_ = wanted.ToString();
   } else {
-    ASSIGN_OR_RETURN(grpc_address_, PickAddress(grpc_default.port, "listen"));
+    ASSIGN_OR_RETURN(grpc_address_, PickAddress(grpc_default.port, launch, "listen"));
   }
-  ASSIGN_OR_RETURN(coordinator_http_, PickAddress(http_default.port, "http_listen"));
-  ASSIGN_OR_RETURN(worker_http_, PickAddress(worker_default.port, "worker http_listen"));
+  ASSIGN_OR_RETURN(coordinator_http_, PickAddress(http_default.port, launch, "http_listen"));
+  ASSIGN_OR_RETURN(worker_http_, PickAddress(worker_default.port, launch, "worker http_listen"));
   return absl::OkStatus();
 }
 

@@ -76,9 +76,10 @@ class LocalDaemons {
 
   explicit LocalDaemons(const LocalOptions& options) : options_(options) {}
   absl::Status Launch();
-  absl::Status PickAddresses();
-  // A daemon has ended whose free port another program has meanwhile, such as a second `inlier up` at the same moment.
-  bool LostAnAddress() const;
+  // `launch`: 1 for the first.
+  absl::Status PickAddresses(int launch);
+  // A daemon has ended whose free port another program had or has meanwhile, such as a second `inlier up` at the same moment.
+  bool LostAnAddress(const absl::Status& ready) const;
   // Makes the tokens, and the arguments of the daemons that belong to them.
   absl::Status SetAccess();
   // The command lines.
