@@ -55,6 +55,11 @@ class VirtualCluster::Meter {
 };
 
 VirtualCluster::VirtualCluster(const ClusterOptions& options) : options_(options) {
+  workers_.resize(options_.workers);
+  Deliver(Open(), nullptr, nullptr);
+}
+
+Effects VirtualCluster::Open() {
   auto database = Database::Open(options_.state_dir);
   Check(database.status(), "opening the database");
   database_ = *std::move(database);
@@ -69,8 +74,7 @@ VirtualCluster::VirtualCluster(const ClusterOptions& options) : options_(options
   Check(snapshot.status(), "loading the database");
   Effects effects;
   Check(orchestrator_->Recover(*std::move(snapshot), Now(), effects), "recovering");
-  Deliver(std::move(effects), nullptr, nullptr);
-  workers_.resize(options_.workers);
+  return effects;
 }
 
 VirtualCluster::~VirtualCluster() = default;
@@ -316,17 +320,7 @@ double VirtualCluster::Restart() {
   store_.reset();
   database_.reset();
   const Timestamp started = MonotonicNow();
-  auto database = Database::Open(options_.state_dir);
-  Check(database.status(), "opening the database");
-  database_ = *std::move(database);
-  store_ = std::make_unique<Store>(*database_);
-  OrchestratorOptions decisions;
-  decisions.version = Version();
-  orchestrator_ = std::make_unique<Orchestrator>(decisions);
-  auto snapshot = store_->Load();
-  Check(snapshot.status(), "loading the database");
-  Effects effects;
-  Check(orchestrator_->Recover(*std::move(snapshot), Now(), effects), "recovering");
+  Open();
   return ToSeconds(MonotonicNow() - started);
 }
 

@@ -83,6 +83,8 @@ class VirtualCluster {
     double seconds = 0;
   };
 
+  // As a coordinator that starts: the database, and the state from it. Returns what recovery asks for.
+  Effects Open();
   Moment Now() const;
   void At(Timestamp at, What what, std::uint32_t worker = 0, std::uint64_t number = 0);
   void Step(const Event& event);
