@@ -76,6 +76,18 @@ absl::Status WriteFileAtomically(const std::filesystem::path& path, std::string_
   return file.Commit();
 }
 
+absl::Status WriteFile(const std::filesystem::path& path, std::string_view content) {
+  const Descriptor file{::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)};
+  if (file.fd < 0) return ErrnoStatus(absl::StrCat("cannot write ", path.string()));
+  while (!content.empty()) {
+    const ssize_t written = ::write(file.fd, content.data(), content.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return ErrnoStatus(absl::StrCat("cannot write ", path.string()));
+    content.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status RenameDurably(const std::filesystem::path& from, const std::filesystem::path& to) {
   if (::rename(from.c_str(), to.c_str()) != 0) {
     return ErrnoStatus(absl::StrCat("cannot move ", from.string(), " to ", to.string()));
@@ -84,7 +96,7 @@ absl::Status RenameDurably(const std::filesystem::path& from, const std::filesys
   return FolderOf(from) == FolderOf(to) ? absl::OkStatus() : SyncPath(FolderOf(from));
 }
 
-absl::Status MakeWritableFolder(const std::filesystem::path& folder) {
+absl::Status MakeFolder(const std::filesystem::path& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) {
@@ -92,6 +104,11 @@ absl::Status MakeWritableFolder(const std::filesystem::path& folder) {
         absl::StrCat("cannot make the folder ", folder.string(), ": ", error.message(),
                      "; name another one or change its parent's permissions"));
   }
+  return absl::OkStatus();
+}
+
+absl::Status MakeWritableFolder(const std::filesystem::path& folder) {
+  RETURN_IF_ERROR(MakeFolder(folder));
   std::string probe = (folder / ".writable.XXXXXX").string();
   const Descriptor file{::mkostemp(probe.data(), O_CLOEXEC)};
   if (file.fd < 0) {

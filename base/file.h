@@ -27,11 +27,17 @@ absl::StatusOr<std::string> ReadSmallFile(const std::filesystem::path& path, std
 absl::Status WriteFileAtomically(const std::filesystem::path& path, std::string_view content,
                                  mode_t mode = 0644);
 
+// Writes `content` as the whole of `path`, without a wait for the disk: for a file that nobody needs after a power cut.
+absl::Status WriteFile(const std::filesystem::path& path, std::string_view content);
+
 // Renames `from` to `to` on one file system, replacing `to`; both folders are on disk when this returns OK.
 absl::Status RenameDurably(const std::filesystem::path& from, const std::filesystem::path& to);
 
 // Writes the content of a file (or the entries of a folder) to the disk.
 absl::Status SyncPath(const std::filesystem::path& path);
+
+// Makes `folder` with its parents. The error names the folder and the remedy.
+absl::Status MakeFolder(const std::filesystem::path& folder);
 
 // Makes `folder` with its parents and proves that files can be written in it. The error names the folder and
 // the remedy.

@@ -36,14 +36,14 @@ absl::StatusOr<fs::path> AttemptFolder(const fs::path& state_dir, const std::str
 }
 
 absl::Status PrepareAttemptFolder(const fs::path& folder, const v1::AttemptSpec& spec) {
-  RETURN_IF_ERROR(MakeWritableFolder(folder));
+  RETURN_IF_ERROR(MakeFolder(folder));
   std::string json;
   google::protobuf::util::JsonPrintOptions options;
   options.preserve_proto_field_names = true;
   options.add_whitespace = true;
   const auto printed = google::protobuf::util::MessageToJsonString(spec, &json, options);
   if (!printed.ok()) return absl::InternalError(absl::StrCat("spec.json: ", printed.ToString()));
-  RETURN_IF_ERROR(WriteFileAtomically(folder / kAttemptSpecName, json));
+  RETURN_IF_ERROR(WriteFile(folder / kAttemptSpecName, json));
   Failpoint("attempt.folder.written");
   return absl::OkStatus();
 }

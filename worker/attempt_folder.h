@@ -28,7 +28,8 @@ inline constexpr char kAttemptSpecName[] = "spec.json";
 absl::StatusOr<std::filesystem::path> AttemptFolder(const std::filesystem::path& state_dir,
                                                     const std::string& stage_id, std::uint64_t token);
 
-// Makes the folder and writes spec.json into it.
+// Makes the folder and writes spec.json into it. Waits for no disk: only the attempt's own child reads it, and that
+// does not outlive the machine.
 absl::Status PrepareAttemptFolder(const std::filesystem::path& folder, const v1::AttemptSpec& spec);
 
 // artifacts/<sha256>.safetensors below `state_dir`. InvalidArgument for any other text than a SHA-256.

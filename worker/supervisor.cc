@@ -12,6 +12,7 @@
 #include "absl/strings/str_replace.h"
 #include "base/digest.h"
 #include "base/failpoint.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/status.h"
 #include "spec/trial/outcome.h"
@@ -141,8 +142,7 @@ asio::awaitable<std::optional<v1::Outcome>> Supervisor::Prepare() {
     gang.set_meeting((folder_ / "meeting").string());
     gang.set_shard_optimizer(assignment_.shard_optimizer());
   }
-  const absl::Status made = PrepareAttemptFolder(folder_, spec_);
-  if (!made.ok()) co_return FailedToPrepare(made);
+  if (const absl::Status made = MakeFolder(folder_); !made.ok()) co_return FailedToPrepare(made);
   if (const absl::Status opened = log_.Open(folder_ / kAttemptLogName); !opened.ok())
     Warn(std::string(opened.message()));
 

@@ -109,6 +109,15 @@ TEST_F(FileTest, MissingFilesAreNamed) {
   EXPECT_FALSE(WriteFileAtomically(folder_ / "no" / "f", "x").ok());
 }
 
+TEST_F(FileTest, APlainWriteReplacesTheWholeContent) {
+  ASSERT_TRUE(WriteFile(folder_ / "f", "a long content").ok());
+  ASSERT_TRUE(WriteFile(folder_ / "f", "short").ok());
+  EXPECT_EQ(*ReadFile(folder_ / "f"), "short");
+  const absl::Status status = WriteFile(folder_ / "no" / "f", "x");
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(status.message()), HasSubstr((folder_ / "no" / "f").string()));
+}
+
 TEST_F(FileTest, RenameReplacesTheTarget) {
   ASSERT_TRUE(WriteFileAtomically(folder_ / "a", "1").ok());
   ASSERT_TRUE(WriteFileAtomically(folder_ / "b", "2").ok());
