@@ -143,6 +143,11 @@ class Analysis {
       return absl::InvalidArgumentError(
           absl::StrCat(request_.folder(), ": reads images; only models of text are analysed"));
     has_head_ = opened.has_head;
+    if (!has_head_ && request_.evaluation().has_sensitivity_batches()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(request_.folder(), ": has no head that predicts tokens, so no quantizer costs loss; leave ",
+                       "sensitivity (evaluation.sensitivity_batches) out"));
+    }
     spec_ = opened.spec;
     // A spec is complete only with training, which is not run here.
     spec_.mutable_training()->set_steps(1);
@@ -230,8 +235,7 @@ class Analysis {
   absl::StatusOr<v1::TrialSpec> SpecWith(const v1::QuantizationSpec& setting) const {
     v1::TrialSpec spec = spec_;
     *spec.mutable_quantization() = setting;
-    // Without a head there is no loss.
-    if (has_head_ && request_.evaluation().has_sensitivity_batches())
+    if (request_.evaluation().has_sensitivity_batches())
       spec.mutable_evaluation()->set_sensitivity_batches(request_.evaluation().sensitivity_batches());
     ASSIGN_OR_RETURN(spec, ResolveAndValidate(spec));
     // Calibrated on as many sequences as it is measured on.

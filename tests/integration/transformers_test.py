@@ -266,6 +266,11 @@ class TransformersTest(unittest.TestCase):
         self.assertNotEqual(0, refused.returncode)
         self.assertIn("--quantization:1:12: weights.bit", refused.stderr)
 
+        transformers.BertModel(transformers.BertConfig(hidden_size=16, num_hidden_layers=1, num_attention_heads=4)).save_pretrained(self.folder / "model")
+        refused = analyze("--sensitivity", "1")
+        self.assertEqual(6, refused.returncode, refused.stderr)
+        self.assertIn("has no head that predicts tokens", refused.stderr)
+
         (self.folder / "model" / "config.json").write_text('{"model_type": "mamba"}')
         refused = analyze()
         self.assertEqual(6, refused.returncode)
