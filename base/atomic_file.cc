@@ -41,13 +41,7 @@ absl::Status AtomicFile::Open() {
 
 absl::Status AtomicFile::Append(std::string_view bytes) {
   RETURN_IF_ERROR(Open());
-  while (!bytes.empty()) {
-    const ssize_t written = write(fd_, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return ErrnoStatus("cannot write " + path_.string());
-    bytes.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return absl::OkStatus();
+  return WriteAll(fd_, bytes) ? absl::OkStatus() : ErrnoStatus("cannot write " + path_.string());
 }
 
 absl::Status AtomicFile::WriteAt(std::size_t offset, std::string_view bytes) {

@@ -4,24 +4,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
 #include "base/atomic_file.h"
+#include "base/descriptor.h"
 #include "base/regular_file.h"
 #include "base/status.h"
 
 namespace inlier {
 namespace {
-
-// Closes what open(2) returned.
-struct Descriptor {
-  int fd = -1;
-  ~Descriptor() {
-    if (fd >= 0) ::close(fd);
-  }
-};
 
 std::filesystem::path FolderOf(const std::filesystem::path& path) {
   return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
@@ -44,12 +38,12 @@ absl::StatusOr<std::string> ReadFile(const std::filesystem::path& path) {
 }
 
 absl::StatusOr<std::string> ReadSmallFile(const std::filesystem::path& path, std::size_t bytes_max) {
-  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-  if (file.fd < 0) return ErrnoStatus(absl::StrCat("cannot read ", path.string()));
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.fd() < 0) return ErrnoStatus(absl::StrCat("cannot read ", path.string()));
   std::string content(bytes_max + 1, '\0');
   std::size_t done = 0;
   while (done < content.size()) {
-    const ssize_t got = ::read(file.fd, content.data() + done, content.size() - done);
+    const ssize_t got = ::read(file.fd(), content.data() + done, content.size() - done);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return ErrnoStatus(absl::StrCat("cannot read ", path.string()));
     if (got == 0) break;
@@ -64,9 +58,10 @@ absl::StatusOr<std::string> ReadSmallFile(const std::filesystem::path& path, std
 }
 
 absl::Status SyncPath(const std::filesystem::path& path) {
-  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-  if (file.fd < 0) return ErrnoStatus(absl::StrCat("cannot open ", path.string()));
-  if (::fsync(file.fd) != 0) return ErrnoStatus(absl::StrCat("cannot write ", path.string(), " to the disk"));
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.fd() < 0) return ErrnoStatus(absl::StrCat("cannot open ", path.string()));
+  if (::fsync(file.fd()) != 0)
+    return ErrnoStatus(absl::StrCat("cannot write ", path.string(), " to the disk"));
   return absl::OkStatus();
 }
 
@@ -76,16 +71,20 @@ absl::Status WriteFileAtomically(const std::filesystem::path& path, std::string_
   return file.Commit();
 }
 
-absl::Status WriteFile(const std::filesystem::path& path, std::string_view content) {
-  const Descriptor file{::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)};
-  if (file.fd < 0) return ErrnoStatus(absl::StrCat("cannot write ", path.string()));
-  while (!content.empty()) {
-    const ssize_t written = ::write(file.fd, content.data(), content.size());
+bool WriteAll(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return ErrnoStatus(absl::StrCat("cannot write ", path.string()));
-    content.remove_prefix(static_cast<std::size_t>(written));
+    if (written <= 0) return false;
+    bytes.remove_prefix(static_cast<std::size_t>(written));
   }
-  return absl::OkStatus();
+  return true;
+}
+
+absl::Status WriteFile(const std::filesystem::path& path, std::string_view content) {
+  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  const bool written = file.fd() >= 0 && WriteAll(file.fd(), content);
+  return written ? absl::OkStatus() : ErrnoStatus(absl::StrCat("cannot write ", path.string()));
 }
 
 absl::Status RenameDurably(const std::filesystem::path& from, const std::filesystem::path& to) {
@@ -94,6 +93,15 @@ absl::Status RenameDurably(const std::filesystem::path& from, const std::filesys
   }
   RETURN_IF_ERROR(SyncPath(FolderOf(to)));
   return FolderOf(from) == FolderOf(to) ? absl::OkStatus() : SyncPath(FolderOf(from));
+}
+
+std::vector<std::filesystem::path> EntriesOf(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> entries;
+  std::error_code error;
+  for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
+    entries.push_back(at->path());
+  std::sort(entries.begin(), entries.end());
+  return entries;
 }
 
 absl::Status MakeFolder(const std::filesystem::path& folder) {
@@ -110,8 +118,8 @@ absl::Status MakeFolder(const std::filesystem::path& folder) {
 absl::Status MakeWritableFolder(const std::filesystem::path& folder) {
   RETURN_IF_ERROR(MakeFolder(folder));
   std::string probe = (folder / ".writable.XXXXXX").string();
-  const Descriptor file{::mkostemp(probe.data(), O_CLOEXEC)};
-  if (file.fd < 0) {
+  const Descriptor file(::mkostemp(probe.data(), O_CLOEXEC));
+  if (file.fd() < 0) {
     const absl::Status status = ErrnoStatus(absl::StrCat("cannot write in ", folder.string()));
     return absl::FailedPreconditionError(
         absl::StrCat(status.message(), "; name another folder or change its permissions"));

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -27,6 +28,9 @@ absl::StatusOr<std::string> ReadSmallFile(const std::filesystem::path& path, std
 absl::Status WriteFileAtomically(const std::filesystem::path& path, std::string_view content,
                                  mode_t mode = 0644);
 
+// Writes all of `bytes` to `fd`. False: errno has the reason.
+bool WriteAll(int fd, std::string_view bytes);
+
 // Writes `content` as the whole of `path`, without a wait for the disk: for a file that nobody needs after a power cut.
 absl::Status WriteFile(const std::filesystem::path& path, std::string_view content);
 
@@ -35,6 +39,9 @@ absl::Status RenameDurably(const std::filesystem::path& from, const std::filesys
 
 // Writes the content of a file (or the entries of a folder) to the disk.
 absl::Status SyncPath(const std::filesystem::path& path);
+
+// The entries of `folder` by name; those that could be read where it cannot be read (to its end).
+std::vector<std::filesystem::path> EntriesOf(const std::filesystem::path& folder);
 
 // Makes `folder` with its parents. The error names the folder and the remedy.
 absl::Status MakeFolder(const std::filesystem::path& folder);

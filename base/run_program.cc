@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/descriptor.h"
+#include "base/file.h"
 #include "base/status.h"
 
 namespace inlier {
@@ -23,13 +24,7 @@ constexpr int kLookEveryMs = 20;
 // A file without a name that holds the text, at its beginning.
 absl::Status WriteInput(const std::string& text, Descriptor& input) {
   input = Descriptor(::memfd_create("input", MFD_CLOEXEC));
-  std::size_t written = 0;
-  while (input.fd() >= 0 && written < text.size()) {
-    const ssize_t n = ::write(input.fd(), text.data() + written, text.size() - written);
-    if (n <= 0) break;
-    written += static_cast<std::size_t>(n);
-  }
-  if (input.fd() < 0 || written < text.size() || ::lseek(input.fd(), 0, SEEK_SET) != 0)
+  if (input.fd() < 0 || !WriteAll(input.fd(), text) || ::lseek(input.fd(), 0, SEEK_SET) != 0)
     return ErrnoStatus("cannot make the input of a program");
   return absl::OkStatus();
 }

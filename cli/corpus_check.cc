@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <system_error>
 
 #include "absl/strings/str_cat.h"
+#include "base/file.h"
 #include "base/utf8.h"
 #include "spec/schema/did_you_mean.h"
 #include "spec/schema/problems.h"
@@ -39,12 +39,10 @@ void FindCorpora(const Message& message, const std::string& prefix,
 
 std::vector<std::string> CorpusWarnings(const SweepGrid& grid, const std::filesystem::path& data_dir) {
   std::vector<std::string> known;
-  std::error_code error;
-  for (std::filesystem::directory_iterator file(data_dir, error), end; !error && file != end;
-       file.increment(error)) {
-    if (file->path().extension() == ".txt") known.push_back(file->path().stem().string());
+  for (const std::filesystem::path& file : EntriesOf(data_dir)) {
+    if (file.extension() == ".txt") known.push_back(file.stem().string());
   }
-  if (error || known.empty()) return {};
+  if (known.empty()) return {};
   std::sort(known.begin(), known.end());
   std::map<std::string, std::string> corpora;
   std::uint64_t points = 0;

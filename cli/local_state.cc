@@ -25,12 +25,10 @@ constexpr char kName[] = "local";
 constexpr mode_t kFileMode = 0600;
 
 void CloseFilesIn(const fs::path& folder) {
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder, error)) {
+  for (const fs::path& entry : EntriesOf(folder)) {
     std::error_code ignored;
-    if (entry.is_symlink(ignored) || !entry.is_regular_file(ignored)) continue;
-    fs::permissions(entry.path(), fs::perms::group_all | fs::perms::others_all, fs::perm_options::remove,
-                    ignored);
+    if (!fs::is_regular_file(fs::symlink_status(entry, ignored))) continue;
+    fs::permissions(entry, fs::perms::group_all | fs::perms::others_all, fs::perm_options::remove, ignored);
   }
 }
 

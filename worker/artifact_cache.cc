@@ -8,6 +8,7 @@
 #include <system_error>
 #include <vector>
 
+#include "base/file.h"
 #include "base/log.h"
 
 namespace inlier {
@@ -27,12 +28,10 @@ bool IsCheckpoint(const fs::path& path) {
 }
 
 void List(const fs::path& folder, std::vector<CachedFile>& files) {
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder, error)) {
+  for (const fs::path& path : EntriesOf(folder)) {
     struct stat found {};
-    if (!IsCheckpoint(entry.path()) || ::lstat(entry.path().c_str(), &found) != 0 || !S_ISREG(found.st_mode))
-      continue;
-    files.push_back({entry.path(), static_cast<std::uint64_t>(found.st_size), found.st_mtim});
+    if (!IsCheckpoint(path) || ::lstat(path.c_str(), &found) != 0 || !S_ISREG(found.st_mode)) continue;
+    files.push_back({path, static_cast<std::uint64_t>(found.st_size), found.st_mtim});
   }
 }
 
@@ -45,9 +44,8 @@ TrimmedCache TrimArtifactCache(const fs::path& state_dir, std::uint64_t bytes_ma
   std::vector<CachedFile> files;
   List(state_dir / "artifacts", files);
   std::error_code error;
-  for (const auto& stage : fs::directory_iterator(state_dir / "attempts", error)) {
-    std::error_code inner;
-    for (const auto& attempt : fs::directory_iterator(stage.path(), inner)) List(attempt.path(), files);
+  for (const fs::path& stage : EntriesOf(state_dir / "attempts")) {
+    for (const fs::path& attempt : EntriesOf(stage)) List(attempt, files);
   }
   std::uint64_t total = 0, removed = 0;
   for (const CachedFile& file : files) total += file.bytes;

@@ -6,6 +6,7 @@
 #include <system_error>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/digest.h"
@@ -85,23 +86,21 @@ absl::Status RemoveOldCheckpoints(const fs::path& state_dir, const std::string& 
                                   std::uint64_t token) {
   ASSIGN_OR_RETURN(const fs::path newest, AttemptFolder(state_dir, stage_id, token));
   std::vector<fs::path> folders;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(newest.parent_path(), error)) {
+  for (const fs::path& folder : EntriesOf(newest.parent_path())) {
     std::uint64_t other = 0;
-    if (!absl::SimpleAtoi(entry.path().filename().string(), &other)) continue;
+    if (!absl::SimpleAtoi(folder.filename().string(), &other)) continue;
     if (other > token) return absl::OkStatus();
-    folders.push_back(entry.path());
+    folders.push_back(folder);
   }
   for (const fs::path& folder : folders) {
-    for (const auto& entry : fs::directory_iterator(folder, error)) {
-      const std::string name = entry.path().filename().string();
-      if (name == kAttemptLogName || name == kAttemptSpecName) continue;
+    for (const fs::path& entry : EntriesOf(folder)) {
+      const std::string name = entry.filename().string();
+      if (name == kAttemptLogName || name == kAttemptSpecName || absl::StartsWith(name, kRankFolderPrefix))
+        continue;
       std::error_code removed;
-      fs::remove_all(entry.path(), removed);
-      if (removed) {
-        return absl::UnknownError(
-            absl::StrCat("cannot remove ", entry.path().string(), ": ", removed.message()));
-      }
+      fs::remove_all(entry, removed);
+      if (removed)
+        return absl::UnknownError(absl::StrCat("cannot remove ", entry.string(), ": ", removed.message()));
     }
   }
   return absl::OkStatus();

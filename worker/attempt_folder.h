@@ -23,6 +23,8 @@ namespace inlier {
 
 inline constexpr char kAttemptLogName[] = "log.txt";
 inline constexpr char kAttemptSpecName[] = "spec.json";
+inline constexpr char kRankFolderPrefix[] =
+    "rank-";  // Of a gang: rank-2/spec.json, rank-2/log.txt; no checkpoints.
 
 // attempts/<stage>/<token> below `state_dir`. InvalidArgument for a stage id that cannot be a folder's name.
 absl::StatusOr<std::filesystem::path> AttemptFolder(const std::filesystem::path& state_dir,
@@ -45,7 +47,7 @@ absl::StatusOr<std::filesystem::path> PathBelow(const std::filesystem::path& fol
 absl::Status PublishArtifact(const std::filesystem::path& state_dir, const std::filesystem::path& folder,
                              const v1::CheckpointSaved& checkpoint);
 
-// After attempt `token` of a stage succeeded: removes everything but log and spec from its folder and those
+// After attempt `token` of a stage succeeded: removes everything but logs and specs from its folder and those
 // of older tokens. Does nothing when there is a newer one: its attempt may be reading an older checkpoint.
 absl::Status RemoveOldCheckpoints(const std::filesystem::path& state_dir, const std::string& stage_id,
                                   std::uint64_t token);

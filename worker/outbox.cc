@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <string_view>
 #include <system_error>
@@ -106,13 +105,11 @@ absl::StatusOr<std::unique_ptr<Outbox>> Outbox::Open(const std::filesystem::path
   const std::filesystem::path parent = state_dir / "outbox";
   std::unique_ptr<Outbox> outbox(new Outbox(parent / incarnation, events_max));
   RETURN_IF_ERROR(outbox->OpenFiles());
-  std::vector<std::filesystem::path> others;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(parent, error)) {
-    if (entry.is_directory(error) && entry.path() != outbox->folder_) others.push_back(entry.path());
+  for (const std::filesystem::path& other : EntriesOf(parent)) {
+    std::error_code ignored;
+    if (std::filesystem::is_directory(other, ignored) && other != outbox->folder_)
+      RETURN_IF_ERROR(outbox->TakeOver(other));
   }
-  std::sort(others.begin(), others.end());
-  for (const auto& other : others) RETURN_IF_ERROR(outbox->TakeOver(other));
   return outbox;
 }
 
@@ -160,17 +157,11 @@ absl::Status Outbox::TakeOver(const std::filesystem::path& folder) {
 }
 
 absl::Status Outbox::WriteJournal(const std::string& records, bool sync) {
-  std::string_view left = records;
-  while (!left.empty()) {
-    const ssize_t written = ::write(journal_fd_, left.data(), left.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) {
-      const absl::Status status = ErrnoStatus(absl::StrCat("cannot write ", (folder_ / "journal").string()));
-      // A half-written record would hide what comes after it.
-      [[maybe_unused]] const int cut = ::ftruncate(journal_fd_, static_cast<off_t>(journal_bytes_));
-      return status;
-    }
-    left.remove_prefix(static_cast<size_t>(written));
+  if (!WriteAll(journal_fd_, records)) {
+    const absl::Status status = ErrnoStatus(absl::StrCat("cannot write ", (folder_ / "journal").string()));
+    // A half-written record would hide what comes after it.
+    [[maybe_unused]] const int cut = ::ftruncate(journal_fd_, static_cast<off_t>(journal_bytes_));
+    return status;
   }
   journal_bytes_ += records.size();
   if (sync) Failpoint("outbox.sync.before");

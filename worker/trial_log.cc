@@ -3,9 +3,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <cerrno>
 
 #include "absl/strings/str_cat.h"
+#include "base/file.h"
 #include "base/status.h"
 
 namespace inlier {
@@ -23,12 +23,7 @@ void TrialLog::Append(std::string_view bytes) {
   if (fd_ < 0 || bytes_ >= kBytesMax) return;
   bytes = bytes.substr(0, kBytesMax - bytes_);
   bytes_ += bytes.size();
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(fd_, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return;  // A log that cannot be written must not stop the attempt.
-    bytes.remove_prefix(static_cast<size_t>(written));
-  }
+  if (!WriteAll(fd_, bytes)) return;  // A log that cannot be written must not stop the attempt.
   if (bytes_ < kBytesMax) return;
   constexpr std::string_view kNote = "\n[the log has reached its largest size; the rest is left out]\n";
   [[maybe_unused]] const ssize_t noted = ::write(fd_, kNote.data(), kNote.size());

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/digest.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/status.h"
 #include "s3/prefix_owner.h"
@@ -103,9 +104,7 @@ class Collector {
   }
 
   absl::Status Artifacts() {
-    std::error_code error;
-    for (const auto& entry : fs::directory_iterator(store_.folder(), error)) {
-      const fs::path& path = entry.path();
+    for (const fs::path& path : EntriesOf(store_.folder())) {
       const std::string sha256 = path.filename().string().substr(0, 64);
       if (!IsSha256Hex(sha256)) continue;  // Not ours to judge.
       if (path == store_.PathOf(sha256)) {
@@ -119,17 +118,14 @@ class Collector {
 
   // attempts/<stage>/<token>/<file>
   absl::Status Attempts() {
-    std::error_code error;
-    for (const auto& stage : fs::directory_iterator(state_dir_ / "attempts", error)) {
-      const std::string name = stage.path().filename().string();
+    for (const fs::path& stage : EntriesOf(state_dir_ / "attempts")) {
+      const std::string name = stage.filename().string();
       if (!IsFolder(stage) || !StageId::Parse(name) || known_.live_stages.contains(name)) continue;
-      std::error_code inner;
-      for (const auto& attempt : fs::directory_iterator(stage.path(), inner)) {
+      for (const fs::path& attempt : EntriesOf(stage)) {
         if (!IsFolder(attempt)) continue;
-        std::error_code innermost;
-        for (const auto& entry : fs::directory_iterator(attempt.path(), innermost)) {
-          if (entry.path().extension() != ".safetensors") continue;  // Logs and specs are kept.
-          RETURN_IF_ERROR(Judge(File(entry.path()), entry.path().lexically_relative(state_dir_).string()));
+        for (const fs::path& file : EntriesOf(attempt)) {
+          if (file.extension() != ".safetensors") continue;  // Logs and specs are kept.
+          RETURN_IF_ERROR(Judge(File(file), file.lexically_relative(state_dir_).string()));
         }
       }
     }
@@ -164,9 +160,9 @@ class Collector {
   v1::CollectResponse TakeResponse() { return std::move(response_); }
 
  private:
-  static bool IsFolder(const fs::directory_entry& entry) {
+  static bool IsFolder(const fs::path& path) {
     std::error_code error;
-    return fs::is_directory(entry.symlink_status(error));
+    return fs::is_directory(fs::symlink_status(path, error));
   }
 
   Candidate File(const fs::path& path) {

@@ -8,6 +8,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/file.h"
 #include "base/status.h"
 
 namespace inlier {
@@ -20,10 +21,9 @@ constexpr char kPrefix[] = "inlier.db.v";
 
 std::vector<fs::path> FilesOf(const fs::path& folder) {
   std::vector<fs::path> files;
-  std::error_code error;
-  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+  for (fs::path& entry : EntriesOf(folder)) {
     std::error_code ignored;
-    if (fs::is_regular_file(at->symlink_status(ignored))) files.push_back(at->path());
+    if (fs::is_regular_file(fs::symlink_status(entry, ignored))) files.push_back(std::move(entry));
   }
   return files;
 }

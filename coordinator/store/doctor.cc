@@ -10,6 +10,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/digest.h"
+#include "base/file.h"
 #include "base/status.h"
 #include "base/time.h"
 #include "coordinator/store/backup.h"
@@ -27,15 +28,6 @@ constexpr std::uint64_t kFreeBytesMin = std::uint64_t{256} << 20;
 constexpr auto kLeftoverAge = std::chrono::hours(1);
 constexpr char kIntegrity[] = "integrity";
 constexpr char kLeftover[] = "leftover_file";
-
-std::vector<fs::path> EntriesOf(const fs::path& folder) {
-  std::vector<fs::path> entries;
-  std::error_code error;
-  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
-    entries.push_back(at->path());
-  std::sort(entries.begin(), entries.end());
-  return entries;
-}
 
 std::uint64_t SizeOf(const fs::path& file) {
   std::error_code error;

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/file.h"
 
 namespace inlier {
 namespace {
@@ -22,10 +23,10 @@ bool IsPlainName(const std::string& name) {
 
 std::vector<std::string> DataFilesIn(const fs::path& data_dir, const std::string& extension) {
   std::vector<std::string> names;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(data_dir, error)) {
-    if (entry.path().extension() == extension && entry.is_regular_file(error))
-      names.push_back(entry.path().stem().string());
+  for (const fs::path& entry : EntriesOf(data_dir)) {
+    std::error_code ignored;
+    if (entry.extension() == extension && fs::is_regular_file(entry, ignored))
+      names.push_back(entry.stem().string());
   }
   std::sort(names.begin(), names.end());
   return names;

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/digest.h"
+#include "base/file.h"
 #include "base/status.h"
 #include "core/images/idx_file.h"
 
@@ -38,12 +39,11 @@ bool IsFolderName(const std::string& name) {
 // Folders of the data folder with images.
 std::vector<std::string> ImagesIn(const fs::path& data_dir) {
   std::vector<std::string> names;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(data_dir, error)) {
-    if (HasIdxPart(entry.path(), "train") || fs::is_directory(entry.path() / "train", error))
-      names.push_back(entry.path().filename().string());
+  for (const fs::path& entry : EntriesOf(data_dir)) {
+    std::error_code ignored;
+    if (HasIdxPart(entry, "train") || fs::is_directory(entry / "train", ignored))
+      names.push_back(entry.filename().string());
   }
-  std::sort(names.begin(), names.end());
   return names;
 }
 

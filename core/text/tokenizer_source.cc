@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/digest.h"
+#include "base/file.h"
 #include "base/mapped_file.h"
 #include "base/status.h"
 #include "core/text/vocabulary_file.h"
@@ -38,11 +39,9 @@ bool IsFolder(const fs::path& path) {
 
 std::string NamesIn(const fs::path& folder) {
   std::vector<std::string> names;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder, error)) {
-    if (entry.is_directory(error)) names.push_back(entry.path().filename().string());
+  for (const fs::path& entry : EntriesOf(folder)) {
+    if (IsFolder(entry)) names.push_back(entry.filename().string());
   }
-  std::sort(names.begin(), names.end());
   return names.empty() ? "none in it" : "there are: " + absl::StrJoin(names, ", ");
 }
 

@@ -12,6 +12,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "base/digest.h"
+#include "base/file.h"
 #include "base/status.h"
 #include "core/train/training_step.h"
 #include "nlohmann/json.hpp"
@@ -104,13 +105,11 @@ std::string Differences(v1::TrialSpec theirs, v1::TrialSpec ours) {
 
 void RemoveOldPeriodic(const std::filesystem::path& folder) {
   std::vector<std::filesystem::path> files;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    const std::string name = entry.path().filename().string();
-    if (absl::StartsWith(name, kPeriodicPrefix) && absl::EndsWith(name, kSuffix))
-      files.push_back(entry.path());
+  for (const std::filesystem::path& entry : EntriesOf(folder)) {  // By step, for steps have a fixed width.
+    const std::string name = entry.filename().string();
+    if (absl::StartsWith(name, kPeriodicPrefix) && absl::EndsWith(name, kSuffix)) files.push_back(entry);
   }
-  std::sort(files.begin(), files.end());  // Steps have a fixed width.
+  std::error_code error;
   for (std::size_t i = 0; i + kPeriodicKept < files.size(); ++i) std::filesystem::remove(files[i], error);
 }
 

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/digest.h"
+#include "base/file.h"
 #include "base/status.h"
 #include "core/data/data_folder.h"
 #include "core/data/file_digest.h"
@@ -154,17 +155,16 @@ absl::StatusOr<std::string> StartDigest(const v1::TrialSpec& spec, const TextOpe
                       folders);
   }
   std::vector<fs::path> found;
-  for (const auto& entry : fs::directory_iterator(place, error)) {
-    const std::string name = entry.path().filename().string();
+  for (const fs::path& entry : EntriesOf(place)) {
+    const std::string name = entry.filename().string();
     if (name == "config.json" || name == "model.safetensors.index.json" || name.ends_with(".safetensors"))
-      found.push_back(entry.path());
+      found.push_back(entry);
   }
   if (found.empty()) {
     return absl::NotFoundError(
         absl::StrCat("training.start_from: no config.json and no .safetensors file in ", place.string(),
                      " on this machine"));
   }
-  std::sort(found.begin(), found.end());
   NamedFiles files{.place = place};
   for (const fs::path& file : found) files.Add(file, file.filename().string());
   return DigestOf(files, folders);

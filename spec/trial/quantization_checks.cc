@@ -215,10 +215,7 @@ void CheckQuantization(const v1::TrialSpec& spec, Problems* problems) {
     return;
   }
   const v1::QuantizationSpec& quantization = spec.quantization();
-  if (!QuantizesAnything(quantization)) {
-    problems->Add("quantization",
-                  "has nothing to quantize: give weights, activations or kv_cache, or leave it out");
-  }
+  if (!QuantizesAnything(quantization)) problems->Add("quantization", kNothingToQuantize);
   CheckQuantizationMethods(spec, problems);
   CheckCalibration(quantization, problems);
   switch (quantization.scheme_case()) {

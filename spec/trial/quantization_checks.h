@@ -7,8 +7,11 @@
 
 namespace inlier {
 
-// True when it has weights, activations or a cache to round.
+// True when it has weights, activations or a cache to round; the problem of one that has not.
 bool QuantizesAnything(const v1::QuantizationSpec& quantization);
+inline constexpr char kNothingToQuantize[] =
+    "has nothing to quantize; give weights, activations or kv_cache, for example {weights: {bits: 8}, "
+    "activations: {bits: 8}}";
 
 // True when calibration batches find any of its ranges, or what its methods need to know of inputs.
 bool IsCalibrated(const v1::QuantizationSpec& quantization);

@@ -149,11 +149,8 @@ void WriteSplit(v1::DataSpec* data) {
 
 absl::Status ResolveInPlace(v1::TrialSpec* spec) {
   v1::TrialSpec& resolved = *spec;
-  if (resolved.has_quantization() && !QuantizesAnything(resolved.quantization())) {
-    return absl::InvalidArgumentError(
-        "quantization: has nothing to quantize; give weights and/or activations, for example {weights: "
-        "{bits: 8}, activations: {bits: 8}}");
-  }
+  if (resolved.has_quantization() && !QuantizesAnything(resolved.quantization()))
+    return absl::InvalidArgumentError(absl::StrCat("quantization: ", kNothingToQuantize));
   MakeGroupsAndChoices(&resolved);
   if (resolved.has_quantization()) WriteFormatBits(resolved.mutable_quantization());
   if (resolved.has_quantization() && IsCalibrated(resolved.quantization())) {

@@ -87,6 +87,7 @@ TEST(AttemptFolderTest, AfterSuccessOnlyLogsAndSpecsOfTheStageRemain) {
     Write(folder / "checkpoint-10.safetensors", "x");
     Write(folder / "log.txt", "log");
     Write(folder / "spec.json", "{}");
+    Write(folder / "rank-2/log.txt", "log");
   }
   Write(state.path() / "attempts/other/4/checkpoint-10.safetensors", "x");
   ASSERT_TRUE(RemoveOldCheckpoints(state.path(), "st", 5).ok());
@@ -95,6 +96,7 @@ TEST(AttemptFolderTest, AfterSuccessOnlyLogsAndSpecsOfTheStageRemain) {
     EXPECT_FALSE(fs::exists(folder / "checkpoint-10.safetensors"));
     EXPECT_TRUE(fs::exists(folder / "log.txt"));
     EXPECT_TRUE(fs::exists(folder / "spec.json"));
+    EXPECT_TRUE(fs::exists(folder / "rank-2/log.txt"));
   }
   EXPECT_TRUE(fs::exists(state.path() / "attempts/other/4/checkpoint-10.safetensors"));
 }

@@ -12,6 +12,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "base/file.h"
 
 namespace inlier {
 namespace {
@@ -28,13 +29,8 @@ std::string CgroupFolder() {
 }  // namespace
 
 std::vector<Gpu> ReadProcGpus(const std::string& folder) {
-  std::vector<std::filesystem::path> entries;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error))
-    entries.push_back(entry.path());
-  std::sort(entries.begin(), entries.end());
   std::vector<Gpu> gpus;
-  for (const auto& entry : entries) {
+  for (const std::filesystem::path& entry : EntriesOf(folder)) {
     std::ifstream in(entry / "information");
     if (!in) continue;
     Gpu gpu{std::to_string(gpus.size()), "", 0};

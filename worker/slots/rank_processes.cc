@@ -56,8 +56,7 @@ struct RankProcesses::Rank {
   std::function<void()> on_end;
 };
 
-RankProcesses::RankProcesses(asio::io_context& io, const AttemptSettings& settings,
-                             std::vector<Place> places)
+RankProcesses::RankProcesses(asio::io_context& io, const AttemptSettings& settings, std::vector<Place> places)
     : io_(io),
       settings_(settings),
       places_(std::move(places)),
@@ -86,7 +85,7 @@ asio::awaitable<absl::Status> RankProcesses::Start(const v1::AttemptSpec& first,
   for (const Place& place : places_) co_await place.waiting_child->End();
   for (std::size_t i = 0; i < places_.size(); ++i) {
     const auto number = static_cast<int>(i) + 1;
-    const fs::path own = folder / absl::StrCat("rank-", number);
+    const fs::path own = folder / absl::StrCat(kRankFolderPrefix, number);
     v1::AttemptSpec spec = first;
     spec.mutable_gang()->set_rank(static_cast<std::uint32_t>(number));
     SetSlot(places_[i].slot, spec);

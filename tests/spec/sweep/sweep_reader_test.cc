@@ -121,9 +121,10 @@ TEST(SweepReaderTest, WhatIsWrongWithTheBaseIsToldOnceAtItsLine) {
   EXPECT_EQ(
       ErrorOfSweep("  attention: {softmax: {clipped: {}}}\naxes:\n- {field: seed, values: [1, 2, 3]}\n"),
       "s.yaml:6:25: base.attention.softmax.clipped: nothing is chosen: give one of gamma or alpha");
-  EXPECT_EQ(ErrorOfSweep("  quantization: {}\n"),
-            "s.yaml:6:3: base.quantization: has nothing to quantize; give weights and/or activations, for "
-            "example {weights: {bits: 8}, activations: {bits: 8}}");
+  EXPECT_EQ(
+      ErrorOfSweep("  quantization: {}\n"),
+      "s.yaml:6:3: base.quantization: has nothing to quantize; give weights, activations or kv_cache, for "
+      "example {weights: {bits: 8}, activations: {bits: 8}}");
 }
 
 TEST(SweepReaderTest, WhatIsWrongWithAValueIsToldAtTheValueWithTheTrial) {

@@ -92,10 +92,10 @@ TEST(QuantizationChecksTest, AbsmaxAndZeropointCanBeHadByHalves) {
     EXPECT_EQ(ErrorOfQuantization(kTinyOpt, std::string("{") + parts + ", absmax: {}}"), "OK") << parts;
     EXPECT_EQ(ErrorOfQuantization(kTinyBert, std::string("{") + parts + ", zeropoint: {}}"), "OK") << parts;
   }
-  EXPECT_EQ(
-      ErrorOfQuantization(kTinyOpt, "{absmax: {}}"),
-      "quantization: has nothing to quantize; give weights and/or activations, for example {weights: {bits: "
-      "8}, activations: {bits: 8}}");
+  EXPECT_EQ(ErrorOfQuantization(kTinyOpt, "{absmax: {}}"),
+            "quantization: has nothing to quantize; give weights, activations or kv_cache, for example "
+            "{weights: {bits: "
+            "8}, activations: {bits: 8}}");
 }
 
 TEST(QuantizationChecksTest, WhatAbsmaxDoesNotReadIsRefused) {

@@ -107,9 +107,10 @@ TEST(ResolverTest, QuantizationStaysAsSmallAsItWasSaid) {
 TEST(ResolverTest, AnEmptyQuantizationIsRefused) {
   const absl::Status status = Resolve(TrialFrom("{quantization: {}}")).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(status.message(),
-            "quantization: has nothing to quantize; give weights and/or activations, for example {weights: "
-            "{bits: 8}, activations: {bits: 8}}");
+  EXPECT_EQ(
+      status.message(),
+      "quantization: has nothing to quantize; give weights, activations or kv_cache, for example {weights: "
+      "{bits: 8}, activations: {bits: 8}}");
 }
 
 TEST(ResolverTest, UnknownPresetsNameTheKnownOnes) {
