@@ -89,13 +89,15 @@ absl::StatusOr<v1::AnalysisSpec> SpecOf(const Session& session, const AnalyzeArg
 }
 
 // True when the result is to be stored: a coordinator answers. Asked before the work, which takes minutes; a server
-// that was named must answer.
-absl::StatusOr<bool> Stores(const Session& session, bool no_store) {
+// that was named must answer; one at the default port that does not let the caller in is somebody else's.
+absl::StatusOr<bool> Stores(Session& session, bool no_store) {
   if (no_store) return false;
   const absl::StatusOr<Answerer> answerer = session.FindAnswerer();
   if (!answerer.ok() && !session.choice().server.empty()) return answerer.status();
   if (!answerer.ok() || answerer->kind == Answerer::kStored) return false;
-  return answerer->kind != Answerer::kDefault || AcceptsConnections(answerer->address);
+  if (answerer->kind != Answerer::kDefault) return true;
+  return AcceptsConnections(answerer->address) &&
+         session.Call(&v1::SweepService::Stub::ListSweeps, v1::ListSweepsRequest()).ok();
 }
 
 absl::StatusOr<std::string> Store(Session& session, const std::string& model, const v1::AnalysisSpec& spec,
