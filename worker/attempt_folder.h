@@ -23,8 +23,8 @@ namespace inlier {
 
 inline constexpr char kAttemptLogName[] = "log.txt";
 inline constexpr char kAttemptSpecName[] = "spec.json";
-inline constexpr char kRankFolderPrefix[] =
-    "rank-";  // Of a gang: rank-2/spec.json, rank-2/log.txt; no checkpoints.
+// Folders of a gang's ranks: rank-2/spec.json, rank-2/log.txt; no checkpoints.
+inline constexpr char kRankFolderPrefix[] = "rank-";
 
 // attempts/<stage>/<token> below `state_dir`. InvalidArgument for a stage id that cannot be a folder's name.
 absl::StatusOr<std::filesystem::path> AttemptFolder(const std::filesystem::path& state_dir,

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-
 #include "absl/strings/str_cat.h"
 #include "base/file.h"
 #include "base/status.h"

@@ -1,6 +1,5 @@
 #include "core/text/tokenizer_source.h"
 
-#include <algorithm>
 #include <system_error>
 #include <utility>
 #include <vector>

@@ -144,9 +144,9 @@ class Analysis {
           absl::StrCat(request_.folder(), ": reads images; only models of text are analysed"));
     has_head_ = opened.has_head;
     if (!has_head_ && request_.evaluation().has_sensitivity_batches()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(request_.folder(), ": has no head that predicts tokens, so no quantizer costs loss; leave ",
-                       "sensitivity (evaluation.sensitivity_batches) out"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          request_.folder(), ": has no head that predicts tokens, so no quantizer costs loss; leave ",
+          "sensitivity (evaluation.sensitivity_batches) out"));
     }
     spec_ = opened.spec;
     // A spec is complete only with training, which is not run here.

@@ -1,6 +1,5 @@
 #include "core/trial/data_digest.h"
 
-#include <algorithm>
 #include <filesystem>
 #include <utility>
 #include <vector>

@@ -94,8 +94,7 @@ TEST(QuantizationChecksTest, AbsmaxAndZeropointCanBeHadByHalves) {
   }
   EXPECT_EQ(ErrorOfQuantization(kTinyOpt, "{absmax: {}}"),
             "quantization: has nothing to quantize; give weights, activations or kv_cache, for example "
-            "{weights: {bits: "
-            "8}, activations: {bits: 8}}");
+            "{weights: {bits: 8}, activations: {bits: 8}}");
 }
 
 TEST(QuantizationChecksTest, WhatAbsmaxDoesNotReadIsRefused) {
