@@ -35,6 +35,28 @@ struct KeyMemory {
   }
 };
 
+// The chunk's rows of `queries` and `above`, zeros from row `limit` on, as rows and in pairs.
+template <int head_size>
+__device__ inline void StageChunk(const Bf16* queries, std::int64_t query_stride, const Bf16* above,
+                                  std::int64_t above_stride, int limit, const KeyMemory<head_size>& memory) {
+  constexpr int kRow = kSharedRow<head_size>, kVectors = head_size / 8, kOfOne = kChunk / 2 * kVectors;
+#pragma unroll
+  for (int first = 0; first < 2 * kOfOne; first += kAttentionThreads) {
+    const int item = first + static_cast<int>(threadIdx.x);
+    if (item >= 2 * kOfOne) break;
+    const bool of_above = item >= kOfOne;
+    const int pair = item % kOfOne / kVectors, vector = item % kVectors;
+    const Bf16* const from = of_above ? above : queries;
+    const std::int64_t stride = of_above ? above_stride : query_stride;
+    const uint4 a = LoadVector(from, stride, 2 * pair, limit, vector),
+                b = LoadVector(from, stride, 2 * pair + 1, limit, vector);
+    Bf16* const rows = (of_above ? memory.above : memory.queries) + 2 * pair * kRow + vector * 8;
+    *reinterpret_cast<uint4*>(rows) = a;
+    *reinterpret_cast<uint4*>(rows + kRow) = b;
+    StorePair(a, b, (of_above ? memory.above_pairs : memory.query_pairs) + pair * kRow + vector * 8);
+  }
+}
+
 // Numbers of queries first … of a head.
 template <int head_size>
 __device__ inline void StageNumbers(const AttentionCall& call, int sequence, int head, int first,
@@ -162,10 +184,7 @@ __global__ void __launch_bounds__(kAttentionThreads, 1)
       const Bf16* const above = Row(x.gradients.o, sequence, head, first);
       const int limit = call.tokens - first;
       __syncthreads();  // The last chunk is read.
-      StageRows<head_size>(queries, x.q.row, kChunk, limit, memory.queries);
-      StageRows<head_size>(above, x.gradients.o.row, kChunk, limit, memory.above);
-      StagePairs<head_size>(queries, x.q.row, kChunk, limit, memory.query_pairs);
-      StagePairs<head_size>(above, x.gradients.o.row, kChunk, limit, memory.above_pairs);
+      StageChunk(queries, x.q.row, above, x.gradients.o.row, limit, memory);
       StageNumbers(call, sequence, head, first, first_key, x.statistics, x.gradients.row_sums, memory);
       __syncthreads();
       const int first_of_warp = first_key + warp * 16;

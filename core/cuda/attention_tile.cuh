@@ -179,33 +179,58 @@ __device__ inline uint4 LoadVector(const Bf16* x, std::int64_t stride, int row, 
   return *reinterpret_cast<const uint4*>(x + row * stride + vector * 8);
 }
 
-// `count` rows of x into shared memory, zeros from row `limit` on.
+// `count` rows of x into shared memory, zeros from row `limit` on. Loads wait together, four at a time.
 template <int head_size>
 __device__ inline void StageRows(const Bf16* x, std::int64_t stride, int count, int limit, Bf16* shared) {
-  constexpr int kVectors = head_size / 8;
+  constexpr int kVectors = head_size / 8, kAtOnce = 4;
+  const int vectors = count * kVectors;
 #pragma unroll 1
-  for (int i = static_cast<int>(threadIdx.x); i < count * kVectors; i += kAttentionThreads) {
-    const int r = i / kVectors, vector = i % kVectors;
-    *reinterpret_cast<uint4*>(shared + r * kSharedRow<head_size> + vector * 8) =
-        LoadVector(x, stride, r, limit, vector);
+  for (int first = static_cast<int>(threadIdx.x); first < vectors; first += kAtOnce * kAttentionThreads) {
+    uint4 loaded[kAtOnce];
+#pragma unroll
+    for (int n = 0; n < kAtOnce; ++n) {
+      const int i = first + n * kAttentionThreads;
+      loaded[n] = LoadVector(x, stride, i / kVectors, i < vectors ? limit : 0, i % kVectors);
+    }
+#pragma unroll
+    for (int n = 0; n < kAtOnce; ++n) {
+      const int i = first + n * kAttentionThreads;
+      if (i >= vectors) break;
+      *reinterpret_cast<uint4*>(shared + i / kVectors * kSharedRow<head_size> + i % kVectors * 8) = loaded[n];
+    }
   }
 }
 
-// The same, two rows in one: word (r, c) holds column c of rows 2 r (low half) and 2 r + 1.
+// Two rows' vectors in one: word c holds column c of row a (low half) and of row b.
+__device__ inline void StorePair(const uint4& a, const uint4& b, std::uint32_t* shared) {
+  uint4* const to = reinterpret_cast<uint4*>(shared);
+  to[0] = {(a.x & 0xffff) | b.x << 16, a.x >> 16 | (b.x & 0xffff0000u), (a.y & 0xffff) | b.y << 16,
+           a.y >> 16 | (b.y & 0xffff0000u)};
+  to[1] = {(a.z & 0xffff) | b.z << 16, a.z >> 16 | (b.z & 0xffff0000u), (a.w & 0xffff) | b.w << 16,
+           a.w >> 16 | (b.w & 0xffff0000u)};
+}
+
+// As StageRows, two rows in one: word (r, c) holds column c of rows 2 r (low half) and 2 r + 1.
 template <int head_size>
 __device__ inline void StagePairs(const Bf16* x, std::int64_t stride, int count, int limit,
                                   std::uint32_t* shared) {
-  constexpr int kVectors = head_size / 8;
+  constexpr int kVectors = head_size / 8, kAtOnce = 2;
+  const int vectors = count / 2 * kVectors;
 #pragma unroll 1
-  for (int i = static_cast<int>(threadIdx.x); i < count / 2 * kVectors; i += kAttentionThreads) {
-    const int r = i / kVectors, vector = i % kVectors, row = 2 * r;
-    const uint4 a = LoadVector(x, stride, row, limit, vector),
-                b = LoadVector(x, stride, row + 1, limit, vector);
-    uint4* const to = reinterpret_cast<uint4*>(shared + r * kSharedRow<head_size> + vector * 8);
-    to[0] = {(a.x & 0xffff) | b.x << 16, a.x >> 16 | (b.x & 0xffff0000u), (a.y & 0xffff) | b.y << 16,
-             a.y >> 16 | (b.y & 0xffff0000u)};
-    to[1] = {(a.z & 0xffff) | b.z << 16, a.z >> 16 | (b.z & 0xffff0000u), (a.w & 0xffff) | b.w << 16,
-             a.w >> 16 | (b.w & 0xffff0000u)};
+  for (int first = static_cast<int>(threadIdx.x); first < vectors; first += kAtOnce * kAttentionThreads) {
+    uint4 a[kAtOnce], b[kAtOnce];
+#pragma unroll
+    for (int n = 0; n < kAtOnce; ++n) {
+      const int i = first + n * kAttentionThreads, row = 2 * (i / kVectors), below = i < vectors ? limit : 0;
+      a[n] = LoadVector(x, stride, row, below, i % kVectors);
+      b[n] = LoadVector(x, stride, row + 1, below, i % kVectors);
+    }
+#pragma unroll
+    for (int n = 0; n < kAtOnce; ++n) {
+      const int i = first + n * kAttentionThreads;
+      if (i >= vectors) break;
+      StorePair(a[n], b[n], shared + i / kVectors * kSharedRow<head_size> + i % kVectors * 8);
+    }
   }
 }
 

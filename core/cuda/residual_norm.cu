@@ -97,6 +97,17 @@ __global__ void __launch_bounds__(kRowThreads)
   if (threadIdx.x == 0) gain[0] += sum;
 }
 
+// Threads that have columns of a row (ForColumns), in whole warps.
+int ThreadsOf(std::int64_t width) {
+  const std::int64_t items = (width + 127) / 128 * 16;
+  return static_cast<int>(std::min<std::int64_t>(kRowThreads, (items + kWarp - 1) / kWarp * kWarp));
+}
+
+// Blocks of the backward pass: many hide the wait for memory, few leave little to add at the end.
+unsigned BackwardParts(std::int64_t rows) {
+  return static_cast<unsigned>(std::min(rows, std::clamp(rows / 16, kSumRows, kNormSumRows)));
+}
+
 // Row r is row first_row + r of the whole micro-batch.
 template <typename T>
 ResidualNorm<T> InMicroBatch(ResidualNorm<T> call) {
@@ -115,7 +126,7 @@ template <typename T>
 cudaError_t ResidualNormForward(const ResidualNorm<T>& call, const float* residual, float* sum, float* y,
                                 T* operand, float* mean, float* inverse, cudaStream_t stream) {
   if (!IsValid(call)) return cudaErrorInvalidValue;
-  return Launch(ForwardKernel<T>, dim3(static_cast<unsigned>(call.rows)), kRowThreads,
+  return Launch(ForwardKernel<T>, dim3(static_cast<unsigned>(call.rows)), ThreadsOf(call.width),
                 call.width * sizeof(float), stream, InMicroBatch(call), KeyOf(call.dropout), residual, sum, y,
                 operand, mean, inverse);
 }
@@ -125,10 +136,10 @@ cudaError_t ResidualNormBackward(const ResidualNorm<T>& call, const float* sum, 
                                  const float* inverse, const ResidualNormGradients<T>& d, float* workspace,
                                  cudaStream_t stream) {
   if (!IsValid(call)) return cudaErrorInvalidValue;
-  const unsigned parts = Parts(call.rows);
+  const unsigned parts = BackwardParts(call.rows);
   const std::int64_t part = parts * call.width;
   cudaError_t error =
-      Launch(BackwardKernel<T>, dim3(parts), kRowThreads, 3 * call.width * sizeof(float), stream,
+      Launch(BackwardKernel<T>, dim3(parts), ThreadsOf(call.width), 3 * call.width * sizeof(float), stream,
              InMicroBatch(call), KeyOf(call.dropout), sum, mean, inverse, d, workspace);
   if (error == cudaSuccess && d.gain != nullptr) {
     error = call.norm.kind == NormKind::kRmsSingle

@@ -1,7 +1,8 @@
 // Row-wise parts of a transformer's layer on a GPU: the mathematics of core/kernels/rows.h, with its dropout decisions.
 //
 // Matrices are row-major and contiguous, (rows, width), in device memory. T: float or kernels::Bf16. Sums of columns are
-// the same bits in every run: each of at most kSumRows parts of the rows is added in one order, then the parts are.
+// the same bits in every run: each of at most kSumRows (kNormSumRows) parts of the rows is added in one order, then the
+// parts are.
 // `workspace` is scratch memory of the number of floats that the function next to a launcher gives.
 //
 // Launchers return before the kernels have run; cudaErrorInvalidValue, with nothing started, for a width or a number of
@@ -18,7 +19,8 @@
 namespace inlier::cuda {
 
 inline constexpr std::int64_t kSumRows = 256;
-inline constexpr std::int64_t kWidthMax = 8192;  // Of a norm's row, which stays in shared memory.
+inline constexpr std::int64_t kNormSumRows = 1024;  // Of a norm's sums.
+inline constexpr std::int64_t kWidthMax = 8192;     // Of a norm's row, which stays in shared memory.
 
 // sums[c] += the sum of column c of x.
 template <typename T>
@@ -59,7 +61,7 @@ template <typename T>
 cudaError_t ResidualNormBackward(const ResidualNorm<T>& call, const float* sum, const float* mean,
                                  const float* inverse, const ResidualNormGradients<T>& gradients,
                                  float* workspace, cudaStream_t stream);
-inline std::int64_t ResidualNormWorkspace(std::int64_t width) { return 3 * kSumRows * width; }
+inline std::int64_t ResidualNormWorkspace(std::int64_t width) { return 3 * kNormSumRows * width; }
 
 // h = product + bias (may be null) and f = activation(h), both as T. Gated: u = input_product + input_bias and
 // f = activation(h) u; all of the input's pointers are null for a network that is not gated.
