@@ -9,10 +9,13 @@
 namespace inlier {
 namespace {
 
-// Half of a new estimate is taken over after this share of the time left, in seconds within these bounds.
+// Half of a new estimate is taken over after this share of the time left, in seconds within these bounds, and after no more
+// than this share of the time since the first estimate, which may have been a poor one.
 constexpr double kMemoryShare = 0.05;
 constexpr double kMemorySecondsMin = 10;
 constexpr double kMemorySecondsMax = 120;
+constexpr double kHistoryShare = 0.25;
+constexpr double kHistorySecondsMin = 20;
 
 }  // namespace
 
@@ -24,9 +27,12 @@ void TimeLeft::Observe(std::optional<double> seconds, Timestamp now) {
   const double left = std::max(0.0, *seconds);
   if (!end_) {
     end_ = now + FromSeconds(left);
+    first_ = now;
   } else {
     const double before = ToSeconds(*end_ - now);
-    const double memory = std::clamp(kMemoryShare * before, kMemorySecondsMin, kMemorySecondsMax);
+    const double most =
+        std::clamp(kHistoryShare * ToSeconds(now - first_), kHistorySecondsMin, kMemorySecondsMax);
+    const double memory = std::clamp(kMemoryShare * before, kMemorySecondsMin, most);
     const double weight = 1 - std::exp2(-ToSeconds(now - observed_) / memory);
     end_ = now + FromSeconds(std::max(0.0, before + weight * (left - before)));
   }

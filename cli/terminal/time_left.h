@@ -22,7 +22,7 @@ class TimeLeft {
 
  private:
   std::optional<Timestamp> end_;
-  Timestamp observed_;
+  Timestamp first_, observed_;
 };
 
 // "less than a minute", "12 min", "2 h 10 min", "3 days 4 h": rounded to about a tenth.

@@ -56,10 +56,10 @@ TrainingStep MakeStep(Model& model, const v1::TrainingSpec& spec, std::uint64_t 
   if (!shard_optimizer || gang.processes() == 1) return MakeTrainingStep(model, spec, count);
   return MakeTrainingStep(
       model, spec, count,
-      std::make_unique<ShardedOptimizer>(
-          ParametersOf(model), gang, [&spec](const std::vector<NamedParameter>& parameters) {
-            return MakeOptimizer(spec.optimizer(), parameters);
-          }));
+      std::make_unique<ShardedOptimizer>(ParametersOf(model), gang,
+                                         [&spec](const std::vector<NamedParameter>& parameters) {
+                                           return MakeOptimizer(spec.optimizer(), parameters);
+                                         }));
 }
 
 // Updates and the time spent on them, since the last point of the curves.
@@ -138,8 +138,8 @@ std::optional<Trainer::Update> Trainer::RunUpdate(const std::function<bool()>& s
     ModelInput input = InputOf(batch, device_);
     input.dropout_seed = SeedDropout(device_, spec_.seed(), micro_batch, split_.part);
     input.first_example = static_cast<std::int64_t>(split_.part * split_.part_examples);
-    const at::Tensor part = training_step_.AddMicroBatch(
-        input, batch.labels.to(device_, /*non_blocking=*/true), WeightOf(batch));
+    const at::Tensor part =
+        training_step_.AddMicroBatch(input, batch.labels.to(device_, /*non_blocking=*/true), WeightOf(batch));
     add(loss, part);
     add(penalty, training_step_.penalty());
   }
@@ -209,8 +209,7 @@ absl::Status Trainer::Save(const std::filesystem::path& folder, bool final) {
                             .build = BuildId(),
                             .final = final,
                             .train_seconds = seconds_};
-  ASSIGN_OR_RETURN(const v1::CheckpointSaved saved,
-                   SaveCheckpoint(folder, model_, state, info));
+  ASSIGN_OR_RETURN(const v1::CheckpointSaved saved, SaveCheckpoint(folder, model_, state, info));
   sink_.OnCheckpoint(saved);
   return absl::OkStatus();
 }
@@ -275,11 +274,11 @@ absl::StatusOr<TrainResult> Trainer::Run(const std::filesystem::path& folder,
     seconds_ += seconds;
     lent_cpus_.OnUpdate(seconds);
 
-    if (measure || !healthy) {
-      progress.set_rate(window.Rate());
-      ReportUpdate(update, progress.loss(), window.Rate() * tokens_per_update);
-      window = Window();
-    }
+    // The first update waits for what later ones find ready, on a GPU most of all: it is no measure of them.
+    const bool first = whole.updates == 1;
+    if (!first && (measure || (look && !progress.has_rate()))) progress.set_rate(window.Rate());
+    if (measure || !healthy) ReportUpdate(update, progress.loss(), window.Rate() * tokens_per_update);
+    if (measure || first) window = Window();
     if (!healthy) {
       return TrainResult{
           TrainResult::End::kDiverged, step_,

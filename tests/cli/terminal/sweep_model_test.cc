@@ -39,6 +39,13 @@ TEST(TimeLeftTest, ANewTruthIsTakenOverAndTimePasses) {
   EXPECT_FALSE(left.Seconds(AtSecond(601)).has_value());
 }
 
+TEST(TimeLeftTest, APoorFirstEstimateIsForgottenWithinAMinute) {
+  TimeLeft left;
+  left.Observe(2400, AtSecond(0));
+  for (int second = 1; second <= 60; ++second) left.Observe(100 - second, AtSecond(second));
+  EXPECT_LT(*left.Seconds(AtSecond(60)), 360);
+}
+
 TEST(TimeLeftTest, IsShownAsCoarselyAsItIsKnown) {
   EXPECT_EQ(RoundedDuration(42), "less than a minute");
   EXPECT_EQ(RoundedDuration(204), "3 min");

@@ -279,6 +279,17 @@ TEST(TrainerTest, CurvesHaveAPointEveryMeasureEveryUpdatesAndAtBothEnds) {
   EXPECT_DOUBLE_EQ(run->sink.Curve("learning_rate")[1], 1e-3 * 13.0 / 18.0);
 }
 
+TEST(TrainerTest, TheRateIsKnownFromTheSecondUpdateOnAndLeavesOutTheFirst) {
+  const TemporaryFolder folder;
+  const auto run = Train(TinySpec("training { measure_every: 8 }"), folder.path());
+  ASSERT_GE(run->sink.progress.size(), 20u);
+  for (const v1::Progress& progress : run->sink.progress) {
+    if (progress.phase() == "train") {
+      EXPECT_EQ(progress.has_rate(), progress.step() > 1) << progress.step();
+    }
+  }
+}
+
 TEST(TrainerTest, EveryReportedNameIsInTheTableOfMeasurements) {
   const TemporaryFolder folder;
   const auto run = Train(TinySpec(), folder.path());
