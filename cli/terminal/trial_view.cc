@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <functional>
+#include <map>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -21,11 +23,23 @@ void AddRunning(Drawing& body, const SweepModel& sweep, const v1::RunningAttempt
   body.push_back(work);
   if (const std::string spark = Sparkline(sweep.LossesOf(attempt), columns); Columns(spark) > 1)
     body.emplace_back(spark, Style::kBar);
-  for (const v1::MeasurementPoint& point : attempt.latest()) {
-    body.push_back(StyledLine("  ")
-                       .AddCell(point.name(), 32)
-                       .Add(absl::StrFormat("%.6g", point.value()))
-                       .Add(absl::StrCat("  at step ", point.step()), Style::kDim));
+}
+
+// The latest value of each measurement, as many in a row as fit; a heading for each step that they are of.
+void AddMeasurements(Drawing& body, const v1::RunningAttempt& attempt, int columns) {
+  constexpr int kName = 32, kValue = 12;
+  const int in_a_row = std::max(1, columns / (kName + kValue));
+  std::map<std::uint64_t, std::vector<const v1::MeasurementPoint*>, std::greater<>> by_step;
+  for (const v1::MeasurementPoint& point : attempt.latest()) by_step[point.step()].push_back(&point);
+  for (const auto& [step, points] : by_step) {
+    body.emplace_back();
+    body.emplace_back(absl::StrCat("measured at step ", step), Style::kStrong);
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      if (i % static_cast<std::size_t>(in_a_row) == 0) body.emplace_back();
+      body.back()
+          .AddCell(points[i]->name(), kName)
+          .AddCell(absl::StrFormat("%.6g", points[i]->value()), kValue);
+    }
   }
 }
 
@@ -52,6 +66,7 @@ Drawing DrawTrial(const TrialPage& page, const SweepModel& sweep, const v1::Runn
   if (attempt != nullptr) AddRunning(body, sweep, *attempt, columns);
   if (!page.loaded) body.emplace_back("asking the coordinator", Style::kDim);
   if (!page.explanation.empty()) AddSection(body, "why", page.explanation, columns);
+  if (attempt != nullptr) AddMeasurements(body, *attempt, columns);
   if (page.loaded)
     AddSection(body, "log", page.log.empty() ? std::vector<std::string>{"no lines"} : page.log, columns);
   const int room = std::max(0, size.rows - 2);

@@ -220,6 +220,28 @@ TEST(TrialViewTest, ItsTextScrollsToItsEndAndNoFurther) {
   EXPECT_LT(state.first_line, 60);
 }
 
+TEST(TrialViewTest, ThirtyMeasurementsLeaveRoomForTheReasonAndTheLog) {
+  TrialPage page{.trial = "t-1", .labels = "seed=1", .loaded = true};
+  page.explanation = {"trial t-1: RUNNING"};
+  page.log = {"a warning"};
+  v1::SweepUpdate update = Update(1, 0);
+  v1::RunningAttempt& attempt = *update.mutable_running(0);
+  attempt.clear_latest();
+  for (int i = 0; i < 30; ++i) {
+    v1::MeasurementPoint& point = *attempt.add_latest();
+    point.set_name(absl::StrCat("measurement_", i));
+    point.set_value(i + 0.5);
+    point.set_step(i < 4 ? 100 : 50);
+  }
+  SweepModel model;
+  model.Take(update, At(0));
+  ViewState state;
+  const std::vector<std::string> lines = TextOf(DrawTrial(page, model, &attempt, state, Time(9), {100, 30}));
+  EXPECT_THAT(lines,
+              AllOf(Contains("why"), Contains("measured at step 100"), Contains("measured at step 50"),
+                    Contains(AllOf(HasSubstr("measurement_28"), HasSubstr("29.5"))), Contains("a warning")));
+}
+
 TEST(TopViewTest, SweepsWorkersAndTheChosenSweepsAttemptsAtEveryWidth) {
   const SweepModel first = Model(2, 3), second = Model(1, 0);
   TopModel top;
