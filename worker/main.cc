@@ -29,9 +29,9 @@ namespace {
 
 constexpr char kProgram[] = "inlier-worker";
 
-GpuInventory FindVisibleGpus() {
-  const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
-  return FindGpus(visible == nullptr ? std::nullopt : std::optional<std::string>(visible));
+std::optional<std::string> Variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
 std::vector<SlotPlan> FindSlots(const v1::WorkerConfig& config, GpuInventory inventory, bool trial_has_cuda) {
@@ -54,6 +54,15 @@ std::vector<SlotPlan> FindSlots(const v1::WorkerConfig& config, GpuInventory inv
   if (slots.front().cpus.empty()) {
     spdlog::warn("slots_share_cpus slots={} threads={} cpus={} reason=\"trials will slow each other down\"",
                  slots.size(), slots.front().threads, cpus.size());
+  }
+  if (!inventory.gpus.empty() && slots.size() > inventory.gpus.size() &&
+      !HasMultiProcessService(Variable("CUDA_MPS_PIPE_DIRECTORY"))) {
+    spdlog::warn(
+        "gpus_take_turns slots={} gpus={} reason=\"without the driver's multi-process service one process at "
+        "a "
+        "time computes on a GPU\" remedy=\"nvidia-cuda-mps-control -d before this worker; "
+        "docs/guides/gpu-machine.md\"",
+        slots.size(), inventory.gpus.size());
   }
   return slots;
 }
@@ -136,7 +145,7 @@ absl::Status Run(const DaemonOptions& options) {
   absl::Status ended;
   boost::asio::io_context io(1);
   HttpServer http(io);
-  const GpuInventory inventory = FindVisibleGpus();
+  const GpuInventory inventory = FindGpus(Variable("CUDA_VISIBLE_DEVICES"));
   ASSIGN_OR_RETURN(Agent::Options agent_options, AgentOptionsOf(config, trial, inventory));
   agent_options.incarnation = incarnation;
   agent_options.job = job;

@@ -83,6 +83,12 @@ GpuInventory FindGpus(const std::optional<std::string>& visible_devices) {
   return inventory;
 }
 
+bool HasMultiProcessService(const std::optional<std::string>& folder) {
+  std::error_code error;
+  return std::filesystem::exists(std::filesystem::path(folder.value_or("/tmp/nvidia-mps")) / "control",
+                                 error);
+}
+
 std::optional<int> CpusOfQuota(const std::string& cpu_max) {
   const std::vector<std::string> words = absl::StrSplit(cpu_max, absl::ByAnyChar(" \n"), absl::SkipEmpty());
   double quota = 0, period = 0;

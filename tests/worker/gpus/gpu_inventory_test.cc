@@ -54,6 +54,13 @@ TEST(GpuInventoryTest, AnEmptyListOfVisibleDevicesHidesEveryGpu) {
   EXPECT_THAT(FindGpus("").gpus, IsEmpty());
 }
 
+TEST(GpuInventoryTest, TheMultiProcessServiceIsFoundByItsPipe) {
+  const TemporaryFolder folder;
+  EXPECT_FALSE(HasMultiProcessService(folder.path().string()));
+  std::ofstream(folder.path() / "control").put('\n');
+  EXPECT_TRUE(HasMultiProcessService(folder.path().string()));
+}
+
 TEST(CpuQuotaTest, WholeCpusOfAControlGroup) {
   EXPECT_EQ(CpusOfQuota("max 100000"), std::nullopt);
   EXPECT_EQ(CpusOfQuota("200000 100000\n"), 2);
