@@ -58,10 +58,8 @@ std::vector<SlotPlan> FindSlots(const v1::WorkerConfig& config, GpuInventory inv
   if (!inventory.gpus.empty() && slots.size() > inventory.gpus.size() &&
       !HasMultiProcessService(Variable("CUDA_MPS_PIPE_DIRECTORY"))) {
     spdlog::warn(
-        "gpus_take_turns slots={} gpus={} reason=\"without the driver's multi-process service one process at "
-        "a "
-        "time computes on a GPU\" remedy=\"nvidia-cuda-mps-control -d before this worker; "
-        "docs/guides/gpu-machine.md\"",
+        "gpus_take_turns slots={} gpus={} reason=\"there is no multi-process service of the driver\" "
+        "remedy=\"nvidia-cuda-mps-control -d before this worker; docs/guides/gpu-machine.md\"",
         slots.size(), inventory.gpus.size());
   }
   return slots;
@@ -100,10 +98,7 @@ absl::StatusOr<Agent::Options> AgentOptionsOf(const v1::WorkerConfig& config, co
 
 // The job that this process runs in; it names a worker that has no name.
 WorkerJob TakeJob(v1::WorkerConfig& config) {
-  const auto variable = [](const char* name) {
-    const char* value = std::getenv(name);
-    return std::string(value == nullptr ? "" : value);
-  };
+  const auto variable = [](const char* name) { return Variable(name).value_or(""); };
   WorkerJob job = FindJob(config, variable, MonotonicNow());
   // Several workers may share a node.
   if (!config.has_name() && !job.id.empty()) config.set_name(absl::StrCat(HostName(), ".", job.id));

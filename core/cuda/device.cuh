@@ -112,11 +112,14 @@ __device__ inline std::uint32_t KeptBits(const DropoutKey& dropout, std::uint64_
   return kept;
 }
 
+// Parts of a row that ForColumns shares out among a block's threads.
+__host__ __device__ constexpr int ColumnItems(int width) { return (width + 127) / 128 * 16; }
+
 // use(column, factor) for this thread's columns of a row; the block's threads share the row out, always in the same
 // way. Sixteen threads take one dropout block of 128 columns.
 template <typename Use>
 __device__ inline void ForColumns(int width, const DropoutKey& dropout, std::uint64_t row, Use use) {
-  const int items = (width + 127) / 128 * 16;
+  const int items = ColumnItems(width);
   for (int item = static_cast<int>(threadIdx.x); item < items; item += static_cast<int>(blockDim.x)) {
     const std::uint32_t kept = dropout.threshold == 0 ? 0xff : KeptBits(dropout, row, item);
 #pragma unroll

@@ -99,8 +99,8 @@ __global__ void __launch_bounds__(kRowThreads)
 
 // Threads that have columns of a row (ForColumns), in whole warps.
 int ThreadsOf(std::int64_t width) {
-  const std::int64_t items = (width + 127) / 128 * 16;
-  return static_cast<int>(std::min<std::int64_t>(kRowThreads, (items + kWarp - 1) / kWarp * kWarp));
+  const int items = ColumnItems(static_cast<int>(width));
+  return std::min(kRowThreads, (items + kWarp - 1) / kWarp * kWarp);
 }
 
 // Blocks of the backward pass: many hide the wait for memory, few leave little to add at the end.
