@@ -69,10 +69,12 @@ class CallStreamTest : public testing::Test, public grpc::CallbackGenericService
     auto admitted = access_->Admit(*context, "Query");
     EXPECT_TRUE(admitted.ok()) << admitted.status();
     Arrival arrival{*context, *bounds_, *std::move(admitted)};
-    ++arrived_;
     if (context->method() == "/inlier.v1.SweepService/WatchSweep")
       return new EndlessCall(std::move(arrival), written_);
-    return new Query(std::move(arrival), handler_, [this](const grpc::Status&) { ++refused_; });
+    auto* const call =
+        new Query(std::move(arrival), handler_, [this](const grpc::Status&) { ++refused_; });
+    ++waiting_;
+    return call;
   }
   static constexpr std::size_t kLight = 10'000, kHeavy = 100'000;  // Bytes of text.
   grpc::Status Ask(std::size_t length) {
@@ -97,7 +99,8 @@ class CallStreamTest : public testing::Test, public grpc::CallbackGenericService
     response->add_columns(request->sql());
     context->Reply(grpc::Status::OK);
   };
-  std::atomic<int> arrived_{0}, refused_{0}, written_{0};
+  std::atomic<int> waiting_{0};  // Calls that wait for their message, or have waited.
+  std::atomic<int> refused_{0}, written_{0};
   ListeningServer listening_;
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<v1::SweepService::Stub> stub_;
@@ -122,7 +125,7 @@ TEST_F(CallStreamTest, CallWhoseMessageDoesNotComeEndsWithTheReason) {
   std::unique_ptr<grpc::ClientWriter<v1::QueryRequest>> writer(
       grpc::internal::ClientWriterFactory<v1::QueryRequest>::Create(channel_.get(), method, &context,
                                                                     &response));
-  Until([this] { return arrived_ == 1; });
+  Until([this] { return waiting_ == 1; });
   bounds_->Expire(MonotonicNow() + seconds(29));
   EXPECT_EQ(refused_, 0);
   bounds_->Expire(MonotonicNow() + seconds(31));
