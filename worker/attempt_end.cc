@@ -9,7 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "spec/trial/outcome.h"
-#include "worker/event_reader.h"
+#include "worker/processes/event_reader.h"
 
 namespace inlier {
 namespace {

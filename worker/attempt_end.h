@@ -11,7 +11,7 @@
 #include <string>
 
 #include "inlier/v1/attempt.pb.h"
-#include "worker/trial_process.h"
+#include "worker/processes/trial_process.h"
 
 namespace inlier {
 

@@ -15,7 +15,7 @@
 #include "base/status.h"
 #include "base/utf8.h"
 #include "worker/attempt_folder.h"
-#include "worker/trial_environment.h"
+#include "worker/processes/trial_environment.h"
 
 namespace inlier {
 namespace {

@@ -21,7 +21,7 @@
 #include "inlier/v1/worker_service.pb.h"
 #include "worker/attempt_board.h"
 #include "worker/supervisor.h"
-#include "worker/trial_process.h"
+#include "worker/processes/trial_process.h"
 
 namespace inlier {
 

@@ -21,7 +21,9 @@
 #include "worker/gpus/gpu_inventory.h"
 #include "worker/gpus/gpu_monitor.h"
 #include "worker/job.h"
-#include "worker/slots/slot_plan.h"
+#include "worker/machines/describe.h"
+#include "worker/machines/find_machines.h"
+#include "worker/slots/find_slots.h"
 #include "worker/worker_setup.h"
 
 namespace inlier {
@@ -34,36 +36,7 @@ std::optional<std::string> Variable(const char* name) {
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
-std::vector<SlotPlan> FindSlots(const v1::WorkerConfig& config, GpuInventory inventory, bool trial_has_cuda) {
-  if (!inventory.gpus.empty() && !trial_has_cuda) {
-    spdlog::warn(
-        "gpus_not_used count={} reason=\"trial_program was built with a LibTorch without CUDA; trials run on "
-        "the CPU\"",
-        inventory.gpus.size());
-    inventory.gpus.clear();
-  }
-  const auto given = [](bool has, std::uint32_t value) {
-    return has ? std::optional<std::uint32_t>(value) : std::nullopt;
-  };
-  const std::vector<int> cpus = UsableCpus();
-  const std::vector<SlotPlan> slots =
-      PlanSlots(cpus, inventory.gpus, given(config.has_slots(), config.slots()),
-                given(config.has_threads_per_slot(), config.threads_per_slot()));
-  spdlog::info("slots count={} threads_per_slot={} cpus={} gpus={} gpu_source=\"{}\"", slots.size(),
-               slots.front().threads, cpus.size(), inventory.gpus.size(), inventory.source);
-  if (slots.front().cpus.empty()) {
-    spdlog::warn("slots_share_cpus slots={} threads={} cpus={} reason=\"trials will slow each other down\"",
-                 slots.size(), slots.front().threads, cpus.size());
-  }
-  if (!inventory.gpus.empty() && slots.size() > inventory.gpus.size() &&
-      !HasMultiProcessService(Variable("CUDA_MPS_PIPE_DIRECTORY"))) {
-    spdlog::warn(
-        "gpus_take_turns slots={} gpus={} reason=\"there is no multi-process service of the driver\" "
-        "remedy=\"nvidia-cuda-mps-control -d before this worker; docs/guides/gpu-machine.md\"",
-        slots.size(), inventory.gpus.size());
-  }
-  return slots;
-}
+std::string VariableOrEmpty(const char* name) { return Variable(name).value_or(""); }
 
 // All but the incarnation.
 absl::StatusOr<Agent::Options> AgentOptionsOf(const v1::WorkerConfig& config, const TrialProgram& trial,
@@ -73,7 +46,8 @@ absl::StatusOr<Agent::Options> AgentOptionsOf(const v1::WorkerConfig& config, co
   options.host = HostName();
   options.version = Version();
   options.slots = FindSlots(config, inventory, trial.has_cuda);
-  options.memory_mib = config.has_memory_mib() ? config.memory_mib() : UsableMemoryMib();
+  options.memory_mib = MemoryForTrials(config);
+  RETURN_IF_ERROR(AddMachines(config, VariableOrEmpty, options.slots, options.memory_mib));
   options.attempts.state_dir = config.state_dir();
   options.attempts.data_dir = config.data_dir();
   options.attempts.cache_dir = config.cache_dir();
@@ -98,8 +72,7 @@ absl::StatusOr<Agent::Options> AgentOptionsOf(const v1::WorkerConfig& config, co
 
 // The job that this process runs in; it names a worker that has no name.
 WorkerJob TakeJob(v1::WorkerConfig& config) {
-  const auto variable = [](const char* name) { return Variable(name).value_or(""); };
-  WorkerJob job = FindJob(config, variable, MonotonicNow());
+  WorkerJob job = FindJob(config, VariableOrEmpty, MonotonicNow());
   // Several workers may share a node.
   if (!config.has_name() && !job.id.empty()) config.set_name(absl::StrCat(HostName(), ".", job.id));
   return job;
@@ -184,6 +157,8 @@ absl::Status Run(const DaemonOptions& options) {
 }
 
 int Main(int argc, char** argv) {
+  // For a worker on another machine.
+  if (argc == 3 && std::string(argv[1]) == kDescribeMachine) return DescribeMachine(argv[2]);
   const absl::StatusOr<DaemonOptions> options = ParseDaemonOptions(argc, argv);
   if (!options.ok()) return ReportFatal(kProgram, options.status());
   switch (options->action) {

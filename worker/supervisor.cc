@@ -141,6 +141,9 @@ asio::awaitable<std::optional<v1::Outcome>> Supervisor::Prepare() {
     gang.set_processes(static_cast<std::uint32_t>(slots().size()));
     gang.set_meeting((folder_ / "meeting").string());
     gang.set_shard_optimizer(assignment_.shard_optimizer());
+    const auto elsewhere = [this](const auto& place) { return place.slot.machine != slot_.machine; };
+    if (std::any_of(ranks_.places().begin(), ranks_.places().end(), elsewhere))
+      gang.set_address(slot_.address);
   }
   if (const absl::Status made = MakeFolder(folder_); !made.ok()) co_return FailedToPrepare(made);
   if (const absl::Status opened = log_.Open(folder_ / kAttemptLogName); !opened.ok())
@@ -175,8 +178,8 @@ asio::awaitable<absl::Status> Supervisor::StartChild() {
 }
 
 absl::Status Supervisor::StartProcess(std::vector<std::string> arguments) {
-  Command command = TrialCommand(settings_, slot_, std::move(arguments), folder_);
-  command.has_input = assignment_.kind() == v1::EVALUATE_STAGE;
+  ASSIGN_OR_RETURN(Command command, TrialCommand(settings_, slot_, std::move(arguments), folder_));
+  command.has_input = command.has_input || assignment_.kind() == v1::EVALUATE_STAGE;
   ASSIGN_OR_RETURN(child_.process,
                    TrialProcess::Start(
                        parts_.io, command, [this](std::string_view bytes) { OnEvents(bytes); },
@@ -186,7 +189,7 @@ absl::Status Supervisor::StartProcess(std::vector<std::string> arguments) {
 
 asio::awaitable<absl::Status> Supervisor::StartRanks() {
   if (ranks_.empty()) co_return absl::OkStatus();
-  const std::function<void()> on_broken = [this] { ArmKill(RankProcesses::kBrokenGrace); };
+  const std::function<void(Duration)> on_broken = [this](Duration grace) { ArmKill(grace); };
   const absl::Status started = co_await ranks_.Start(spec_, folder_, on_broken);
   if (started.ok() && stopping()) ranks_.Signal(SIGTERM);
   if (!started.ok()) {
@@ -198,7 +201,7 @@ asio::awaitable<absl::Status> Supervisor::StartRanks() {
 }
 
 bool Supervisor::ChildStays() const {
-  return assignment_.kind() == v1::EVALUATE_STAGE && reported_.outcome && !stopping() &&
+  return assignment_.kind() == v1::EVALUATE_STAGE && slot_.here() && reported_.outcome && !stopping() &&
          reported_.outcome->kind() != v1::Outcome::FAILED;
 }
 

@@ -15,8 +15,8 @@
 #include "rpc/rpc.h"
 #include "s3/client.h"
 #include "worker/attempt_end.h"
-#include "worker/trial_environment.h"
-#include "worker/trial_process.h"
+#include "worker/processes/trial_environment.h"
+#include "worker/processes/trial_process.h"
 
 namespace inlier {
 namespace {

@@ -17,7 +17,7 @@ namespace {
 struct SlurmFlags {
   v1::FleetConfig config;
   std::string partition, account, qos, gres, constraint, worker_config;
-  std::uint32_t time_limit = 0, minimum = 0, maximum = 0, idle = 0;
+  std::uint32_t time_limit = 0, minimum = 0, maximum = 0, idle = 0, nodes = 0;
   std::vector<std::string> overrides;
 };
 
@@ -76,6 +76,7 @@ absl::Status FillFleet(SlurmFlags& flags) {
   if (!flags.qos.empty()) slurm.set_qos(flags.qos);
   if (!flags.gres.empty()) slurm.set_gres(flags.gres);
   if (!flags.constraint.empty()) slurm.set_constraint(flags.constraint);
+  if (flags.nodes > 0) slurm.set_nodes(flags.nodes);
   slurm.set_time_limit_minutes(flags.time_limit);
   config.set_worker_config(flags.worker_config);
   config.set_maximum(flags.maximum);
@@ -100,6 +101,8 @@ void AddFleetSlurm(CLI::App& fleet, Session& session) {
   command->add_option("--partition", flags->partition, "One, or several with commas between them");
   command->add_option("--account", flags->account, "Account of the jobs");
   command->add_option("--qos", flags->qos, "Quality of service of the jobs");
+  command->add_option("--nodes", flags->nodes,
+                      "Nodes of each job, all of whose slots its worker has; default: 1");
   command->add_option("--gres", flags->gres, "Generic resources of each job, for example gpu:1");
   command->add_option("--constraint", flags->constraint, "Features of the nodes");
   command->add_option("--set", flags->overrides,

@@ -81,6 +81,7 @@ std::vector<std::string> SbatchArguments(const FleetStep& fleet, const std::stri
   add("--qos", slurm.qos());
   add("--gres", slurm.gres());
   add("--constraint", slurm.constraint());
+  if (slurm.has_nodes()) arguments.push_back(absl::StrCat("--nodes=", slurm.nodes()));
   if (slurm.has_cpus()) arguments.push_back(absl::StrCat("-c", slurm.cpus()));
   if (slurm.has_memory_mib()) add("--mem", absl::StrCat(slurm.memory_mib(), "M"));
   arguments.insert(arguments.end(), slurm.options().begin(), slurm.options().end());
@@ -91,6 +92,7 @@ std::vector<std::string> SbatchArguments(const FleetStep& fleet, const std::stri
   set(absl::StrCat("job_seconds=", JobSeconds(config)));
   set("http_listen=127.0.0.1:0");  // Several workers may share a node.
   if (config.has_slots()) set(absl::StrCat("slots=", config.slots()));
+  if (slurm.nodes() > 1) set("job_nodes=true");
   for (const std::string& further : config.worker_set()) set(further);
   return arguments;
 }

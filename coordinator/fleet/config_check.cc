@@ -30,7 +30,8 @@ constexpr std::string_view kOwnOptions[] = {"job-name",   "array",
                                             "gres",       "mem",
                                             "help",       "constraint",
                                             "dependency", "open-mode",
-                                            "clusters",   "cluster-constraint"};
+                                            "clusters",   "cluster-constraint",
+                                            "nodes"};
 
 // Printable and without what a line of a file would end by; UTF-8, as JSON needs it.
 bool IsPlain(std::string_view text) {

@@ -75,8 +75,12 @@ void WorkerResources::SetCapacity(const std::vector<v1::Slot>& slots, std::uint6
   memory_used_mib_ = 0;
   gpus_.clear();
   gpu_of_slot_.assign(slots.size(), -1);
+  machine_of_slot_.clear();
   for (const v1::Slot& slot : slots) {
-    if (slot.index() >= slots.size() || !absl::StartsWith(slot.device(), "cuda")) continue;
+    if (slot.index() >= slots.size()) continue;
+    if (const std::size_t at = slot.device().find('@'); at != std::string::npos)
+      machine_of_slot_[slot.index()] = slot.device().substr(at + 1);
+    if (!absl::StartsWith(slot.device(), "cuda")) continue;
     auto gpu = std::find_if(gpus_.begin(), gpus_.end(),
                             [&](const Gpu& known) { return known.device == slot.device(); });
     if (gpu == gpus_.end()) gpu = gpus_.insert(gpu, {.device = slot.device(), .used = {}});
@@ -128,6 +132,22 @@ bool WorkerResources::Fits(std::uint32_t slot, const ResourceRequest& request) c
 }
 
 std::vector<std::uint32_t> WorkerResources::SlotsFor(const ResourceRequest& request, Usable usable) const {
+  if (request.processes == 1 || machine_of_slot_.empty()) return FirstSlotsFor(request, usable);
+  std::set<std::string> machines = {""};  // The worker's own.
+  for (const auto& [slot, machine] : machine_of_slot_) machines.insert(machine);
+  for (const std::string& machine : machines) {
+    const auto is_there = [&](std::uint32_t slot) {
+      const auto named = machine_of_slot_.find(slot);
+      return (named == machine_of_slot_.end() ? "" : named->second) == machine && usable(slot);
+    };
+    std::vector<std::uint32_t> slots = FirstSlotsFor(request, is_there);
+    if (!slots.empty()) return slots;
+  }
+  return FirstSlotsFor(request, usable);
+}
+
+std::vector<std::uint32_t> WorkerResources::FirstSlotsFor(const ResourceRequest& request,
+                                                          Usable usable) const {
   std::vector<std::uint32_t> slots;
   std::set<int> gpus;
   std::uint64_t memory_mib = 0;  // Of the slots so far.

@@ -59,8 +59,8 @@ class WorkerResources {
   bool Fits(std::uint32_t slot, const ResourceRequest& request) const;
 
   using Usable = absl::FunctionRef<bool(std::uint32_t slot)>;
-  // A slot for each process, of those that are usable, so that all of them fit now; the first ones that do. Empty: there
-  // are not enough.
+  // A slot for each process, of those that are usable, so that all of them fit now: the first ones that do, on one
+  // machine where that is possible. Empty: there are not enough.
   std::vector<std::uint32_t> SlotsFor(const ResourceRequest& request, Usable usable) const;
   // The worker without these attempts, and with none.
   WorkerResources Without(const std::set<Token>& gone) const;
@@ -115,11 +115,13 @@ class WorkerResources {
 
  private:
   void Add(const Held& held, int sign);
+  std::vector<std::uint32_t> FirstSlotsFor(const ResourceRequest& request, Usable usable) const;
 
   std::uint64_t memory_mib_ = 0;  // 0: not reported.
   std::uint64_t memory_used_mib_ = 0;
   std::vector<Gpu> gpus_;
-  std::vector<int> gpu_of_slot_;  // Index in gpus_; -1: on the CPU.
+  std::vector<int> gpu_of_slot_;                          // Index in gpus_; -1: on the CPU.
+  std::map<std::uint32_t, std::string> machine_of_slot_;  // Those on further machines of the worker.
   std::map<Token, Held> held_;
   std::optional<std::uint32_t> seconds_left_;
   std::map<DataId, DataId> data_;  // Data source -> the version that the worker found last.

@@ -146,7 +146,7 @@ absl::StatusOr<Gang> Gang::Meet(const Place& place, Duration patience) {
     for (int rank = 0; rank < place.processes; ++rank) all.push_back(KeyOf(rank));
     store->wait(all, wait);
     const auto options = c10d::ProcessGroupGloo::Options::create(wait);
-    options->devices.push_back(c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1"));
+    options->devices.push_back(c10d::ProcessGroupGloo::createDeviceForHostname(place.address));
     auto group = std::make_unique<Group>();
     group->backend =
         c10::make_intrusive<c10d::ProcessGroupGloo>(store, place.rank, place.processes, options);
@@ -155,7 +155,7 @@ absl::StatusOr<Gang> Gang::Meet(const Place& place, Duration patience) {
   } catch (const std::exception& error) {
     return absl::UnavailableError(absl::StrCat("rank ", place.rank, " of ", place.processes,
                                                " has not met the others by the file ", place.meeting.string(),
-                                               ": ", ReasonOf(error),
+                                               " and the address ", place.address, ": ", ReasonOf(error),
                                                "; start every rank, with one file that is new"));
   }
 }

@@ -4,8 +4,8 @@
 // theirs. A result has the same bits on every rank, and again in another run with as many ranks: the order of a sum
 // depends on the shapes and the number of ranks alone. With another number of ranks a sum is rounded in another order.
 //
-// LibTorch's c10d, with Gloo over 127.0.0.1: the processes of a gang are on one machine. Tensors of a GPU travel
-// through the machine's memory.
+// LibTorch's c10d, with Gloo over 127.0.0.1, or between machines that share a folder over their addresses. Tensors of a
+// GPU travel through the machine's memory.
 //
 // Thread safety: none. Ranks may also be threads of one process, with a Gang each.
 #ifndef INLIER_CORE_GANG_GANG_H_
@@ -16,6 +16,7 @@
 #include <filesystem>
 #include <memory>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -34,7 +35,8 @@ class Gang {
   struct Place {
     int rank = 0;
     int processes = 1;
-    std::filesystem::path meeting;  // The first rank makes this file; another one for every gang.
+    std::filesystem::path meeting;      // The first rank makes this file; another one for every gang.
+    std::string address = "127.0.0.1";  // Of this rank's machine, by which the others reach it.
   };
 
   // Of one process: sums are what they are.

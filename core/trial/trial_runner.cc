@@ -70,6 +70,7 @@ absl::StatusOr<Gang::Place> PlaceOf(const v1::AttemptSpec& attempt, const v1::Tr
   Gang::Place place{.rank = static_cast<int>(gang.rank()),
                     .processes = std::max(1, static_cast<int>(gang.processes())),
                     .meeting = gang.meeting()};
+  if (gang.has_address()) place.address = gang.address();
   if (place.rank < 0 || place.rank >= place.processes) {
     return absl::InvalidArgumentError(absl::StrCat("attempt: gang.rank is ", gang.rank(),
                                                    " and gang.processes ", gang.processes(),

@@ -2,7 +2,7 @@
 // cutting the stream elsewhere changes nothing.
 #include "base/check.h"
 #include "tests/fuzz/fuzz.h"
-#include "worker/event_reader.h"
+#include "worker/processes/event_reader.h"
 
 namespace inlier {
 namespace {

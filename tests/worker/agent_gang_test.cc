@@ -1,12 +1,14 @@
 // Attempts of several processes: the worker against a fake coordinator, with real children (fake_trial).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <filesystem>
 #include <fstream>
 
 #include "base/file.h"
 #include "google/protobuf/util/json_util.h"
+#include "tests/worker/process_state.h"
 #include "tests/worker/worker_rig.h"
 
 namespace inlier {
@@ -25,9 +27,12 @@ v1::Assignment GangAssignment(std::uint64_t token, std::uint32_t ranks, std::uin
 
 class AgentGangTest : public testing::Test {
  protected:
-  WorkerRig& StartWorker(std::uint32_t slots) {
+  WorkerRig& StartWorker(std::uint32_t slots, std::uint32_t slots_elsewhere = 0,
+                         Duration stop_grace = std::chrono::seconds(20)) {
     RigSettings settings;
+    settings.stop_grace = stop_grace;
     settings.slots = slots;
+    settings.slots_elsewhere = slots_elsewhere;
     rig_ = std::make_unique<WorkerRig>(folder_.path(), coordinator_.address(), settings);
     return *rig_;
   }
@@ -58,7 +63,8 @@ TEST_F(AgentGangTest, EveryRankHasAPlaceAndRankZeroReports) {
   const auto events = state.EventsOf(1);
   ASSERT_EQ(events.size(), 9u) << "of one process: started, five points, a result, the checkpoint, the outcome";
   for (std::uint32_t rank = 0; rank < 3; ++rank) {
-    const v1::AttemptSpec spec = SpecAt(rank == 0 ? Attempt(1) : Attempt(1) / ("rank-" + std::to_string(rank)));
+    const v1::AttemptSpec spec =
+        SpecAt(rank == 0 ? Attempt(1) : Attempt(1) / ("rank-" + std::to_string(rank)));
     EXPECT_EQ(spec.gang().rank(), rank);
     EXPECT_EQ(spec.gang().processes(), 3u);
     EXPECT_TRUE(spec.gang().shard_optimizer());
@@ -95,6 +101,62 @@ TEST_F(AgentGangTest, AllRanksStopOnRequest) {
   ASSERT_TRUE(coordinator_.WaitForOutcome(1));
   EXPECT_EQ(coordinator_.state().outcomes.at(1).failure(), v1::PREEMPTED);
   EXPECT_TRUE(rig.WaitForMetric("inlier_worker_slots_busy 0"));
+}
+
+// The ranks of fake_trial never meet: the others do not notice it.
+TEST_F(AgentGangTest, ARankThatIsAskedToEndByAnotherProgramEndsTheAttemptAsYielded) {
+  WorkerRig& rig = StartWorker(2, 0, /*stop_grace=*/std::chrono::seconds(1));
+  rig.SetBehaviour("hang");
+  coordinator_.Assign(GangAssignment(1, 2));
+  ASSERT_TRUE(coordinator_.WaitFor([&](const State& state) { return !state.EventsOf(1).empty(); }));
+  const pid_t rank = ProcessThatCatchesSigterm(Attempt(1) / "rank-1" / "spec.json");
+  ASSERT_GT(rank, 0);
+  ASSERT_EQ(::kill(rank, SIGTERM), 0);
+  ASSERT_TRUE(coordinator_.WaitForOutcome(1));
+  const v1::Outcome outcome = coordinator_.state().outcomes.at(1);
+  EXPECT_EQ(outcome.failure(), v1::PREEMPTED) << outcome.message();
+  EXPECT_THAT(outcome.message(), HasSubstr("rank 1 of 2: "));
+}
+
+TEST_F(AgentGangTest, RanksOfAFurtherMachineHaveItsAddressAndAreStartedThere) {
+  StartWorker(1, /*slots_elsewhere=*/1);
+  coordinator_.Assign(GangAssignment(1, 2));
+  ASSERT_TRUE(coordinator_.WaitForOutcome(1));
+  const State state = coordinator_.state();
+  EXPECT_EQ(state.outcomes.at(1).kind(), v1::Outcome::SUCCEEDED) << state.outcomes.at(1).message();
+  EXPECT_TRUE(SpecAt(Attempt(1)).gang().has_address());
+  EXPECT_EQ(SpecAt(Attempt(1) / "rank-1").gang().address(), "127.0.0.2");
+  EXPECT_TRUE(fs::exists(Attempt(1) / "rank-1/start.sh"));
+  EXPECT_FALSE(fs::exists(Attempt(1) / "start.sh"));
+}
+
+TEST_F(AgentGangTest, ARankOfAFurtherMachineThatDiesEndsTheAttemptWithItsReason) {
+  WorkerRig& rig = StartWorker(1, /*slots_elsewhere=*/2);
+  rig.SetBehaviour("rank_1_dies");
+  coordinator_.Assign(GangAssignment(1, 3));
+  ASSERT_TRUE(coordinator_.WaitForOutcome(1));
+  const v1::Outcome outcome = coordinator_.state().outcomes.at(1);
+  EXPECT_EQ(outcome.failure(), v1::CRASHED);
+  EXPECT_THAT(outcome.message(), HasSubstr("rank 1 of 3: the trial was killed by signal 11"));
+  EXPECT_TRUE(rig.WaitForMetric("inlier_worker_slots_busy 0")) << rig.MetricsText();
+}
+
+TEST_F(AgentGangTest, EvaluationsOnAFurtherMachineHaveAChildEach) {
+  StartWorker(1, /*slots_elsewhere=*/1);
+  coordinator_.Assign(TrainAssignment(1, 5, /*slot=*/1));
+  ASSERT_TRUE(coordinator_.WaitForOutcome(1));
+  const State trained = coordinator_.state();
+  ASSERT_EQ(trained.outcomes.at(1).kind(), v1::Outcome::SUCCEEDED) << trained.outcomes.at(1).message();
+  std::string sha256;
+  for (const v1::TrialEvent& event : trained.EventsOf(1)) {
+    if (event.has_checkpoint()) sha256 = event.checkpoint().sha256();
+  }
+  for (const std::uint64_t token : {2u, 3u}) {
+    coordinator_.Assign(EvaluateAssignment(token, sha256, /*slot=*/1));
+    ASSERT_TRUE(coordinator_.WaitForOutcome(token));
+    EXPECT_EQ(coordinator_.state().outcomes.at(token).kind(), v1::Outcome::SUCCEEDED)
+        << coordinator_.state().outcomes.at(token).message();
+  }
 }
 
 TEST_F(AgentGangTest, AGangWaitsUntilAllOfItsSlotsAreFree) {

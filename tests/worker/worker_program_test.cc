@@ -15,8 +15,8 @@
 #include "tests/support/temporary_folder.h"
 #include "tests/worker/fake_coordinator.h"
 #include "tests/worker/process_state.h"
-#include "worker/trial_environment.h"
-#include "worker/trial_process.h"
+#include "worker/processes/trial_environment.h"
+#include "worker/processes/trial_process.h"
 
 namespace inlier {
 namespace {
@@ -92,7 +92,7 @@ class WorkerProgramTest : public testing::Test {
   }
   // Assigns an attempt that hangs, waits until the child itself has reported it (its signal handlers are set
   // by then), and returns its pid.
-  pid_t HangingChild(FakeCoordinator& coordinator) {
+  pid_t HangingChild(FakeCoordinator& coordinator, std::uint32_t slot = 0) {
     v1::Assignment assignment;
     assignment.set_token(1);
     assignment.set_stage_id("stage");
@@ -100,7 +100,7 @@ class WorkerProgramTest : public testing::Test {
     v1::TrialSpec spec;
     spec.mutable_training()->set_steps(3);
     assignment.set_spec(spec.SerializeAsString());
-    assignment.set_slot(0);
+    assignment.set_slot(slot);
     coordinator.Assign(assignment);
     EXPECT_TRUE(coordinator.WaitFor([](const State& state) {
       return std::any_of(state.syncs.begin(), state.syncs.end(),
@@ -216,6 +216,50 @@ TEST_F(WorkerProgramTest, AttemptsOutliveTheLeaseByHoldSecondsAndAreThenAskedToE
   EXPECT_TRUE(IsGoneSoon(child)) << Log();
   ASSERT_TRUE(WaitForLog("attempt_ended"));
   EXPECT_THAT(Log(), HasSubstr("message=\"stopped by a signal\""));
+}
+
+// The further machine is this one, reached by `env MACHINE=n2 …` in the place of ssh.
+constexpr char kMachines[] =
+    "memory_mib: 1000\nmachines:\n- {name: n2, address: 127.0.0.1, slots: 1}\nlaunch: [env, 'MACHINE={machine}']\n";
+
+TEST_F(WorkerProgramTest, ATrialRunsOnAFurtherMachineAndDiesWithTheKilledWorker) {
+  FakeCoordinator coordinator({});
+  SetBehaviour("hang");
+  std::ofstream(folder_ / "worker.yaml") << kMachines;
+  Start(coordinator.address(), {"--config", (folder_ / "worker.yaml").string()});
+  HangingChild(coordinator, /*slot=*/1);
+  const State state = coordinator.state();
+  ASSERT_EQ(state.last().slots_size(), 2);
+  EXPECT_EQ(state.last().slots(0).device(), "cpu");
+  EXPECT_EQ(state.last().slots(1).device(), "cpu@n2");
+  EXPECT_EQ(state.last().memory_mib(), 2000u);
+  EXPECT_TRUE(fs::exists(folder_ / "state/attempts/stage/1/start.sh"));
+  const pid_t trial = ProcessThatCatchesSigterm(folder_ / "state/attempts/stage/1/spec.json");
+  ASSERT_GT(trial, 0) << Log();
+  ::kill(pid_, SIGKILL);
+  WaitForEnd();
+  EXPECT_TRUE(IsGoneSoon(trial)) << "the trial outlived its worker";
+}
+
+TEST_F(WorkerProgramTest, AMachineThatDoesNotAnswerIsNamedWithTheReason) {
+  const auto message = [this](const std::string& config) {
+    std::ofstream(folder_ / "worker.yaml") << config;
+    fs::create_directories(folder_ / "data");
+    return RunWorker({"--set", "state_dir=" + (folder_ / "state").string(), "--set",
+                      "data_dir=" + (folder_ / "data").string(), "--set", "trial_program=" INLIER_FAKE_TRIAL,
+                      "--config", (folder_ / "worker.yaml").string()})
+        .text;
+  };
+  const std::string machines = "machines: [{name: n2, address: 127.0.0.1}]\n";
+  EXPECT_THAT(message(machines + "launch: [sh, -c, 'echo no route to {machine}; exit 255']\n"),
+              HasSubstr("machine n2: sh exited with status 255; it printed: no route to n2"));
+  EXPECT_THAT(message(machines + "launch: [echo, '{machine}']\n"),
+              HasSubstr("machine n2: no report of a machine"));
+  EXPECT_THAT(message("machines: [{name: n2, address: no-such-name.invalid}]\n"),
+              HasSubstr("machine n2: 'no-such-name.invalid' has no IP address here"));
+  EXPECT_THAT(message("machines: [{name: n2, address: 192.0.2.1}]\nlaunch: [env, 'MACHINE={machine}']\n"),
+              HasSubstr("machines.address"));
+  EXPECT_THAT(message("job_nodes: true\n"), HasSubstr("this is no job of Slurm"));
 }
 
 TEST_F(WorkerProgramTest, AnotherVersionEndsWithStatusOneAndBothVersions) {

@@ -24,6 +24,12 @@ WorkerRig::WorkerRig(const std::filesystem::path& state_dir, const std::string& 
   options.host = "here";
   options.version = Version();
   options.slots = PlanSlots(UsableCpus(), {}, settings.slots, std::nullopt);
+  for (std::uint32_t i = 0; i < settings.slots_elsewhere; ++i)
+    options.slots.push_back({.index = settings.slots + i,
+                             .device = "cpu@n2",
+                             .machine = "n2",
+                             .address = "127.0.0.2",
+                             .launch = {"env", "MACHINE=n2"}});
   options.attempts.state_dir = state_dir_;
   options.attempts.data_dir = state_dir_ / "data";
   options.attempts.cache_dir = state_dir_ / "cache";

@@ -21,6 +21,7 @@ namespace inlier {
 
 struct RigSettings {
   std::uint32_t slots = 1;
+  std::uint32_t slots_elsewhere = 0;  // Further ones, on a machine that `env` reaches: this one.
   std::string incarnation = "rig";
   std::size_t outbox_events_max = 100000;
   std::size_t line_bytes_max = 65536;

@@ -8,7 +8,9 @@ namespace inlier {
 
 IdleCpus::IdleCpus(boost::asio::io_context& io, const std::vector<SlotPlan>& slots, Bind bind, Duration idle)
     : bind_(std::move(bind)), idle_(idle), timer_(io) {
-  for (const SlotPlan& slot : slots) slots_.push_back({.cpus = slot.cpus, .idle_since = MonotonicNow()});
+  for (const SlotPlan& slot : slots) {
+    slots_.push_back({.cpus = slot.here() ? slot.cpus : std::vector<int>(), .idle_since = MonotonicNow()});
+  }
 }
 
 void IdleCpus::AttemptStarts(std::uint32_t slot) {

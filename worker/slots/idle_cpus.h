@@ -28,7 +28,7 @@ class IdleCpus {
   // Binds the training that runs in a slot to its own CPUs and lent ones.
   using Bind = std::function<void(std::uint32_t slot, const std::vector<int>& cpus)>;
 
-  // Slots that share all CPUs (no cpus in the plan) lend and borrow nothing.
+  // Slots that share all CPUs (no cpus in the plan) and those of further machines lend and borrow nothing.
   IdleCpus(boost::asio::io_context& io, const std::vector<SlotPlan>& slots, Bind bind, Duration idle = kIdle);
 
   void AttemptStarts(std::uint32_t slot);

@@ -15,9 +15,9 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "worker/attempt_folder.h"
-#include "worker/event_reader.h"
+#include "worker/processes/event_reader.h"
+#include "worker/processes/trial_log.h"
 #include "worker/slots/trial_command.h"
-#include "worker/trial_log.h"
 
 namespace inlier {
 namespace {
@@ -29,6 +29,10 @@ namespace fs = std::filesystem;
 bool IsCause(const v1::Outcome& outcome) {
   return outcome.kind() == v1::Outcome::FAILED && outcome.failure() != v1::PREEMPTED &&
          !outcome.lost_a_rank();
+}
+
+bool Yielded(const v1::Outcome& outcome) {
+  return outcome.kind() == v1::Outcome::FAILED && outcome.failure() == v1::PREEMPTED;
 }
 
 }  // namespace
@@ -81,7 +85,7 @@ asio::awaitable<void> RankProcesses::Watch(std::shared_ptr<Rank> rank) {
 }
 
 asio::awaitable<absl::Status> RankProcesses::Start(const v1::AttemptSpec& first, fs::path folder,
-                                                   std::function<void()> on_broken) {
+                                                   std::function<void(Duration)> on_broken) {
   for (const Place& place : places_) co_await place.waiting_child->End();
   for (std::size_t i = 0; i < places_.size(); ++i) {
     const auto number = static_cast<int>(i) + 1;
@@ -89,15 +93,17 @@ asio::awaitable<absl::Status> RankProcesses::Start(const v1::AttemptSpec& first,
     v1::AttemptSpec spec = first;
     spec.mutable_gang()->set_rank(static_cast<std::uint32_t>(number));
     SetSlot(places_[i].slot, spec);
+    if (first.gang().has_address()) spec.mutable_gang()->set_address(places_[i].slot.address);
     if (const absl::Status made = PrepareAttemptFolder(own, spec); !made.ok()) co_return made;
     auto rank = std::make_shared<Rank>(number, settings_.line_bytes_max);
     if (const absl::Status opened = rank->log.Open(own / kAttemptLogName); !opened.ok())
       spdlog::warn("rank_log_in_memory rank={} reason={}", number, LogText(opened.message()));
     Rank* const at = rank.get();
-    const Command command =
+    const absl::StatusOr<Command> command =
         TrialCommand(settings_, places_[i].slot, {(own / kAttemptSpecName).string()}, own);
+    if (!command.ok()) co_return command.status();
     absl::StatusOr<std::unique_ptr<TrialProcess>> process = TrialProcess::Start(
-        io_, command, [at](std::string_view bytes) { at->Read(bytes); },
+        io_, *command, [at](std::string_view bytes) { at->Read(bytes); },
         [at](std::string_view bytes) { at->log.Write(bytes, [](const std::string&) {}); });
     if (!process.ok()) co_return process.status();
     rank->process = *std::move(process);
@@ -105,10 +111,10 @@ asio::awaitable<absl::Status> RankProcesses::Start(const v1::AttemptSpec& first,
       if (alive.expired()) return;
       gone_.cancel();
       const v1::Outcome& outcome = *at->ended;
-      const bool broke = outcome.kind() == v1::Outcome::FAILED && outcome.failure() != v1::PREEMPTED;
-      if (!broke || first_has_ended_ || std::exchange(broken_, true)) return;
+      if (outcome.kind() != v1::Outcome::FAILED || first_has_ended_ || std::exchange(broken_, true)) return;
+      if (outcome.failure() == v1::PREEMPTED) return on_broken(settings_.stop_grace);
       spdlog::warn("gang_broken rank={} reason={}", at->number, LogText(outcome.message()));
-      on_broken();
+      on_broken(kBrokenGrace);
     };
     ranks_.push_back(rank);
     asio::co_spawn(io_, Watch(rank), asio::detached);
@@ -143,14 +149,17 @@ asio::awaitable<void> RankProcesses::End() {
 v1::Outcome RankProcesses::OutcomeOf(const v1::Outcome& first, const ProcessExit& first_exit) const {
   const bool ended_for_another = broken_ && first_exit.signal == SIGKILL;
   if (!first.lost_a_rank() && !ended_for_another) return first;
-  for (const std::shared_ptr<Rank>& rank : ranks_) {
-    if (!IsCause(*rank->ended)) continue;
-    v1::Outcome outcome = *rank->ended;
-    outcome.set_message(
-        absl::StrCat("rank ", rank->number, " of ", ranks_.size() + 1, ": ", outcome.message()));
-    return outcome;
-  }
-  return first;
+  const auto of = [this](bool (*matches)(const v1::Outcome&)) {
+    return std::find_if(ranks_.begin(), ranks_.end(),
+                        [&](const auto& rank) { return matches(*rank->ended); });
+  };
+  auto rank = of(IsCause);
+  if (rank == ranks_.end()) rank = of(Yielded);
+  if (rank == ranks_.end()) return first;
+  v1::Outcome outcome = *(*rank)->ended;
+  outcome.set_message(
+      absl::StrCat("rank ", (*rank)->number, " of ", ranks_.size() + 1, ": ", outcome.message()));
+  return outcome;
 }
 
 double RankProcesses::CpuSeconds() const {

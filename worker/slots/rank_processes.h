@@ -46,9 +46,10 @@ class RankProcesses {
   const std::vector<Place>& places() const { return places_; }
 
   // Waits until no child of an evaluation is left on the slots, and starts the ranks, whose specs are rank 0's but for
-  // their place. `on_broken` is called where one dies before rank 0 has ended; the caller then ends rank 0.
+  // their place. `on_broken` is called where one fails or yields before rank 0 has ended; the caller ends rank 0 after
+  // `grace`. (One that yields may be the only one that was asked to; before the ranks have met, the others do not notice.)
   boost::asio::awaitable<absl::Status> Start(const v1::AttemptSpec& first, std::filesystem::path folder,
-                                             std::function<void()> on_broken);
+                                             std::function<void(Duration grace)> on_broken);
 
   void Signal(int signal);
 
@@ -77,7 +78,8 @@ class RankProcesses {
   boost::asio::steady_timer gone_;  // Cancelled when one has ended.
   bool first_has_ended_ = false;
   bool broken_ = false;
-  std::shared_ptr<int> alive_ = std::make_shared<int>(0);  // Expired for a watcher that returns after the end.
+  std::shared_ptr<int> alive_ =
+      std::make_shared<int>(0);  // Expired for a watcher that returns after the end.
 };
 
 }  // namespace inlier

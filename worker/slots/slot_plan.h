@@ -17,13 +17,18 @@ namespace inlier {
 
 struct SlotPlan {
   std::uint32_t index = 0;
-  std::string device;                   // "cpu" or "cuda:0": the label the coordinator sees.
+  std::string
+      device;  // The label the coordinator sees: "cpu", "cuda:0"; of a further machine "cuda:0@node2".
   std::uint32_t threads = 1;            // CPU threads of the attempt.
   std::vector<int> cpus;                // The child is bound to them; empty when slots must share all CPUs.
   std::uint64_t device_memory_mib = 0;  // Of the whole GPU; 0: not known, or the CPU.
   std::string cuda_visible;             // CUDA_VISIBLE_DEVICES of the child; empty for the CPU.
+  std::string machine;              // Its name, of a further one (worker/machines/); empty: the worker's own.
+  std::string address;              // IP address of the machine; empty where the worker has no further ones.
+  std::vector<std::string> launch;  // Words before a command that is to run on the machine; none: it is here.
 
   bool on_gpu() const { return !cuda_visible.empty(); }
+  bool here() const { return launch.empty(); }
 };
 
 // Divides `cpus` and `gpus` into slots. `slots`: one a GPU, else cores / `threads_per_slot`, when not given.

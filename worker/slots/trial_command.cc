@@ -3,22 +3,24 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "worker/trial_environment.h"
+#include "worker/machines/launch.h"
+#include "worker/processes/trial_environment.h"
 
 namespace inlier {
 
-Command TrialCommand(const AttemptSettings& settings, const SlotPlan& slot,
-                     std::vector<std::string> arguments, const std::filesystem::path& folder) {
+absl::StatusOr<Command> TrialCommand(const AttemptSettings& settings, const SlotPlan& slot,
+                                     std::vector<std::string> arguments,
+                                     const std::filesystem::path& folder) {
   std::vector<std::string> changes = {absl::StrCat("OMP_NUM_THREADS=", slot.threads),
                                       absl::StrCat("MKL_NUM_THREADS=", slot.threads),
                                       absl::StrCat("CUDA_VISIBLE_DEVICES=", slot.cuda_visible)};
   // Threads that share cores must not spin while they wait.
   if (slot.cpus.empty()) changes.push_back("OMP_WAIT_POLICY=passive");
-  return {settings.trial_program,
-          std::move(arguments),
-          TrialEnvironment(settings.trial_environment, changes),
-          folder.string(),
-          {}};
+  Command command{.program = settings.trial_program,
+                  .arguments = std::move(arguments),
+                  .environment = TrialEnvironment(settings.trial_environment, changes),
+                  .working_folder = folder.string()};
+  return slot.here() ? command : OnMachine(slot.launch, command);
 }
 
 void SetSlot(const SlotPlan& slot, v1::AttemptSpec& spec) {

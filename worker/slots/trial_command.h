@@ -8,16 +8,18 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "inlier/v1/attempt.pb.h"
 #include "worker/attempt_settings.h"
 #include "worker/slots/slot_plan.h"
-#include "worker/trial_process.h"
+#include "worker/processes/trial_process.h"
 
 namespace inlier {
 
-// With the environment for the slot's threads and GPU; `folder` is its working folder.
-Command TrialCommand(const AttemptSettings& settings, const SlotPlan& slot,
-                     std::vector<std::string> arguments, const std::filesystem::path& folder);
+// With the environment for the slot's threads and GPU; `folder` is its working folder. On a further machine: what starts
+// it there (worker/machines/launch.h).
+absl::StatusOr<Command> TrialCommand(const AttemptSettings& settings, const SlotPlan& slot,
+                                     std::vector<std::string> arguments, const std::filesystem::path& folder);
 
 // The fields of the spec that the slot decides.
 void SetSlot(const SlotPlan& slot, v1::AttemptSpec& spec);

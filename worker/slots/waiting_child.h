@@ -13,7 +13,7 @@
 #include <memory>
 
 #include "base/time.h"
-#include "worker/trial_process.h"
+#include "worker/processes/trial_process.h"
 
 namespace inlier {
 

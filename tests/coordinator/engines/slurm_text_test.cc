@@ -154,6 +154,17 @@ TEST(SbatchArgumentsTest, SeveralJobsAreAnArrayAndTheWorkerComesLast) {
                                 "http_listen=127.0.0.1:0", "--set", "slots=2", "--set", "name=a; b"));
 }
 
+TEST(SbatchArgumentsTest, AWorkerOfSeveralNodesHasTheSlotsOfAll) {
+  FleetStep step = Step(1);
+  step.config.mutable_slurm()->set_nodes(2);
+  const auto arguments =
+      SbatchArguments(step, "/state/fleet/worker.sh", "/opt/inlier-worker", "/state/fleet");
+  EXPECT_THAT(arguments, AllOf(Contains("--nodes=2"), Contains("job_nodes=true")));
+  step.config.mutable_slurm()->set_nodes(1);
+  EXPECT_THAT(SbatchArguments(step, "/state/fleet/worker.sh", "/opt/inlier-worker", "/state/fleet"),
+              AllOf(Contains("--nodes=1"), Not(Contains("job_nodes=true"))));
+}
+
 TEST(FleetJobNameTest, ANameLeadsBackToItsSubmissionAlone) {
   EXPECT_EQ(SubmissionOf("3fa9c1d2", FleetJobName("3fa9c1d2", 17)), 17u);
   for (const char* name :

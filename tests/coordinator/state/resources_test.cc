@@ -159,6 +159,22 @@ TEST(ResourcesTest, AGangTakesASlotAProcessOnGpusOfTheirOwn) {
   EXPECT_EQ(machine.memory_used_mib(), 0u);
 }
 
+TEST(ResourcesTest, AGangIsOnOneMachineOfItsWorkerWhereThatIsPossible) {
+  std::vector<v1::Slot> slots = Slots(6, "cuda:0", 1000);
+  for (std::uint32_t slot = 0; slot < 6; ++slot)
+    slots[slot].set_device("cuda:" + std::to_string(slot % 2) + (slot < 2 ? "" : slot < 4 ? "@n2" : "@n3"));
+  WorkerResources worker = Machine(slots, 6000);
+  const auto is_free = [&worker](std::uint32_t slot) { return !worker.SlotTaken(slot); };
+  using List = std::vector<std::uint32_t>;
+  EXPECT_EQ(worker.gpus().size(), 6u) << "cuda:0 of two machines are two GPUs";
+  worker.Take(1, {0}, {});
+  EXPECT_EQ(worker.SlotsFor({.processes = 2}, is_free), (List{2, 3}));
+  EXPECT_EQ(worker.SlotsFor({.processes = 3}, is_free), (List{1, 2, 3})) << "on no machine alone";
+  EXPECT_EQ(worker.SlotsFor({.processes = 5}, is_free), (List{1, 2, 3, 4, 5}));
+  EXPECT_EQ(worker.SlotsFor({.processes = 6}, is_free), List());
+  EXPECT_TRUE(worker.CouldEverFit({.processes = 6}));
+}
+
 TEST(ResourcesTest, RequestsOfGangsAreReadAndShown) {
   v1::ResourceSpec spec;
   spec.set_processes(2);

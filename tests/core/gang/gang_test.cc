@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 
 #include <mutex>
+#include <thread>
 
 #include "tests/core/gang/ranks.h"
 
@@ -37,6 +38,41 @@ TEST(GangTest, SumsAreThoseOfAllRanksForEveryShapeAndType) {
         EXPECT_TRUE(at::equal(sums[i], ones[i].mul(all))) << i << " of rank " << gang.rank();
     });
   }
+}
+
+// Every address that begins with 127 is this machine's.
+TEST(GangTest, RanksOfSeveralMachinesReachEachOtherByTheirAddresses) {
+  const TemporaryFolder folder;
+  std::vector<std::thread> ranks;
+  for (int rank = 0; rank < 3; ++rank) {
+    ranks.emplace_back([&folder, rank] {
+      absl::StatusOr<Gang> gang = Gang::Meet({.rank = rank,
+                                              .processes = 3,
+                                              .meeting = folder / "meeting",
+                                              .address = "127.0.0." + std::to_string(rank + 2)},
+                                             std::chrono::minutes(2));
+      ASSERT_TRUE(gang.ok()) << gang.status();
+      const at::Tensor number = at::full({5}, rank + 1.0);
+      gang->Sum({number});
+      EXPECT_TRUE(at::equal(number, at::full({5}, 6.0)));
+    });
+  }
+  for (std::thread& rank : ranks) rank.join();
+}
+
+TEST(GangTest, AnAddressOfAnotherMachineIsAnErrorThatNamesIt) {
+  const TemporaryFolder folder;
+  std::thread other([&folder] {
+    const auto gang =
+        Gang::Meet({.rank = 1, .processes = 2, .meeting = folder / "meeting"}, std::chrono::seconds(10));
+    EXPECT_EQ(gang.status().code(), absl::StatusCode::kUnavailable);
+  });
+  const auto gang =
+      Gang::Meet({.rank = 0, .processes = 2, .meeting = folder / "meeting", .address = "192.0.2.1"},
+                 std::chrono::seconds(10));
+  other.join();
+  EXPECT_EQ(gang.status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(gang.status().message(), testing::HasSubstr("the address 192.0.2.1"));
 }
 
 TEST(GangTest, EveryRankHasTheSameBits) {

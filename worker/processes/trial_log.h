@@ -1,8 +1,8 @@
 // log.txt of an attempt: the output of its child, bounded. Keeps the last lines for the outcome's message.
 //
 // Thread safety: none.
-#ifndef INLIER_WORKER_TRIAL_LOG_H_
-#define INLIER_WORKER_TRIAL_LOG_H_
+#ifndef INLIER_WORKER_PROCESSES_TRIAL_LOG_H_
+#define INLIER_WORKER_PROCESSES_TRIAL_LOG_H_
 
 #include <cstdint>
 #include <deque>
@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
-#include "worker/event_reader.h"
+#include "worker/processes/event_reader.h"
 
 namespace inlier {
 
@@ -51,4 +51,4 @@ class TrialLog {
 
 }  // namespace inlier
 
-#endif  // INLIER_WORKER_TRIAL_LOG_H_
+#endif  // INLIER_WORKER_PROCESSES_TRIAL_LOG_H_

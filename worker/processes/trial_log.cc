@@ -1,4 +1,4 @@
-#include "worker/trial_log.h"
+#include "worker/processes/trial_log.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "worker/event_reader.h"
+#include "worker/processes/event_reader.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

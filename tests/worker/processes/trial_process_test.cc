@@ -1,5 +1,5 @@
 // Real children: /bin/sh scripts of one line.
-#include "worker/trial_process.h"
+#include "worker/processes/trial_process.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@
 #include "tests/support/temporary_folder.h"
 #include "tests/worker/process_state.h"
 #include "worker/gpus/gpu_inventory.h"
-#include "worker/trial_environment.h"
+#include "worker/processes/trial_environment.h"
 
 namespace inlier {
 namespace {

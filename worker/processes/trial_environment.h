@@ -2,8 +2,8 @@
 // worker's own, which may hold tokens and keys.
 //
 // Thread safety: reads the environment of the process, which nothing here changes.
-#ifndef INLIER_WORKER_TRIAL_ENVIRONMENT_H_
-#define INLIER_WORKER_TRIAL_ENVIRONMENT_H_
+#ifndef INLIER_WORKER_PROCESSES_TRIAL_ENVIRONMENT_H_
+#define INLIER_WORKER_PROCESSES_TRIAL_ENVIRONMENT_H_
 
 #include <string>
 #include <string_view>
@@ -22,4 +22,4 @@ bool IsSecretVariable(std::string_view name);
 
 }  // namespace inlier
 
-#endif  // INLIER_WORKER_TRIAL_ENVIRONMENT_H_
+#endif  // INLIER_WORKER_PROCESSES_TRIAL_ENVIRONMENT_H_

@@ -4,8 +4,8 @@
 // messages.
 //
 // Thread safety: none.
-#ifndef INLIER_WORKER_EVENT_READER_H_
-#define INLIER_WORKER_EVENT_READER_H_
+#ifndef INLIER_WORKER_PROCESSES_EVENT_READER_H_
+#define INLIER_WORKER_PROCESSES_EVENT_READER_H_
 
 #include <cstdint>
 #include <functional>
@@ -72,4 +72,4 @@ std::string Printable(std::string_view text, std::size_t bytes_max);
 
 }  // namespace inlier
 
-#endif  // INLIER_WORKER_EVENT_READER_H_
+#endif  // INLIER_WORKER_PROCESSES_EVENT_READER_H_

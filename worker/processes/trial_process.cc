@@ -1,13 +1,9 @@
-#include "worker/trial_process.h"
+#include "worker/processes/trial_process.h"
 
-#include <fcntl.h>
-#include <linux/close_range.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,7 +13,6 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <fstream>
 #include <optional>
 #include <sstream>
@@ -33,102 +28,9 @@ namespace {
 
 namespace asio = boost::asio;
 
-constexpr int kEventDescriptor = 3;
 // Most bytes read from a pipe after the child has ended: more than a pipe holds, less than a runaway
 // grandchild can write.
 constexpr size_t kLeftOverBytesMax = 4 << 20;
-
-struct FdPair {
-  int read = -1, write = -1;
-  FdPair() = default;
-  FdPair(const FdPair&) = delete;
-  FdPair& operator=(const FdPair&) = delete;
-  ~FdPair() {
-    CloseRead();
-    CloseWrite();
-  }
-  bool Open() {
-    int fds[2];
-    if (::pipe2(fds, O_CLOEXEC) != 0) return false;
-    read = fds[0];
-    write = fds[1];
-    return true;
-  }
-  void CloseRead() { Close(read); }
-  void CloseWrite() { Close(write); }
-  int ReleaseRead() { return std::exchange(read, -1); }
-  int ReleaseWrite() { return std::exchange(write, -1); }
-
- private:
-  static void Close(int& fd) {
-    if (fd >= 0) ::close(fd);
-    fd = -1;
-  }
-};
-
-// The data of the child between fork and exec. It is made before the fork, so that the child makes only calls
-// that are safe after a fork of a process with threads.
-struct Prepared {
-  std::vector<char*> arguments, environment;
-  const char* folder = nullptr;
-  pid_t parent = 0;
-  int input_fd = -1, events_fd = -1, output_fd = -1, failure_fd = -1;
-};
-
-enum Step : int { kFolder = 1, kDescriptors, kExec };
-
-[[noreturn]] void FailInChild(const Prepared& prepared, Step step) {
-  const int report[2] = {step, errno};
-  [[maybe_unused]] const ssize_t written = ::write(prepared.failure_fd, report, sizeof(report));
-  ::_exit(127);
-}
-
-[[noreturn]] void RunChild(const Prepared& prepared) {
-  ::setpgid(0, 0);
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != prepared.parent) ::_exit(127);  // The worker died in between.
-  sigset_t none;
-  ::sigemptyset(&none);
-  ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
-  const int score = ::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-  if (score >= 0) {
-    [[maybe_unused]] const ssize_t written = ::write(score, "500", 3);
-    ::close(score);
-  }
-  if (::chdir(prepared.folder) != 0) FailInChild(prepared, kFolder);
-  // All sources are above the targets (Start made sure), so no dup2 destroys one that is still needed.
-  if (::dup2(prepared.input_fd, 0) < 0 || ::dup2(prepared.output_fd, 1) < 0 ||
-      ::dup2(prepared.output_fd, 2) < 0 || ::dup2(prepared.events_fd, kEventDescriptor) < 0) {
-    FailInChild(prepared, kDescriptors);
-  }
-  // The failure pipe must stay until exec: everything else above 3 is closed by it.
-  ::syscall(SYS_close_range, static_cast<unsigned>(kEventDescriptor + 1), ~0U, CLOSE_RANGE_CLOEXEC);
-  ::execve(prepared.arguments[0], prepared.arguments.data(), prepared.environment.data());
-  FailInChild(prepared, kExec);
-}
-
-// A copy of `fd` numbered above the descriptors that the child sets up.
-int MoveUp(int fd) { return ::fcntl(fd, F_DUPFD_CLOEXEC, 16); }
-
-std::vector<char*> Pointers(const std::vector<std::string>& strings) {
-  std::vector<char*> pointers;
-  for (const std::string& text : strings) pointers.push_back(const_cast<char*>(text.c_str()));
-  pointers.push_back(nullptr);
-  return pointers;
-}
-
-absl::Status StepFailed(int step, int error, const Command& command) {
-  errno = error;
-  switch (step) {
-    case kFolder:
-      return ErrnoStatus(absl::StrCat("cannot enter the folder ", command.working_folder));
-    case kExec:
-      return ErrnoStatus(absl::StrCat("cannot execute ", command.program));
-    default:
-      return ErrnoStatus(absl::StrCat("cannot set up the descriptors of ", command.program));
-  }
-}
 
 ProcessExit ExitOf(int status, const rusage& usage) {
   ProcessExit exit;
@@ -143,65 +45,6 @@ ProcessExit ExitOf(int status, const rusage& usage) {
   exit.cpu_seconds = seconds(usage.ru_utime) + seconds(usage.ru_stime);
   exit.resident_bytes_max = static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
   return exit;
-}
-
-struct Spawned {
-  pid_t pid = -1;
-  int pidfd = -1;
-};
-
-// Forks and executes; the descriptors stay the caller's.
-absl::StatusOr<Spawned> Spawn(const Command& command, int input_fd, int events_fd, int output_fd) {
-  std::vector<std::string> arguments = {command.program};
-  arguments.insert(arguments.end(), command.arguments.begin(), command.arguments.end());
-  Prepared prepared;
-  prepared.arguments = Pointers(arguments);
-  prepared.environment = Pointers(command.environment);
-  prepared.folder = command.working_folder.c_str();
-  prepared.parent = ::getpid();
-  FdPair failure;
-  const int null_fd = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-  const bool opened = failure.Open() && null_fd >= 0;
-  prepared.input_fd = MoveUp(input_fd >= 0 ? input_fd : null_fd);
-  prepared.events_fd = MoveUp(events_fd);
-  prepared.output_fd = MoveUp(output_fd);
-  prepared.failure_fd = MoveUp(failure.write);
-  if (null_fd >= 0) ::close(null_fd);
-  failure.CloseWrite();
-  Spawned spawned;
-  int fork_error = errno;
-  if (opened && prepared.input_fd >= 0 && prepared.events_fd >= 0 && prepared.output_fd >= 0 &&
-      prepared.failure_fd >= 0) {
-    spawned.pid = ::fork();
-    if (spawned.pid == 0) RunChild(prepared);
-    fork_error = errno;
-  }
-  for (const int fd : {prepared.input_fd, prepared.events_fd, prepared.output_fd, prepared.failure_fd}) {
-    if (fd >= 0) ::close(fd);
-  }
-  if (spawned.pid < 0) {
-    errno = fork_error;
-    return ErrnoStatus(absl::StrCat("cannot start ", command.program));
-  }
-  ::setpgid(spawned.pid, spawned.pid);  // Both sides set it, so that neither sees it unset.
-  int report[2] = {0, 0};
-  ssize_t got = 0;
-  do {
-    got = ::read(failure.read, report, sizeof(report));
-  } while (got < 0 && errno == EINTR);
-  if (got == sizeof(report)) {
-    ::waitpid(spawned.pid, nullptr, 0);
-    return StepFailed(report[0], report[1], command);
-  }
-  spawned.pidfd = static_cast<int>(::syscall(SYS_pidfd_open, spawned.pid, 0));
-  if (spawned.pidfd < 0) {
-    const absl::Status status =
-        ErrnoStatus("cannot watch a child (pidfd_open); Linux 5.3 or newer is needed");
-    ::kill(-spawned.pid, SIGKILL);
-    ::waitpid(spawned.pid, nullptr, 0);
-    return status;
-  }
-  return spawned;
 }
 
 }  // namespace
@@ -268,19 +111,22 @@ absl::StatusOr<std::unique_ptr<TrialProcess>> TrialProcess::Start(asio::io_conte
     return ErrnoStatus("cannot make a pipe for a child");
   ASSIGN_OR_RETURN(const Spawned spawned, Spawn(command, input.read, events.write, output.write));
   std::unique_ptr<TrialProcess> process(new TrialProcess(io, spawned.pid, spawned.pidfd));
+  process->elsewhere_ = command.elsewhere;
   process->input_ = input.ReleaseWrite();
   if (command.has_input) ::fcntl(process->input_, F_SETFL, O_NONBLOCK);
   process->events_ = std::make_shared<Pipe>(io, events.ReleaseRead(), std::move(on_events));
   process->output_ = std::make_shared<Pipe>(io, output.ReleaseRead(), std::move(on_output));
+  if (command.elsewhere) process->Beat();
   process->events_->Read();
   process->output_->Read();
   return process;
 }
 
 TrialProcess::TrialProcess(asio::io_context& io, pid_t pid, int pidfd)
-    : io_(io), pid_(pid), pidfd_(io, pidfd) {}
+    : io_(io), pid_(pid), pidfd_(io, pidfd), elsewhere_timer_(io) {}
 
 TrialProcess::~TrialProcess() {
+  if (!reaped_ && elsewhere_) EndElsewhere();
   if (!reaped_) Reap();
   if (events_) events_->Close();
   if (output_) output_->Close();
@@ -294,7 +140,33 @@ bool TrialProcess::HasEnded() const {
 }
 
 void TrialProcess::Signal(int signal) {
-  if (!reaped_) ::kill(-pid_, signal);
+  if (reaped_) return;
+  if (!elsewhere_) {
+    ::kill(-pid_, signal);
+  } else if (signal != SIGKILL) {
+    Send(absl::StrCat(::sigabbrev_np(signal), "\n"));
+  } else if (input_ >= 0) {
+    CloseInput();
+    elsewhere_timer_.expires_after(kElsewhereGrace);
+    elsewhere_timer_.async_wait([pid = pid_, alive = std::weak_ptr<int>(alive_)](const auto& error) {
+      if (!error && !alive.expired()) ::kill(-pid, SIGKILL);
+    });
+  }
+}
+
+void TrialProcess::Beat() {
+  Send("\n");
+  elsewhere_timer_.expires_after(kElsewhereBeat);
+  elsewhere_timer_.async_wait([this, alive = std::weak_ptr<int>(alive_)](const auto& error) {
+    if (!error && !alive.expired()) Beat();
+  });
+}
+
+// Waits for the end of the input to get there: with the program that reaches the child, nothing would.
+void TrialProcess::EndElsewhere() {
+  CloseInput();
+  pollfd ended = {pidfd_.native_handle(), POLLIN, 0};
+  ::poll(&ended, 1, static_cast<int>(ToSeconds(kElsewhereGrace) * 1000));
 }
 
 void TrialProcess::Bind(const std::vector<int>& cpus) {
@@ -303,11 +175,13 @@ void TrialProcess::Bind(const std::vector<int>& cpus) {
   for (const int cpu : cpus) {
     if (cpu < CPU_SETSIZE) CPU_SET(cpu, &set);
   }
-  if (!reaped_) ::sched_setaffinity(pid_, sizeof(set), &set);
+  if (!reaped_ && !elsewhere_) ::sched_setaffinity(pid_, sizeof(set), &set);
 }
 
 ProcessExit TrialProcess::Reap() {
   INLIER_CHECK(!reaped_);
+  elsewhere_timer_.cancel();
+  alive_.reset();
   // While the child is a zombie (or alive), its number is its own: the group that is killed here is no one
   // else's.
   ::kill(-pid_, SIGKILL);
@@ -316,10 +190,15 @@ ProcessExit TrialProcess::Reap() {
   while (::wait4(pid_, &status, 0, &usage) < 0 && errno == EINTR) {
   }
   reaped_ = true;
-  return ExitOf(status, usage);
+  ProcessExit exit = ExitOf(status, usage);
+  if (elsewhere_) exit = {.status = exit.status, .signal = exit.signal};  // What it used is not known.
+  if (elsewhere_ && exit.status > 128 && exit.status < 128 + NSIG)
+    exit = {.signal = exit.status - 128};  // As a shell has it.
+  return exit;
 }
 
 bool TrialProcess::Send(std::string_view text) {
+  if (input_ < 0) return false;
   ssize_t put = 0;
   do {
     put = ::write(input_, text.data(), text.size());  // All or nothing: no longer than PIPE_BUF.
@@ -354,7 +233,7 @@ asio::awaitable<ProcessExit> TrialProcess::WaitForExit() {
 }
 
 double TrialProcess::CpuSeconds() const {
-  if (reaped_) return 0;
+  if (reaped_ || elsewhere_) return 0;
   std::ifstream in(absl::StrCat("/proc/", pid_, "/stat"));
   std::string line;
   std::getline(in, line);
@@ -369,7 +248,7 @@ double TrialProcess::CpuSeconds() const {
 }
 
 std::int64_t TrialProcess::ResidentBytes() const {
-  if (reaped_) return 0;
+  if (reaped_ || elsewhere_) return 0;
   std::ifstream in(absl::StrCat("/proc/", pid_, "/statm"));
   std::int64_t size = 0, resident = 0;
   in >> size >> resident;

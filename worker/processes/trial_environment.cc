@@ -1,4 +1,4 @@
-#include "worker/trial_environment.h"
+#include "worker/processes/trial_environment.h"
 
 #include <unistd.h>
 

@@ -4,17 +4,19 @@
 // The child gets /dev/null or a pipe as input, one pipe for stdout and stderr, and descriptor 3 for its events;
 // everything else is closed. It dies with the worker (PR_SET_PDEATHSIG, which follows the thread that spawned
 // it: Start is called on the worker's main thread only) and is the first choice of the kernel when memory
-// runs out.
+// runs out. Of a child on another machine all of that holds for the program that reaches it (ssh, srun), but for one
+// thing: that program ends with the child, and the child at the end of its input, or when nothing more comes by it.
 //
 // Thread safety: none; lives on the io_context's thread.
-#ifndef INLIER_WORKER_TRIAL_PROCESS_H_
-#define INLIER_WORKER_TRIAL_PROCESS_H_
+#ifndef INLIER_WORKER_PROCESSES_TRIAL_PROCESS_H_
+#define INLIER_WORKER_PROCESSES_TRIAL_PROCESS_H_
 
 #include <sys/types.h>
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -24,16 +26,9 @@
 
 #include "absl/status/statusor.h"
 #include "base/time.h"
+#include "worker/processes/spawn.h"
 
 namespace inlier {
-
-struct Command {
-  std::string program;
-  std::vector<std::string> arguments;    // Without the program's name.
-  std::vector<std::string> environment;  // "NAME=value"; the whole of it.
-  std::string working_folder;
-  bool has_input = false;  // A pipe for Send, in place of /dev/null.
-};
 
 struct ProcessExit {
   int status = 0;          // Exit status, when signal is 0.
@@ -61,10 +56,15 @@ class TrialProcess {
 
   bool HasEnded() const;
 
-  // Sends `signal` to the whole group; nothing after the end.
+  // Sends `signal` to the whole group; nothing after the end. Of a child elsewhere SIGKILL is the end of the input, and
+  // kElsewhereGrace later the end of the program that reaches it.
   void Signal(int signal);
+  static constexpr Duration kElsewhereGrace = std::chrono::seconds(5);
+  // An empty line goes to a child elsewhere as often as that.
+  static constexpr Duration kElsewhereBeat = std::chrono::seconds(20);
 
-  // Binds the process' first thread to `cpus`; its other threads follow when it wants. Nothing after the end.
+  // Binds the process' first thread to `cpus`; its other threads follow when it wants. Nothing after the end or for a
+  // child elsewhere.
   void Bind(const std::vector<int>& cpus);
 
   // Writes to the child's input, without waiting. False where it is full or nobody reads it any more.
@@ -82,7 +82,7 @@ class TrialProcess {
   // What is in the pipes now goes to the functions of before, what comes later to these. Not from within them.
   void Redirect(OnBytes on_events, OnBytes on_output);
 
-  // CPU seconds and resident bytes now, from /proc; zeros after the end.
+  // CPU seconds and resident bytes now, from /proc; zeros after the end and for a child elsewhere.
   double CpuSeconds() const;
   std::int64_t ResidentBytes() const;
   // The most resident bytes since the start, or since the last ForgetPeak.
@@ -93,13 +93,19 @@ class TrialProcess {
   struct Pipe;
   TrialProcess(boost::asio::io_context& io, pid_t pid, int pidfd);
   ProcessExit Reap();
+  void Beat();
+  void EndElsewhere();
 
   boost::asio::io_context& io_;
   pid_t pid_;
   bool reaped_ = false;
   boost::asio::posix::stream_descriptor pidfd_;
   int input_ = -1;
+  bool elsewhere_ = false;
+  boost::asio::steady_timer
+      elsewhere_timer_;  // For the next beat; after the end of the input for kElsewhereGrace.
   std::shared_ptr<Pipe> events_, output_;
+  std::shared_ptr<int> alive_ = std::make_shared<int>(0);  // Expired for the timer's handlers after the end.
 };
 
 // Runs `program` with `arguments` and the whole `environment` for at most `seconds_max`; its status and the
@@ -114,4 +120,4 @@ absl::StatusOr<ProgramOutput> RunProgram(const std::string& program,
 
 }  // namespace inlier
 
-#endif  // INLIER_WORKER_TRIAL_PROCESS_H_
+#endif  // INLIER_WORKER_PROCESSES_TRIAL_PROCESS_H_

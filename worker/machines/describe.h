@@ -1,0 +1,15 @@
+// `inlier-worker describe-machine FILE`: what a worker needs to know of this machine, on which it runs trials from another.
+#ifndef INLIER_WORKER_MACHINES_DESCRIBE_H_
+#define INLIER_WORKER_MACHINES_DESCRIBE_H_
+
+namespace inlier {
+
+inline constexpr char kDescribeMachine[] = "describe-machine";
+
+// Checks that trials can run here with the v1::WorkerConfig in `file` (JSON, all of it resolved), whose address is this
+// machine's, and prints a v1::MachineReport as a line of JSON. The exit status.
+int DescribeMachine(const char* file);
+
+}  // namespace inlier
+
+#endif  // INLIER_WORKER_MACHINES_DESCRIBE_H_

@@ -1,0 +1,55 @@
+#include "worker/slots/find_slots.h"
+
+#include <cstdlib>
+#include <optional>
+#include <string>
+
+#include "base/log.h"
+
+namespace inlier {
+
+namespace {
+
+std::optional<std::string> PipeFolder() {
+  const char* value = std::getenv("CUDA_MPS_PIPE_DIRECTORY");
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+}  // namespace
+
+std::vector<SlotPlan> FindSlots(const v1::WorkerConfig& config, GpuInventory inventory, bool trial_has_cuda) {
+  if (!inventory.gpus.empty() && !trial_has_cuda) {
+    spdlog::warn(
+        "gpus_not_used count={} reason=\"trial_program was built with a LibTorch without CUDA; trials run on "
+        "the CPU\"",
+        inventory.gpus.size());
+    inventory.gpus.clear();
+  }
+  const auto given = [](bool has, std::uint32_t value) {
+    return has ? std::optional<std::uint32_t>(value) : std::nullopt;
+  };
+  const std::vector<int> cpus = UsableCpus();
+  const std::vector<SlotPlan> slots =
+      PlanSlots(cpus, inventory.gpus, given(config.has_slots(), config.slots()),
+                given(config.has_threads_per_slot(), config.threads_per_slot()));
+  spdlog::info("slots count={} threads_per_slot={} cpus={} gpus={} gpu_source=\"{}\"", slots.size(),
+               slots.front().threads, cpus.size(), inventory.gpus.size(), inventory.source);
+  if (slots.front().cpus.empty()) {
+    spdlog::warn("slots_share_cpus slots={} threads={} cpus={} reason=\"trials will slow each other down\"",
+                 slots.size(), slots.front().threads, cpus.size());
+  }
+  if (!inventory.gpus.empty() && slots.size() > inventory.gpus.size() &&
+      !HasMultiProcessService(PipeFolder())) {
+    spdlog::warn(
+        "gpus_take_turns slots={} gpus={} reason=\"there is no multi-process service of the driver\" "
+        "remedy=\"nvidia-cuda-mps-control -d before this worker; docs/guides/gpu-machine.md\"",
+        slots.size(), inventory.gpus.size());
+  }
+  return slots;
+}
+
+std::uint64_t MemoryForTrials(const v1::WorkerConfig& config) {
+  return config.has_memory_mib() ? config.memory_mib() : UsableMemoryMib();
+}
+
+}  // namespace inlier
