@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/environment.h"
 #include "base/status.h"
 #include "base/time.h"
 #include "nlohmann/json.hpp"
@@ -18,11 +19,6 @@ namespace fs = std::filesystem;
 
 // `inlier up` starts a coordinator that was killed again within this time.
 constexpr Duration kRestart = std::chrono::seconds(5);
-
-std::string Environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
 
 bool Exists(const fs::path& path) {
   std::error_code error;
@@ -46,10 +42,11 @@ std::string DefaultAddress() { return v1::CoordinatorConfig().listen(); }
 
 absl::Status Session::Configure(const ClientSettings& flags) {
   ClientSettings environment;
-  environment.server = Environment("INLIER_SERVER");
-  environment.dir = Environment("INLIER_DIR");
+  environment.server = EnvironmentVariableOr("INLIER_SERVER", "");
+  environment.dir = EnvironmentVariableOr("INLIER_DIR", "");
   settings_file_ = ClientFile(std::getenv("XDG_CONFIG_HOME"), std::getenv("HOME"));
-  ASSIGN_OR_RETURN(const ClientSettings file, ReadClientFile(settings_file_, Environment("HOME")));
+  ASSIGN_OR_RETURN(const ClientSettings file,
+                   ReadClientFile(settings_file_, EnvironmentVariableOr("HOME", "")));
   choice_ = ChooseCoordinator(flags, environment, file, settings_file_.string());
   server = choice_.server;
   dir = choice_.dir;

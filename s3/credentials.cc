@@ -1,11 +1,11 @@
 #include "s3/credentials.h"
 
-#include <cstdlib>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "base/environment.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/status.h"
@@ -16,11 +16,6 @@ namespace {
 
 constexpr std::size_t kFileBytesMax = 1 << 16;
 constexpr char kField[] = "s3.credentials_file";
-
-std::string Variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
 
 }  // namespace
 
@@ -54,9 +49,9 @@ absl::StatusOr<S3Credentials> ParseS3Credentials(const std::string& text) {
 
 absl::StatusOr<S3Credentials> S3CredentialSource::Read() const {
   if (file_.empty()) {
-    S3Credentials credentials{.access_key = Variable("AWS_ACCESS_KEY_ID"),
-                              .secret_key = Variable("AWS_SECRET_ACCESS_KEY"),
-                              .session_token = Variable("AWS_SESSION_TOKEN")};
+    S3Credentials credentials{.access_key = EnvironmentVariableOr("AWS_ACCESS_KEY_ID", ""),
+                              .secret_key = EnvironmentVariableOr("AWS_SECRET_ACCESS_KEY", ""),
+                              .session_token = EnvironmentVariableOr("AWS_SESSION_TOKEN", "")};
     if (!credentials.access_key.empty() && !credentials.secret_key.empty()) return credentials;
     return absl::InvalidArgumentError(
         "s3: there is no key pair; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in this program's "

@@ -1,13 +1,13 @@
 // inlier-worker: runs trials on this machine for a coordinator.
 #include <boost/asio/steady_timer.hpp>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "base/environment.h"
 #include "base/log.h"
 #include "base/status.h"
 #include "base/uuid.h"
@@ -31,12 +31,7 @@ namespace {
 
 constexpr char kProgram[] = "inlier-worker";
 
-std::optional<std::string> Variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
-}
-
-std::string VariableOrEmpty(const char* name) { return Variable(name).value_or(""); }
+std::string OfEnvironment(const char* name) { return EnvironmentVariableOr(name, ""); }
 
 // All but the incarnation.
 absl::StatusOr<Agent::Options> AgentOptionsOf(const v1::WorkerConfig& config, const TrialProgram& trial,
@@ -47,7 +42,7 @@ absl::StatusOr<Agent::Options> AgentOptionsOf(const v1::WorkerConfig& config, co
   options.version = Version();
   options.slots = FindSlots(config, inventory, trial.has_cuda);
   options.memory_mib = MemoryForTrials(config);
-  RETURN_IF_ERROR(AddMachines(config, VariableOrEmpty, options.slots, options.memory_mib));
+  RETURN_IF_ERROR(AddMachines(config, OfEnvironment, options.slots, options.memory_mib));
   options.attempts.state_dir = config.state_dir();
   options.attempts.data_dir = config.data_dir();
   options.attempts.cache_dir = config.cache_dir();
@@ -72,7 +67,7 @@ absl::StatusOr<Agent::Options> AgentOptionsOf(const v1::WorkerConfig& config, co
 
 // The job that this process runs in; it names a worker that has no name.
 WorkerJob TakeJob(v1::WorkerConfig& config) {
-  WorkerJob job = FindJob(config, VariableOrEmpty, MonotonicNow());
+  WorkerJob job = FindJob(config, OfEnvironment, MonotonicNow());
   // Several workers may share a node.
   if (!config.has_name() && !job.id.empty()) config.set_name(absl::StrCat(HostName(), ".", job.id));
   return job;
@@ -113,7 +108,7 @@ absl::Status Run(const DaemonOptions& options) {
   absl::Status ended;
   boost::asio::io_context io(1);
   HttpServer http(io);
-  const GpuInventory inventory = FindGpus(Variable("CUDA_VISIBLE_DEVICES"));
+  const GpuInventory inventory = FindGpus(EnvironmentVariable("CUDA_VISIBLE_DEVICES"));
   ASSIGN_OR_RETURN(Agent::Options agent_options, AgentOptionsOf(config, trial, inventory));
   agent_options.incarnation = incarnation;
   agent_options.job = job;

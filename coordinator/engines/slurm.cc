@@ -2,13 +2,13 @@
 
 #include <unistd.h>
 
-#include <cstdlib>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/atomic_file.h"
+#include "base/environment.h"
 #include "base/file.h"
 #include "base/status.h"
 #include "coordinator/engines/slurm_text.h"
@@ -23,13 +23,9 @@ constexpr char kScript[] = "#!/bin/sh\nexec \"$@\"\n";
 // A queue of this length is read whole; of a longer output the end would be kept.
 constexpr std::size_t kOutputBytesMax = 64 << 20;
 
-const char* Variable(const char* name, const char* otherwise) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? otherwise : value;
-}
-
 absl::StatusOr<std::string> FindProgram(const v1::SlurmConfig& slurm, const std::string& name) {
-  const std::string folders = slurm.programs().empty() ? Variable("PATH", kPath) : slurm.programs();
+  const std::string folders =
+      slurm.programs().empty() ? EnvironmentVariableOr("PATH", kPath) : slurm.programs();
   const std::vector<std::string> each = absl::StrSplit(folders, ':', absl::SkipEmpty());
   for (const std::string& folder : each) {
     std::string path = absl::StrCat(folder, "/", name);
@@ -41,9 +37,10 @@ absl::StatusOr<std::string> FindProgram(const v1::SlurmConfig& slurm, const std:
 }
 
 std::vector<std::string> EnvironmentOf(const v1::SlurmConfig& slurm) {
-  std::vector<std::string> environment = {absl::StrCat("PATH=", Variable("PATH", kPath)),
-                                          absl::StrCat("HOME=", Variable("HOME", "/")), "LANG=C.UTF-8"};
-  const std::string conf = slurm.conf().empty() ? Variable("SLURM_CONF", "") : slurm.conf();
+  std::vector<std::string> environment = {absl::StrCat("PATH=", EnvironmentVariableOr("PATH", kPath)),
+                                          absl::StrCat("HOME=", EnvironmentVariableOr("HOME", "/")),
+                                          "LANG=C.UTF-8"};
+  const std::string conf = slurm.conf().empty() ? EnvironmentVariableOr("SLURM_CONF", "") : slurm.conf();
   if (!conf.empty()) environment.push_back(absl::StrCat("SLURM_CONF=", conf));
   return environment;
 }

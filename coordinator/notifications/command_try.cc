@@ -1,8 +1,8 @@
 #include "coordinator/notifications/command_try.h"
 
-#include <cstdlib>
 
 #include "absl/strings/str_cat.h"
+#include "base/environment.h"
 #include "base/run_program.h"
 #include "coordinator/notifications/hook_check.h"
 #include "coordinator/store/hook_key.h"
@@ -15,12 +15,11 @@ TryOutcome RunCommand(const v1::HookConfig& hook, const Notification& notificati
     return TryOutcome{.error = std::string(status.message())};
   };
   if (const absl::Status status = CheckCommand(hook.command()); !status.ok()) return failed(status);
-  const char* home = std::getenv("HOME");
   const absl::StatusOr<ProgramEnd> end =
       RunToEnd({.program = hook.command(),
                 .arguments = {},
                 .environment = {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-                                "LANG=C.UTF-8", absl::StrCat("HOME=", home == nullptr ? "/" : home),
+                                "LANG=C.UTF-8", absl::StrCat("HOME=", EnvironmentVariableOr("HOME", "/")),
                                 absl::StrCat("INLIER_EVENT=", notification.event),
                                 absl::StrCat("INLIER_DELIVERY=",
                                              NotificationId(notification.number, notification.at))},

@@ -3,6 +3,7 @@
 import os
 import pathlib
 import resource
+import signal
 import socket
 import sqlite3
 import subprocess
@@ -45,6 +46,18 @@ class BadInputTest(unittest.TestCase):
 
     def test_empty_axis(self):
         self.refused(GOOD.replace("values: [1]", "values: []"), 3, "sweep.yaml:26:", "axes[2].values")
+
+    def test_a_request_that_no_machine_here_can_meet_is_named_without_a_view_too(self):
+        with harness.temporary_folder() as folder:
+            file = folder / "sweep.yaml"
+            file.write_text(GOOD + "resources: {memory_mib: 1000000000}\n")
+            with open(folder / "errors", "w+", encoding="utf-8") as errors:
+                run = subprocess.Popen([harness.INLIER, "run", file, "--dir", folder / "state", "--json"], stdout=subprocess.DEVNULL, stderr=errors)
+                try:
+                    harness.wait_for("the reason", lambda: "1000000000 MiB of memory" in (folder / "errors").read_text(), 60)
+                finally:
+                    run.send_signal(signal.SIGINT)
+                    run.wait(60)
 
     def test_file_that_is_not_there(self):
         done = harness.inlier("check", "no/such/file.yaml", check=False)

@@ -259,6 +259,8 @@ TEST_F(WorkerProgramTest, AMachineThatDoesNotAnswerIsNamedWithTheReason) {
               HasSubstr("machine n2: 'no-such-name.invalid' has no IP address here"));
   EXPECT_THAT(message("machines: [{name: n2, address: 192.0.2.1}]\nlaunch: [env, 'MACHINE={machine}']\n"),
               HasSubstr("machines.address"));
+  EXPECT_THAT(message("machines: [{name: n2, address: 127.0.0.1}, {name: n2}]\nlaunch: [env, 'MACHINE={machine}']\n"),
+              HasSubstr("machines: n2 is there twice"));
   EXPECT_THAT(message("job_nodes: true\n"), HasSubstr("this is no job of Slurm"));
 }
 

@@ -3,12 +3,11 @@
 #include <google/protobuf/util/json_util.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
-#include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "base/environment.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/status.h"
@@ -39,9 +38,7 @@ absl::StatusOr<v1::MachineReport> Describe(const char* file) {
   ASSIGN_OR_RETURN(const TrialProgram trial,
                    CheckTrialProgram(config.trial_program(),
                                      {config.trial_environment().begin(), config.trial_environment().end()}));
-  const char* const visible = std::getenv("CUDA_VISIBLE_DEVICES");
-  const GpuInventory inventory =
-      FindGpus(visible == nullptr ? std::nullopt : std::optional<std::string>(visible));
+  const GpuInventory inventory = FindGpus(EnvironmentVariable("CUDA_VISIBLE_DEVICES"));
   v1::MachineReport report;
   report.set_host(HostName());
   report.set_version(Version());

@@ -5,6 +5,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/udp.hpp>
 #include <filesystem>
+#include <set>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -58,8 +59,7 @@ absl::Status AddNodes(const Variable& variable, Machines& machines) {
   if (nodes.empty() || own.empty())
     return absl::FailedPreconditionError(
         "job_nodes: this is no job of Slurm (SLURM_JOB_NODELIST or SLURMD_NODENAME is not set); start the "
-        "worker in the "
-        "script of one, or leave job_nodes out");
+        "worker in the script of one, or leave job_nodes out");
   ASSIGN_OR_RETURN(const std::string names, Here({"scontrol", "show", "hostnames", nodes}));
   const std::vector<std::string> each = absl::StrSplit(names, '\n', absl::SkipWhitespace());
   for (const std::string& name : each) {
@@ -187,7 +187,11 @@ absl::Status AddMachines(const v1::WorkerConfig& config, const Variable& variabl
   std::vector<std::string> launch(config.launch().begin(), config.launch().end());
   if (launch.empty()) launch = config.job_nodes() ? kSrun : kSsh;
   const std::size_t own = slots.size();
+  std::set<std::string> names;
   for (const v1::MachineConfig& machine : machines) {
+    if (!names.insert(machine.name()).second)
+      return absl::InvalidArgumentError(
+          absl::StrCat("machines: ", machine.name(), " is there twice; name each once"));
     const absl::Status added = AddMachine(machine, config, launch, slots, memory_mib);
     if (!added.ok())
       return absl::Status(added.code(),

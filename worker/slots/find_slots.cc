@@ -1,21 +1,11 @@
 #include "worker/slots/find_slots.h"
 
-#include <cstdlib>
 #include <optional>
-#include <string>
 
+#include "base/environment.h"
 #include "base/log.h"
 
 namespace inlier {
-
-namespace {
-
-std::optional<std::string> PipeFolder() {
-  const char* value = std::getenv("CUDA_MPS_PIPE_DIRECTORY");
-  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
-}
-
-}  // namespace
 
 std::vector<SlotPlan> FindSlots(const v1::WorkerConfig& config, GpuInventory inventory, bool trial_has_cuda) {
   if (!inventory.gpus.empty() && !trial_has_cuda) {
@@ -39,7 +29,7 @@ std::vector<SlotPlan> FindSlots(const v1::WorkerConfig& config, GpuInventory inv
                  slots.size(), slots.front().threads, cpus.size());
   }
   if (!inventory.gpus.empty() && slots.size() > inventory.gpus.size() &&
-      !HasMultiProcessService(PipeFolder())) {
+      !HasMultiProcessService(EnvironmentVariable("CUDA_MPS_PIPE_DIRECTORY"))) {
     spdlog::warn(
         "gpus_take_turns slots={} gpus={} reason=\"there is no multi-process service of the driver\" "
         "remedy=\"nvidia-cuda-mps-control -d before this worker; docs/guides/gpu-machine.md\"",
