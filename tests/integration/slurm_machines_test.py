@@ -45,7 +45,7 @@ class SlurmMachinesTest(unittest.TestCase):
         return fleet.inlier("submit", path, "--quiet").stdout.strip()
 
     def test_ranks_on_two_nodes_end_with_their_worker_and_another_one_goes_on(self):
-        with private_slurm.PrivateSlurm(3) as slurm, Fleet(self.folder, slurm, fleet={"maximum": 1, "slurm": {"nodes": 3}}) as fleet:
+        with private_slurm.PrivateSlurm(3) as slurm, Fleet(self.folder, slurm, fleet={"maximum": 1, "slurm": {"nodes": 3, "time_limit_minutes": 4}}) as fleet:
             sweep = self.submit(fleet, "gangs", [600, 20, 20], processes=2)
             harness.wait_for("a checkpoint", lambda: fleet.sql("SELECT count(*) FROM artifact WHERE step >= 40")[0][0] > 0, 90)
             # One job of three nodes, and one worker that has the slots of all.
@@ -78,11 +78,11 @@ class SlurmMachinesTest(unittest.TestCase):
             for nodes, slots in ((2, 1), (1, 2)):
                 folder = self.folder / f"nodes{nodes}"
                 folder.mkdir()
-                with Fleet(folder, slurm, fleet={"maximum": 1, "slots": slots, "slurm": {"nodes": nodes}}) as fleet:
+                with Fleet(folder, slurm, fleet={"maximum": 1, "slots": slots, "slurm": {"nodes": nodes, "time_limit_minutes": 6}}) as fleet:
                     config = json.loads(fleet.worker_config.read_text())
                     config.update(data_dir=str(harness.DATA), trial_program=str(harness.BIN / "inlier-trial"))
                     fleet.worker_config.write_text(json.dumps(config))
-                    fleet.wait_complete(self.submit(fleet, "two", [40], processes=2), 120)
+                    fleet.wait_complete(self.submit(fleet, "two", [40], processes=2), 300)
                     self.assertEqual([(2,)], fleet.sql("SELECT max(processes) FROM attempts"))
                     results.append(fleet.sql(
                         "SELECT name, step, site, value FROM measurement WHERE name IN ('train_loss', 'perplexity', 'max_inf_norm', 'avg_kurtosis') ORDER BY 1, 2, 3"))
