@@ -21,22 +21,26 @@ using google::protobuf::Message;
 
 constexpr std::size_t kTextBytesMax = 200;  // Of the request and of the reason.
 constexpr std::size_t kCallersMax = 10'000;
+constexpr int kDepthMax = 2;  // Of messages in the request.
 
 std::string Short(std::string_view text) {
   return std::string(CutUtf8(ReplaceInvalidUtf8(text.substr(0, 4 * kTextBytesMax)), kTextBytesMax));
 }
 
-// The fields that are set and not repeated, those of messages in them too: "sweep: "gamma", now: true".
+bool IsMessage(const FieldDescriptor* field) { return field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE; }
+
+// The fields that are set and not repeated, then those of messages in them: "sweep: "gamma", spec: {group: "nlp"}".
 std::string FieldsOf(const Message& message, int depth = 0) {
   std::string text;
   std::vector<const FieldDescriptor*> fields;
   const google::protobuf::Reflection& reflection = *message.GetReflection();
   reflection.ListFields(message, &fields);
+  std::stable_partition(fields.begin(), fields.end(), [](const auto* field) { return !IsMessage(field); });
   for (const FieldDescriptor* field : fields) {
     if (field->is_repeated() || field->name() == "request_id" || text.size() > kTextBytesMax) continue;
     std::string value;
-    if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
-      if (depth > 0) continue;
+    if (IsMessage(field)) {
+      if (depth == kDepthMax) continue;
       value = absl::StrCat("{", FieldsOf(reflection.GetMessage(message, field), depth + 1), "}");
     } else if (field->cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
       std::string scratch;

@@ -60,10 +60,18 @@ TEST_F(AuditTest, RowHoldsTheBeginningOfWhatWasSentAsText) {
   request.mutable_spec()->set_description(description);
   request.set_request_id("secret");
   const AuditRow row = Audit::RowOf({}, "EditSweep", &request);
-  EXPECT_THAT(row.request, testing::StartsWith("sweep: \"gam ma [2J\", spec: {"));
+  EXPECT_THAT(row.request, testing::StartsWith("sweep: \"gam ma [2J\", revision: 3, spec: {"));
   EXPECT_LE(row.request.size(), 200u);
   EXPECT_EQ(row.request.find("secret"), std::string::npos);
   EXPECT_EQ(row.digest.size(), 64u);
+}
+
+TEST_F(AuditTest, RowNamesTheEngineOfAFleet) {
+  v1::SetFleetRequest request;
+  request.mutable_config()->mutable_slurm()->set_partition("gpu");
+  request.mutable_config()->set_maximum(8);
+  EXPECT_EQ(Audit::RowOf({}, "SetFleet", &request).request,
+            "config: {maximum: 8, slurm: {partition: \"gpu\"}}");
 }
 
 }  // namespace
