@@ -76,6 +76,10 @@ std::string WorkerFor(const State& state, const ResourceRequest& request) {
 }  // namespace
 
 bool CouldGather(const WorkerEntry& worker, const ResourceRequest& request) {
+  // Asked of every worker whenever something starts while a gang waits: those too small are left out before the rest.
+  if (worker.slots.size() < request.processes) return false;
+  const bool on_gpus = request.gpu_thousandths > 0 || request.gpu_memory_mib > 0;
+  if (on_gpus && worker.resources.gpus().size() < request.processes) return false;
   return !worker.resources.Unused()
               .SlotsFor(request, [&](std::uint32_t slot) { return !IsBlocked(worker, slot); })
               .empty();
