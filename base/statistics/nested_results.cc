@@ -4,7 +4,7 @@
 #include <cmath>
 #include <unordered_map>
 
-#include "base/mean.h"
+#include "base/statistics/mean.h"
 
 namespace inlier {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/mean.h"
+#include "base/statistics/mean.h"
 
 namespace inlier {
 

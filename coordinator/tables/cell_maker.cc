@@ -4,7 +4,7 @@
 #include <set>
 #include <utility>
 
-#include "base/mean.h"
+#include "base/statistics/mean.h"
 #include "coordinator/tables/statistics.h"
 #include "spec/sweep/label_groups.h"
 

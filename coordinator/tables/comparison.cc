@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
-#include "base/mean.h"
+#include "base/statistics/mean.h"
 #include "base/status.h"
 #include "coordinator/tables/comparison_notes.h"
 #include "coordinator/tables/paired_results.h"

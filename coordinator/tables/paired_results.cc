@@ -6,7 +6,7 @@
 #include <unordered_map>
 
 #include "absl/strings/str_cat.h"
-#include "base/mean.h"
+#include "base/statistics/mean.h"
 
 namespace inlier {
 namespace {

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <numeric>
 
-#include "base/mean.h"
 #include "base/random_stream.h"
+#include "base/statistics/mean.h"
 #include "base/statistics/rank_correlation.h"
 #include "boost/math/distributions/students_t.hpp"
 

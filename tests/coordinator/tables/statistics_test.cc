@@ -5,7 +5,7 @@
 #include <fstream>
 #include <map>
 
-#include "base/mean.h"
+#include "base/statistics/mean.h"
 #include "base/statistics/rank_correlation.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"

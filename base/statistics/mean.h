@@ -1,8 +1,8 @@
 // Mean and variance of a few numbers, summed in their order: tables and figures agree to the last digit.
 //
 // Thread safety: pure functions.
-#ifndef INLIER_BASE_MEAN_H_
-#define INLIER_BASE_MEAN_H_
+#ifndef INLIER_BASE_STATISTICS_MEAN_H_
+#define INLIER_BASE_STATISTICS_MEAN_H_
 
 #include <cmath>
 #include <numeric>
@@ -32,4 +32,4 @@ inline std::optional<double> SampleDeviation(const std::vector<double>& values) 
 
 }  // namespace inlier
 
-#endif  // INLIER_BASE_MEAN_H_
+#endif  // INLIER_BASE_STATISTICS_MEAN_H_
