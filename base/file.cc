@@ -81,8 +81,8 @@ bool WriteAll(int fd, std::string_view bytes) {
   return true;
 }
 
-absl::Status WriteFile(const std::filesystem::path& path, std::string_view content) {
-  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+absl::Status WriteFile(const std::filesystem::path& path, std::string_view content, mode_t mode) {
+  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode));
   const bool written = file.fd() >= 0 && WriteAll(file.fd(), content);
   return written ? absl::OkStatus() : ErrnoStatus(absl::StrCat("cannot write ", path.string()));
 }

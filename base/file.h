@@ -32,7 +32,7 @@ absl::Status WriteFileAtomically(const std::filesystem::path& path, std::string_
 bool WriteAll(int fd, std::string_view bytes);
 
 // Writes `content` as the whole of `path`, without a wait for the disk: for a file that nobody needs after a power cut.
-absl::Status WriteFile(const std::filesystem::path& path, std::string_view content);
+absl::Status WriteFile(const std::filesystem::path& path, std::string_view content, mode_t mode = 0644);
 
 // Renames `from` to `to` on one file system, replacing `to`; both folders are on disk when this returns OK.
 absl::Status RenameDurably(const std::filesystem::path& from, const std::filesystem::path& to);

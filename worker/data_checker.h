@@ -20,8 +20,8 @@
 
 #include "inlier/v1/worker_service.pb.h"
 #include "worker/attempt_board.h"
-#include "worker/supervisor.h"
 #include "worker/processes/trial_process.h"
+#include "worker/supervisor.h"
 
 namespace inlier {
 

@@ -29,13 +29,13 @@
 #include "worker/attempt_end.h"
 #include "worker/attempt_settings.h"
 #include "worker/coordinator_client.h"
-#include "worker/processes/event_reader.h"
 #include "worker/outbox.h"
+#include "worker/processes/event_reader.h"
+#include "worker/processes/trial_log.h"
+#include "worker/processes/trial_process.h"
 #include "worker/slots/rank_processes.h"
 #include "worker/slots/slot_plan.h"
 #include "worker/slots/waiting_child.h"
-#include "worker/processes/trial_log.h"
-#include "worker/processes/trial_process.h"
 #include "worker/worker_metrics.h"
 
 namespace inlier {

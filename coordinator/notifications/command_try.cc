@@ -1,6 +1,5 @@
 #include "coordinator/notifications/command_try.h"
 
-
 #include "absl/strings/str_cat.h"
 #include "base/environment.h"
 #include "base/run_program.h"

@@ -4,13 +4,12 @@ import json
 import os
 import pathlib
 import signal
-import subprocess
 import sys
 import unittest
 
 import harness
 from slurm import private_slurm
-from slurm.fleet import FAKE_TRIAL, Fleet
+from slurm.fleet import FAKE_TRIAL, Fleet, FleetTest
 
 
 def processes_of(program, folder):
@@ -29,24 +28,10 @@ def processes_of(program, folder):
 
 
 @unittest.skipIf(private_slurm.why_not(), f"no private Slurm can run here: {private_slurm.why_not()}")
-class SlurmMachinesTest(unittest.TestCase):
-    def setUp(self):
-        folder = harness.temporary_folder()
-        self.folder = folder.__enter__()
-        self.addCleanup(folder.__exit__, None, None, None)
-
-    def submit(self, fleet, name, steps, processes):
-        sweep = {"name": name, "resources": {"processes": processes},
-                 "base": {"model": {"bert": {"preset": "tiny"}}, "data": {"text": {"corpus": "kjv", "sequence_length": 64}},
-                          "training": {"checkpoint_every": 20, "batch_size": 8}},
-                 "axes": [{"zip": ["seed", "training.steps"], "values": [[seed, number] for seed, number in enumerate(steps, 1)]}]}
-        path = fleet.folder / f"{name}.yaml"
-        path.write_text(json.dumps(sweep))
-        return fleet.inlier("submit", path, "--quiet").stdout.strip()
-
+class SlurmMachinesTest(FleetTest):
     def test_ranks_on_two_nodes_end_with_their_worker_and_another_one_goes_on(self):
         with private_slurm.PrivateSlurm(3) as slurm, Fleet(self.folder, slurm, fleet={"maximum": 1, "slurm": {"nodes": 3, "time_limit_minutes": 4}}) as fleet:
-            sweep = self.submit(fleet, "gangs", [600, 20, 20], processes=2)
+            sweep = fleet.submit("gangs", [600, 20, 20], processes=2, batch_size=8)
             harness.wait_for("a checkpoint", lambda: fleet.sql("SELECT count(*) FROM artifact WHERE step >= 40")[0][0] > 0, 90)
             # One job of three nodes, and one worker that has the slots of all.
             self.assertEqual(1, len(slurm.live_jobs()))
@@ -82,7 +67,7 @@ class SlurmMachinesTest(unittest.TestCase):
                     config = json.loads(fleet.worker_config.read_text())
                     config.update(data_dir=str(harness.DATA), trial_program=str(harness.BIN / "inlier-trial"))
                     fleet.worker_config.write_text(json.dumps(config))
-                    fleet.wait_complete(self.submit(fleet, "two", [40], processes=2), 300)
+                    fleet.wait_complete(fleet.submit("two", [40], processes=2, batch_size=8), 300)
                     self.assertEqual([(2,)], fleet.sql("SELECT max(processes) FROM attempts"))
                     results.append(fleet.sql(
                         "SELECT name, step, site, value FROM measurement WHERE name IN ('train_loss', 'perplexity', 'max_inf_norm', 'avg_kurtosis') ORDER BY 1, 2, 3"))

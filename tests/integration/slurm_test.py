@@ -12,7 +12,7 @@ import unittest
 import guide_page
 import harness
 from slurm import private_slurm
-from slurm.fleet import FAKE_TRIAL, STEP_MS, Fleet
+from slurm.fleet import FAKE_TRIAL, STEP_MS, Fleet, FleetTest
 
 
 class SeenJobs:
@@ -38,12 +38,7 @@ class SeenJobs:
 
 
 @unittest.skipIf(private_slurm.why_not(), f"no private Slurm can run here: {private_slurm.why_not()}")
-class SlurmTest(unittest.TestCase):
-    def setUp(self):
-        folder = harness.temporary_folder()
-        self.folder = folder.__enter__()
-        self.addCleanup(folder.__exit__, None, None, None)
-
+class SlurmTest(FleetTest):
     def assert_whole(self, fleet, sweep, trials):
         """Each trial has one result, by one attempt a stage."""
         self.assertEqual([("SUCCEEDED", trials)], fleet.sql(f"SELECT state, count(*) FROM trials WHERE sweep_id = '{sweep}' GROUP BY state"))

@@ -17,6 +17,7 @@
 //   hang          emits the log line "hanging" and never ends (SIGTERM ends it as usual)
 //   hang_evaluate the same in evaluate stages; trains as usual
 //   stubborn      hang, and ignores SIGTERM from before the log line
+//   rank_0_stubborn  of a gang: rank 0 as stubborn, the others hang
 //   gate          hangs until there is a file `fake_trial.go` in the data folder, then succeeds
 //   flood         200,000 points of a curve, then succeeds
 //   chatter       100,000 lines on stderr, then succeeds
@@ -258,9 +259,9 @@ int Behave(const std::string& behaviour, const v1::AttemptSpec& spec) {
   if (behaviour == "invalid") return EmitOutcome(v1::Outcome::FAILED, v1::INVALID_SPEC, "no such corpus");
   if (behaviour == "diverge")
     return EmitOutcome(v1::Outcome::DIVERGED, v1::CRASHED, "the loss is not finite at step 3");
-  if (behaviour == "hang" || behaviour == "stubborn" || behaviour == "gate" ||
+  if (behaviour == "hang" || behaviour == "stubborn" || behaviour == "rank_0_stubborn" || behaviour == "gate" ||
       (behaviour == "hang_evaluate" && spec.kind() == v1::EVALUATE_STAGE)) {
-    if (behaviour == "stubborn") ::signal(SIGTERM, SIG_IGN);
+    if (behaviour == "stubborn" || (behaviour == "rank_0_stubborn" && reports_all)) ::signal(SIGTERM, SIG_IGN);
     v1::TrialEvent event;
     event.mutable_log()->set_text("hanging");
     Emit(event);

@@ -47,6 +47,18 @@ class AgentGangTest : public testing::Test {
     return spec;
   }
 
+  // Rank 1 of an attempt with token 1 dies: the attempt ends with its reason, which is returned, and frees its slots.
+  std::string ReasonWhereRankOneDies() {
+    rig_->SetBehaviour("rank_1_dies");
+    coordinator_.Assign(GangAssignment(1, 3));
+    EXPECT_TRUE(coordinator_.WaitForOutcome(1));
+    const v1::Outcome outcome = coordinator_.state().outcomes.at(1);
+    EXPECT_EQ(outcome.failure(), v1::CRASHED);
+    EXPECT_THAT(outcome.message(), HasSubstr("rank 1 of 3: the trial was killed by signal 11"));
+    EXPECT_TRUE(rig_->WaitForMetric("inlier_worker_slots_busy 0")) << rig_->MetricsText();
+    return outcome.message();
+  }
+
   TemporaryFolder folder_;
   FakeCoordinator coordinator_{FakeCoordinator::Settings()};
   std::unique_ptr<WorkerRig> rig_;
@@ -75,14 +87,7 @@ TEST_F(AgentGangTest, EveryRankHasAPlaceAndRankZeroReports) {
 
 TEST_F(AgentGangTest, ARankThatDiesEndsTheAttemptWithItsReason) {
   WorkerRig& rig = StartWorker(3);
-  rig.SetBehaviour("rank_1_dies");
-  coordinator_.Assign(GangAssignment(1, 3));
-  ASSERT_TRUE(coordinator_.WaitForOutcome(1));
-  const v1::Outcome outcome = coordinator_.state().outcomes.at(1);
-  EXPECT_EQ(outcome.failure(), v1::CRASHED);
-  EXPECT_THAT(outcome.message(), HasSubstr("rank 1 of 3: the trial was killed by signal 11"));
-  EXPECT_THAT(outcome.message(), HasSubstr("last words of rank 1"));
-  EXPECT_TRUE(rig.WaitForMetric("inlier_worker_slots_busy 0")) << rig.MetricsText();
+  EXPECT_THAT(ReasonWhereRankOneDies(), HasSubstr("last words of rank 1"));
   rig.SetBehaviour("");
   coordinator_.Assign(GangAssignment(2, 3));
   ASSERT_TRUE(coordinator_.WaitForOutcome(2));
@@ -118,6 +123,17 @@ TEST_F(AgentGangTest, ARankThatIsAskedToEndByAnotherProgramEndsTheAttemptAsYield
   EXPECT_THAT(outcome.message(), HasSubstr("rank 1 of 2: "));
 }
 
+TEST_F(AgentGangTest, ARankThatYieldsToTheWorkersStopDoesNotHideItsReason) {
+  WorkerRig& rig = StartWorker(2, 0, /*stop_grace=*/std::chrono::seconds(1));
+  rig.SetBehaviour("rank_0_stubborn");
+  coordinator_.Assign(GangAssignment(1, 2));
+  ASSERT_TRUE(coordinator_.WaitFor([](const State& state) { return !state.EventsOf(1).empty(); }));
+  ASSERT_GT(ProcessThatCatchesSigterm(Attempt(1) / "rank-1" / "spec.json"), 0);
+  coordinator_.Withdraw(1, "cancelled");
+  ASSERT_TRUE(coordinator_.WaitForOutcome(1));
+  EXPECT_THAT(coordinator_.state().outcomes.at(1).message(), HasSubstr("stopped by its worker: cancelled"));
+}
+
 TEST_F(AgentGangTest, RanksOfAFurtherMachineHaveItsAddressAndAreStartedThere) {
   StartWorker(1, /*slots_elsewhere=*/1);
   coordinator_.Assign(GangAssignment(1, 2));
@@ -131,14 +147,8 @@ TEST_F(AgentGangTest, RanksOfAFurtherMachineHaveItsAddressAndAreStartedThere) {
 }
 
 TEST_F(AgentGangTest, ARankOfAFurtherMachineThatDiesEndsTheAttemptWithItsReason) {
-  WorkerRig& rig = StartWorker(1, /*slots_elsewhere=*/2);
-  rig.SetBehaviour("rank_1_dies");
-  coordinator_.Assign(GangAssignment(1, 3));
-  ASSERT_TRUE(coordinator_.WaitForOutcome(1));
-  const v1::Outcome outcome = coordinator_.state().outcomes.at(1);
-  EXPECT_EQ(outcome.failure(), v1::CRASHED);
-  EXPECT_THAT(outcome.message(), HasSubstr("rank 1 of 3: the trial was killed by signal 11"));
-  EXPECT_TRUE(rig.WaitForMetric("inlier_worker_slots_busy 0")) << rig.MetricsText();
+  StartWorker(1, /*slots_elsewhere=*/2);
+  EXPECT_THAT(ReasonWhereRankOneDies(), testing::Not(HasSubstr("start.sh")));
 }
 
 TEST_F(AgentGangTest, EvaluationsOnAFurtherMachineHaveAChildEach) {

@@ -48,9 +48,8 @@ absl::StatusOr<std::string> OutputOf(const Command& command, const std::string& 
                                              printed.empty() ? "" : absl::StrCat("; it printed: ", printed)));
 }
 
-absl::StatusOr<std::string> Here(std::vector<std::string> words) {
-  const std::string what = words.front();
-  return OutputOf(DirectlyOnMachine({}, std::move(words)), what);
+absl::StatusOr<std::string> Here(const std::vector<std::string>& words) {
+  return OutputOf(DirectlyOnMachine({}, words), words.front());
 }
 
 // The further nodes of the job.

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <iterator>
 #include <string_view>
-#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -56,6 +54,18 @@ std::string Quoted(const std::string& word) {
   return absl::StrCat("'", absl::StrReplaceAll(word, {{"'", "'\\''"}}), "'");
 }
 
+// `launch` and `words` as one command, looked for in PATH by a shell that runs `exec`.
+Command Launched(const std::string& exec, const std::vector<std::string>& launch,
+                 const std::vector<std::string>& words) {
+  Command command{.program = "/bin/sh",
+                  .arguments = {"-c", exec, "sh"},
+                  .environment = TrialEnvironment({"*"}, {}),  // All of it, for ssh and srun, but no tokens.
+                  .working_folder = "/"};
+  command.arguments.insert(command.arguments.end(), launch.begin(), launch.end());
+  command.arguments.insert(command.arguments.end(), words.begin(), words.end());
+  return command;
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<std::string>> LaunchWords(const std::vector<std::string>& launch,
@@ -73,8 +83,7 @@ absl::StatusOr<std::vector<std::string>> LaunchWords(const std::vector<std::stri
   if (words == launch)
     return absl::InvalidArgumentError(
         "launch: no word has {machine}, so that every command would run on one machine; for example [ssh, "
-        "-o, "
-        "BatchMode=yes, \"{machine}\"]");
+        "-o, BatchMode=yes, \"{machine}\"]");
   return words;
 }
 
@@ -102,27 +111,19 @@ absl::StatusOr<Command> OnMachine(const std::vector<std::string>& launch, const 
   const std::string script = (fs::path(command.working_folder) / kStartScriptName).string();
   constexpr mode_t kOwnerAlone = 0600;  // The environment may hold a secret of the user's.
   RETURN_IF_ERROR(
-      WriteFileAtomically(script,
-                          absl::StrReplaceAll(kScript, {{"{folder}", Quoted(command.working_folder)},
-                                                        {"{trial}", trial},
-                                                        {"{seconds}", absl::StrCat(ToSeconds(silence_max))}}),
-                          kOwnerAlone));
-  Command there = DirectlyOnMachine(launch, {"bash", script});
-  there.arguments[1] = "exec \"$@\" >&3 3>&-";  // Its output is the trial's events.
+      WriteFile(script,
+                absl::StrReplaceAll(kScript, {{"{folder}", Quoted(command.working_folder)},
+                                              {"{trial}", trial},
+                                              {"{seconds}", absl::StrCat(ToSeconds(silence_max))}}),
+                kOwnerAlone));
+  Command there = Launched("exec \"$@\" >&3 3>&-", launch, {"bash", script});  // Its output is the events.
   there.working_folder = command.working_folder;
   there.has_input = there.elsewhere = true;
   return there;
 }
 
-Command DirectlyOnMachine(const std::vector<std::string>& launch, std::vector<std::string> words) {
-  Command command{.program = "/bin/sh",
-                  .arguments = {"-c", "exec \"$@\"", "sh"},
-                  .environment = TrialEnvironment({"*"}, {}),  // All of it, for ssh and srun, but no tokens.
-                  .working_folder = "/"};
-  command.arguments.insert(command.arguments.end(), launch.begin(), launch.end());
-  command.arguments.insert(command.arguments.end(), std::make_move_iterator(words.begin()),
-                           std::make_move_iterator(words.end()));
-  return command;
+Command DirectlyOnMachine(const std::vector<std::string>& launch, const std::vector<std::string>& words) {
+  return Launched("exec \"$@\"", launch, words);
 }
 
 }  // namespace inlier

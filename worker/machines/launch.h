@@ -35,7 +35,7 @@ absl::StatusOr<Command> OnMachine(const std::vector<std::string>& launch, const 
                                   Duration silence_max = kSilenceMax);
 
 // Its program and arguments, started there without a script; the output is on stdout. For checks.
-Command DirectlyOnMachine(const std::vector<std::string>& launch, std::vector<std::string> words);
+Command DirectlyOnMachine(const std::vector<std::string>& launch, const std::vector<std::string>& words);
 
 }  // namespace inlier
 

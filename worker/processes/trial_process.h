@@ -102,8 +102,7 @@ class TrialProcess {
   boost::asio::posix::stream_descriptor pidfd_;
   int input_ = -1;
   bool elsewhere_ = false;
-  boost::asio::steady_timer
-      elsewhere_timer_;  // For the next beat; after the end of the input for kElsewhereGrace.
+  boost::asio::steady_timer elsewhere_timer_;  // For the next beat; after the input's end kElsewhereGrace.
   std::shared_ptr<Pipe> events_, output_;
   std::shared_ptr<int> alive_ = std::make_shared<int>(0);  // Expired for the timer's handlers after the end.
 };

@@ -154,7 +154,8 @@ v1::Outcome RankProcesses::OutcomeOf(const v1::Outcome& first, const ProcessExit
                         [&](const auto& rank) { return matches(*rank->ended); });
   };
   auto rank = of(IsCause);
-  if (rank == ranks_.end()) rank = of(Yielded);
+  // Rank 0 was ended for it; where the worker stopped them all, that is the reason.
+  if (rank == ranks_.end() && first.failure() == v1::CRASHED) rank = of(Yielded);
   if (rank == ranks_.end()) return first;
   v1::Outcome outcome = *(*rank)->ended;
   outcome.set_message(

@@ -78,8 +78,7 @@ class RankProcesses {
   boost::asio::steady_timer gone_;  // Cancelled when one has ended.
   bool first_has_ended_ = false;
   bool broken_ = false;
-  std::shared_ptr<int> alive_ =
-      std::make_shared<int>(0);  // Expired for a watcher that returns after the end.
+  std::shared_ptr<int> alive_ = std::make_shared<int>(0);  // Expired for a watcher that returns after the end.
 };
 
 }  // namespace inlier

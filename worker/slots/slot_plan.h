@@ -17,8 +17,7 @@ namespace inlier {
 
 struct SlotPlan {
   std::uint32_t index = 0;
-  std::string
-      device;  // The label the coordinator sees: "cpu", "cuda:0"; of a further machine "cuda:0@node2".
+  std::string device;                   // As the coordinator sees it: "cpu", "cuda:0", "cuda:0@node2".
   std::uint32_t threads = 1;            // CPU threads of the attempt.
   std::vector<int> cpus;                // The child is bound to them; empty when slots must share all CPUs.
   std::uint64_t device_memory_mib = 0;  // Of the whole GPU; 0: not known, or the CPU.

@@ -11,8 +11,8 @@
 #include "absl/status/statusor.h"
 #include "inlier/v1/attempt.pb.h"
 #include "worker/attempt_settings.h"
-#include "worker/slots/slot_plan.h"
 #include "worker/processes/trial_process.h"
+#include "worker/slots/slot_plan.h"
 
 namespace inlier {
 

@@ -4,11 +4,21 @@ import os
 import pathlib
 import signal
 import subprocess
+import unittest
 
 import harness
 
 FAKE_TRIAL = pathlib.Path(os.environ.get("INLIER_FAKE_TRIAL", harness.BIN / "fake_trial"))
 STEP_MS = 50
+
+
+class FleetTest(unittest.TestCase):
+    """With a folder for each test."""
+
+    def setUp(self):
+        folder = harness.temporary_folder()
+        self.folder = folder.__enter__()
+        self.addCleanup(folder.__exit__, None, None, None)
 
 
 class Fleet:
@@ -60,10 +70,11 @@ class Fleet:
     def sql(self, statement):
         return harness.sql(self.folder / "state", statement)
 
-    def submit(self, name, steps):
+    def submit(self, name, steps, processes=1, **training):
         """A sweep with a trial of each of these numbers of steps."""
-        sweep = {"name": name,
-                 "base": {"model": {"bert": {"preset": "tiny"}}, "data": {"text": {"corpus": "kjv", "sequence_length": 64}}, "training": {"checkpoint_every": 20}},
+        sweep = {"name": name, "resources": {"processes": processes},
+                 "base": {"model": {"bert": {"preset": "tiny"}}, "data": {"text": {"corpus": "kjv", "sequence_length": 64}},
+                          "training": {"checkpoint_every": 20, **training}},
                  "axes": [{"zip": ["seed", "training.steps"], "values": [[seed, number] for seed, number in enumerate(steps, 1)]}]}
         path = self.folder / f"{name}.yaml"
         path.write_text(json.dumps(sweep))

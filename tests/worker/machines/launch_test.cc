@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <cstring>
 #include <filesystem>
@@ -17,6 +16,7 @@
 #include "base/time.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/worker/process_state.h"
+#include "tests/worker/processes/run_command.h"
 #include "worker/processes/trial_process.h"
 
 namespace inlier {
@@ -28,11 +28,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 const std::vector<std::string> kWords = {"/usr/bin/env", "MACHINE=n2"};
-
-struct Seen {
-  ProcessExit exit;
-  std::string events, output;
-};
 
 class OnMachineTest : public testing::Test {
  protected:
@@ -46,31 +41,9 @@ class OnMachineTest : public testing::Test {
     return *command;
   }
 
-  // Runs it to its end; `started` is called on each event.
-  Seen Run(const Command& command, const std::function<void(TrialProcess&)>& on_event = nullptr) {
-    Seen seen;
-    std::unique_ptr<TrialProcess> process;
-    absl::StatusOr<std::unique_ptr<TrialProcess>> started = TrialProcess::Start(
-        io_, command,
-        [&](std::string_view bytes) {
-          seen.events += bytes;
-          if (on_event) on_event(*process);
-        },
-        [&](std::string_view bytes) { seen.output += bytes; });
-    EXPECT_TRUE(started.ok()) << started.status();
-    process = *std::move(started);
-    bool ended = false;
-    const auto story = [&]() -> asio::awaitable<void> {
-      seen.exit = co_await process->WaitForExit();
-      ended = true;
-    };
-    asio::co_spawn(io_, story(), [](std::exception_ptr error) {
-      if (error) std::rethrow_exception(error);
-    });
-    io_.run_for(std::chrono::seconds(60));
-    EXPECT_TRUE(ended) << "it did not end within a minute";
-    io_.restart();
-    return seen;
+  // `on_events` is called whenever it has written some.
+  Ran Run(const Command& command, const std::function<void(TrialProcess&)>& on_events = [](TrialProcess&) {}) {
+    return RunCommand(io_, command, {.on_events = on_events});
   }
 
   TemporaryFolder folder_;
@@ -78,22 +51,22 @@ class OnMachineTest : public testing::Test {
 };
 
 TEST_F(OnMachineTest, EventsLogAndStatusAreThoseOfTheTrial) {
-  const Seen seen = Run(There("echo event >&3; echo out; echo err >&2; cat; exit 7"));
-  EXPECT_EQ(seen.exit.status, 7);
-  EXPECT_EQ(seen.exit.signal, 0);
-  EXPECT_EQ(seen.events, "event\n");
-  EXPECT_EQ(seen.output, "out\nerr\n");
-  EXPECT_EQ(seen.exit.resident_bytes_max, 0) << "not that of the program between";
+  const Ran ran = Run(There("echo event >&3; echo out; echo err >&2; cat; exit 7"));
+  EXPECT_EQ(ran.exit.status, 7);
+  EXPECT_EQ(ran.exit.signal, 0);
+  EXPECT_EQ(ran.events, "event\n");
+  EXPECT_EQ(ran.output, "out\nerr\n");
+  EXPECT_EQ(ran.exit.resident_bytes_max, 0) << "not that of the program between";
 }
 
 TEST_F(OnMachineTest, TheTrialHasItsOwnEnvironmentAndFolderAlone) {
   ::setenv("SECRET_OF_THE_WORKER", "x", 1);
-  const Seen seen = Run(There("env | sort >&3; pwd >&3; ls /proc/self/fd | wc -l >&3",
+  const Ran ran = Run(There("env | sort >&3; pwd >&3; ls /proc/self/fd | wc -l >&3",
                             {"ODD=it's \"odd\" $HOME `id` \\ ;\n#", "CUDA_VISIBLE_DEVICES="}));
-  EXPECT_THAT(seen.events, HasSubstr("ODD=it's \"odd\" $HOME `id` \\ ;\n"));
-  EXPECT_THAT(seen.events, testing::Not(HasSubstr("SECRET_OF_THE_WORKER")));
-  EXPECT_THAT(seen.events, testing::Not(HasSubstr("MACHINE=")));
-  EXPECT_THAT(seen.events, HasSubstr(absl::StrCat(folder_.path().string(), "\n5\n")))
+  EXPECT_THAT(ran.events, HasSubstr("ODD=it's \"odd\" $HOME `id` \\ ;\n"));
+  EXPECT_THAT(ran.events, testing::Not(HasSubstr("SECRET_OF_THE_WORKER")));
+  EXPECT_THAT(ran.events, testing::Not(HasSubstr("MACHINE=")));
+  EXPECT_THAT(ran.events, HasSubstr(absl::StrCat(folder_.path().string(), "\n5\n")))
       << "0 to 3, and that of ls";
   EXPECT_EQ(fs::status(folder_ / kStartScriptName).permissions(),
             fs::perms::owner_read | fs::perms::owner_write);
@@ -101,20 +74,20 @@ TEST_F(OnMachineTest, TheTrialHasItsOwnEnvironmentAndFolderAlone) {
 
 TEST_F(OnMachineTest, ASignalGoesToTheTrialAndIsItsStatusWhereItDiesOfIt) {
   const auto terminate = [](TrialProcess& process) { process.Signal(SIGTERM); };
-  const Seen stopped =
+  const Ran stopped =
       Run(There("trap 'echo saved; exit 75' TERM; echo event >&3; while :; do sleep 0.1; done"), terminate);
   EXPECT_EQ(stopped.exit.status, 75);
   EXPECT_THAT(stopped.output, HasSubstr("saved\n"));
-  const Seen died = Run(There("echo event >&3; sleep 1000"), terminate);
+  const Ran died = Run(There("echo event >&3; sleep 1000"), terminate);
   EXPECT_EQ(died.exit.signal, SIGTERM);
   EXPECT_EQ(died.output, "") << "no line of the shell between";
   EXPECT_EQ(died.exit.status, 0);
 }
 
 TEST_F(OnMachineTest, SigkillEndsTheTrialAndItsChildren) {
-  const Seen seen = Run(There("trap '' TERM; sleep 1000 & echo $! >pids; echo $$ >>pids; echo event >&3; wait"),
+  const Ran ran = Run(There("trap '' TERM; sleep 1000 & echo $! >pids; echo $$ >>pids; echo event >&3; wait"),
                       [](TrialProcess& process) { process.Signal(SIGKILL); });
-  EXPECT_EQ(seen.exit.signal, SIGKILL);
+  EXPECT_EQ(ran.exit.signal, SIGKILL);
   const std::string pids = ReadFile(folder_ / "pids").value_or("");
   for (const char* at = pids.c_str(); *at != '\0'; at = std::strchr(at, '\n') + 1)
     EXPECT_TRUE(IsGoneSoon(std::atoi(at))) << pids;
@@ -149,9 +122,9 @@ TEST_F(OnMachineTest, AProgramBetweenThatCannotBeRunIsAnEndWithItsReason) {
       OnMachine({"no-such-program", "n2"},
                 {.program = "/bin/true", .environment = {}, .working_folder = folder_.path().string()});
   ASSERT_TRUE(command.ok());
-  const Seen seen = Run(*command);
-  EXPECT_EQ(seen.exit.status, 127);
-  EXPECT_THAT(seen.output, HasSubstr("no-such-program: not found"));
+  const Ran ran = Run(*command);
+  EXPECT_EQ(ran.exit.status, 127);
+  EXPECT_THAT(ran.output, HasSubstr("no-such-program: not found"));
 }
 
 TEST(LaunchWordsTest, TheMachineIsPutInAndMistakesAreNamed) {

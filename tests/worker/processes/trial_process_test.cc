@@ -17,6 +17,7 @@
 #include "base/time.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/worker/process_state.h"
+#include "tests/worker/processes/run_command.h"
 #include "worker/gpus/gpu_inventory.h"
 #include "worker/processes/trial_environment.h"
 
@@ -27,37 +28,15 @@ namespace asio = boost::asio;
 using testing::HasSubstr;
 using testing::Not;
 
-struct Ran {
-  ProcessExit exit;
-  std::string events, output;
-};
-
 class TrialProcessTest : public testing::Test {
  protected:
   Command ShellCommand(const std::string& script) {
     return {"/bin/sh", {"-c", script}, TrialEnvironment({}, {}), folder_.path().string(), {}};
   }
 
-  // Runs `command` to its end; `started` is called when it runs.
-  Ran Run(const Command& command, const std::function<void(TrialProcess&)>& started = nullptr) {
-    Ran ran;
-    absl::StatusOr<std::unique_ptr<TrialProcess>> process = TrialProcess::Start(
-        io_, command, [&](std::string_view bytes) { ran.events += bytes; },
-        [&](std::string_view bytes) { ran.output += bytes; });
-    EXPECT_TRUE(process.ok()) << process.status();
-    if (started) started(**process);
-    bool ended = false;
-    const auto story = [&]() -> asio::awaitable<void> {
-      ran.exit = co_await (*process)->WaitForExit();
-      ended = true;
-    };
-    asio::co_spawn(io_, story(), [](std::exception_ptr error) {
-      if (error) std::rethrow_exception(error);
-    });
-    io_.run_for(std::chrono::seconds(60));
-    EXPECT_TRUE(ended) << "the child did not end within a minute";
-    io_.restart();
-    return ran;
+  // `started` is called when it runs.
+  Ran Run(const Command& command, const std::function<void(TrialProcess&)>& started = [](TrialProcess&) {}) {
+    return RunCommand(io_, command, {.started = started});
   }
 
   // The number in a file that the child writes; waits for it.
