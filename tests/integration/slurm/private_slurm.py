@@ -4,6 +4,7 @@ No service of the machine is used, and only processes that were started here are
 
   python3 private_slurm.py NODES     starts one, prints its SLURM_CONF, and ends it at the end of its input
 """
+import fcntl
 import os
 import pathlib
 import shutil
@@ -29,17 +30,19 @@ def why_not():
 
 
 def free_ports(count):
-    """Neighbouring ports of which none is in use now."""
+    """Neighbouring ports that nothing uses, and the lock that keeps them from other private Slurms, whose daemons may bind theirs a second after the look."""
     for base in range(21000, 31000, 64):
+        lock = open(f"{tempfile.gettempdir()}/inlier-slurm-ports-{base}.lock", "wb")
         sockets = []
         try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             for port in range(base, base + count):
                 one = socket.socket()
                 sockets.append(one)
                 one.bind(("127.0.0.1", port))
-            return base
+            return base, lock
         except OSError:
-            continue
+            lock.close()
         finally:
             for one in sockets:
                 one.close()
@@ -103,7 +106,8 @@ class PrivateSlurm:
         key = self.folder / "munge/key"
         key.write_bytes(os.urandom(1024))
         key.chmod(0o400)
-        host, port = socket.gethostname().split(".")[0], free_ports(nodes + 1)
+        host = socket.gethostname().split(".")[0]
+        port, self._ports_lock = free_ports(nodes + 1)
         lines = [f"NodeName=n{i + 1} NodeHostname={host} NodeAddr=127.0.0.1 Port={port + 1 + i} CPUs=1 RealMemory=2000 State=UNKNOWN" for i in range(nodes)]
         self.conf.write_text(CONF.format(folder=self.folder, host=host, port=port, nodes="\n".join(lines)))
         self.environment = {**os.environ, "SLURM_CONF": str(self.conf), "PATH": os.environ["PATH"] + ":/usr/sbin:/sbin"}
@@ -169,13 +173,15 @@ class PrivateSlurm:
                 process.kill()
                 process.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
+        self._ports_lock.close()
 
     def _wait(self, what, condition):
         deadline = time.monotonic() + 120
         while not condition():
-            if time.monotonic() > deadline:
+            ended = [name for name, process in self._processes.items() if process.poll() is not None]
+            if ended or time.monotonic() > deadline:
                 logs = "\n".join(path.read_text(errors="replace")[-500:] for path in sorted((self.folder / "log").iterdir()))
-                raise RuntimeError(f"the private Slurm has no {what}:\n{logs}")
+                raise RuntimeError(f"the private Slurm has no {what}{', and these daemons ended: ' + ', '.join(ended) if ended else ''}:\n{logs}")
             time.sleep(0.1)
 
     def __enter__(self):
