@@ -1,5 +1,6 @@
 #include "worker/job.h"
 
+#include <algorithm>
 #include <cstdint>
 
 #include "absl/strings/numbers.h"
@@ -17,6 +18,9 @@ std::optional<std::int64_t> LengthSeconds(const std::function<std::string(const 
   return end - start;
 }
 
+// Of the job's time, what is left to attempts that yield: checkpoints are written and sent. As a fleet's notice.
+constexpr std::int64_t kNoticeSeconds = 120;
+
 }  // namespace
 
 WorkerJob FindJob(const v1::WorkerConfig& config, const std::function<std::string(const char*)>& variable,
@@ -28,7 +32,7 @@ WorkerJob FindJob(const v1::WorkerConfig& config, const std::function<std::strin
     job.ends = started + std::chrono::seconds(config.job_seconds());
   } else if (!job.id.empty()) {
     if (const std::optional<std::int64_t> length = LengthSeconds(variable))
-      job.ends = started + std::chrono::seconds(*length);
+      job.ends = started + std::chrono::seconds(*length - std::min(kNoticeSeconds, *length / 2));
   }
   return job;
 }

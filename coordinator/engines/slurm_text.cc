@@ -11,6 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "base/utf8.h"
 #include "coordinator/fleet/config_check.h"
@@ -22,12 +23,15 @@ namespace {
 constexpr char kFormat[] = "%i|%T|%r|%N|%j";
 constexpr std::size_t kFields = 5;
 
+// A reason to wait, its spaces underscores in later versions: the prolog failed on the job's node.
+constexpr char kStuck[] = "launch failed requeued held";
+
 // Of an error: it is stored and shown.
 constexpr std::size_t kErrorBytesMax = 1000;
 
 // States that are not listed here are those of a job that has nodes.
-constexpr std::string_view kQueued[] = {"PENDING",      "REQUEUED",     "REQUEUE_FED",
-                                        "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD"};
+constexpr std::string_view kQueued[] = {"PENDING",      "REQUEUED",      "REQUEUE_FED", "REQUEUE_HOLD",
+                                        "SPECIAL_EXIT", "RESV_DEL_HOLD", "CONFIGURING"};
 constexpr std::string_view kEnded[] = {"COMPLETED", "CANCELLED", "FAILED",   "TIMEOUT",       "NODE_FAIL",
                                        "PREEMPTED", "BOOT_FAIL", "DEADLINE", "OUT_OF_MEMORY", "REVOKED"};
 
@@ -69,7 +73,8 @@ std::vector<std::string> SbatchArguments(const FleetStep& fleet, const std::stri
       "--requeue",
       "--open-mode=append",
       "--chdir=/",
-      absl::StrCat("--output=", output_folder, "/%x.%j.out"),
+      "--propagate=NONE",  // Not the limits of the coordinator.
+      absl::StrCat("--output=", output_folder, fleet.submit->jobs > 1 ? "/%x.%A_%a.out" : "/%x.%j.out"),
       absl::StrCat("--time=", slurm.time_limit_minutes()),
       absl::StrCat("--signal=B:TERM@", slurm.notice_seconds())};
   const auto add = [&arguments](const char* option, const std::string& value) {
@@ -92,6 +97,7 @@ std::vector<std::string> SbatchArguments(const FleetStep& fleet, const std::stri
   set(absl::StrCat("job_seconds=", JobSeconds(config)));
   set("http_listen=127.0.0.1:0");  // Several workers may share a node.
   if (config.has_slots()) set(absl::StrCat("slots=", config.slots()));
+  if (slurm.has_memory_mib()) set(absl::StrCat("memory_mib=", slurm.memory_mib()));
   if (slurm.nodes() > 1) set("job_nodes=true");
   for (const std::string& further : config.worker_set()) set(further);
   return arguments;
@@ -99,6 +105,7 @@ std::vector<std::string> SbatchArguments(const FleetStep& fleet, const std::stri
 
 std::vector<std::string> SqueueArguments() {
   return {"--noheader",
+          "--all",  // Also in partitions that are hidden.
           "--array",
           "--local",
           "--states=all",
@@ -123,6 +130,8 @@ absl::StatusOr<std::vector<EngineJob>> ParseSqueue(const std::string& fleet_id, 
     job.state = fields[1];
     job.phase = PhaseOf(fields[1]);
     if (fields[2] != "None") job.reason = fields[2];
+    job.stuck = job.phase == EngineJob::Phase::kQueued &&
+                absl::StrContains(absl::StrReplaceAll(fields[2], {{"_", " "}}), kStuck);
     job.node = fields[3];
   }
   return jobs;
@@ -131,8 +140,14 @@ absl::StatusOr<std::vector<EngineJob>> ParseSqueue(const std::string& fleet_id, 
 std::string FirstError(const std::string& errors) {
   const std::vector<std::string> lines = absl::StrSplit(errors, '\n', absl::SkipEmpty());
   if (lines.empty()) return "";
-  const std::size_t at = lines.front().find("error: ");
-  const std::string error = at == std::string::npos ? lines.front() : lines.front().substr(at + 7);
+  constexpr std::string_view kSign = "error: ";
+  std::string error = lines.front();
+  for (const std::string& line : lines) {  // A site's own lines may come before.
+    const std::size_t at = line.find(kSign);
+    if (at == std::string::npos) continue;
+    error = line.substr(at + kSign.size());
+    break;
+  }
   return ReplaceInvalidUtf8(CutUtf8(error, kErrorBytesMax));
 }
 

@@ -119,6 +119,20 @@ absl::Status CheckFleetConfig(const v1::FleetConfig& config) {
   return CheckSlurm(config.slurm());
 }
 
+bool JobsDiffer(const v1::FleetConfig& one, const v1::FleetConfig& other) {
+  const auto of_a_job = [](v1::FleetConfig config) {
+    config.clear_minimum();
+    config.clear_maximum();
+    config.clear_idle_seconds();
+    config.clear_look_seconds();
+    config.clear_call_seconds();
+    config.clear_unclear_seconds();
+    config.clear_connect_seconds();
+    return config.SerializeAsString();
+  };
+  return of_a_job(one) != of_a_job(other);
+}
+
 std::uint32_t JobSeconds(const v1::FleetConfig& config) {
   return config.slurm().time_limit_minutes() * 60 - config.slurm().notice_seconds();
 }

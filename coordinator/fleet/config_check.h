@@ -14,6 +14,9 @@ namespace inlier {
 // word of a few characters; options that the fleet sets itself are refused.
 absl::Status CheckFleetConfig(const v1::FleetConfig& config);
 
+// A job of the one is not as a job of the other: all counts but how many there are, and how they are watched.
+bool JobsDiffer(const v1::FleetConfig& one, const v1::FleetConfig& other);
+
 // For how long the worker of a job runs before it is asked to end.
 std::uint32_t JobSeconds(const v1::FleetConfig& config);
 

@@ -106,20 +106,24 @@ FleetFacts::Job FactsOf(State& state, const EngineJob& job, WorkerEntry* worker,
   FleetFacts::Job facts{.id = job.id, .queued = job.phase == EngineJob::Phase::kQueued};
   facts.leaving = state.fleet.leaving.contains(job.id);
   if (worker == nullptr) {
-    const auto start = state.fleet.starting.find(job.id);
-    facts.useless = start != state.fleet.starting.end() && start->second.too_long;
+    const auto silent = state.fleet.silent.find(job.id);
+    const bool too_long = silent != state.fleet.silent.end() && silent->second.too_long;
+    const bool outdated = facts.queued && job.submission < state.fleet.config_since;
+    facts.useless =
+        job.stuck || outdated || (too_long && (silent->second.starts || state.fleet.row->stopped));
     return facts;
   }
   facts.queued = false;
   facts.busy = IsBusy(state, worker->incarnation);
-  facts.leaving = facts.leaving || worker->draining || (worker->held && facts.busy);
+  const bool refuses = worker->held || worker->outdated;
+  facts.leaving = facts.leaving || worker->draining || (refuses && facts.busy);
   if (facts.busy) {
     worker->idle_since.reset();
     return facts;
   }
   if (!worker->idle_since) worker->idle_since = now;
   facts.idle_for = now - *worker->idle_since;
-  facts.useless = worker->held || worker->resources.seconds_left().value_or(seconds_least) < seconds_least;
+  facts.useless = refuses || worker->resources.seconds_left().value_or(seconds_least) < seconds_least;
   return facts;
 }
 
@@ -222,9 +226,13 @@ absl::Status RecoverFleet(Context& context, Snapshot& snapshot) {
     if (!row.from_configuration) row = FleetRow{.id = row.id};
     row.from_configuration = true;
     const std::string before = std::exchange(row.config_json, "");
+    v1::FleetConfig earlier;
+    const bool readable = google::protobuf::util::JsonStringToMessage(before, &earlier).ok();
     if (!google::protobuf::util::MessageToJsonString(*state.options.fleet, &row.config_json).ok())
       return absl::InvalidArgumentError("fleet: it cannot be stored as JSON");
     if (row.config_json != before) fleet.slots_of = fleet.next_submission;
+    if (!before.empty() && (!readable || JobsDiffer(earlier, *state.options.fleet)))
+      fleet.config_since = fleet.next_submission;
     fleet.row = std::move(row);
     context.out.changes.Add(*fleet.row);
   } else if (fleet.row && fleet.row->from_configuration && !state.options.new_fleet_id.empty()) {

@@ -21,7 +21,8 @@ struct FleetFacts {
     bool queued = false;  // The engine has not started it.
     bool busy = false;    // Its worker has an attempt, or reads data for a sweep that waits for their digest.
     bool leaving = false;  // It is asked to end, or its worker ends by itself or is drained.
-    // Its worker is idle, and drained, or its job ends too early for all that waits; or no worker comes.
+    // Its worker is idle, and drained, outdated, or its job ends too early for all that waits; or no worker comes; or it is
+    // queued with an earlier configuration, or after a failed start.
     bool useless = false;
     std::optional<Duration>
         idle_for{};  // Of its connected worker; nullopt: it is busy, or none is connected.

@@ -48,11 +48,12 @@ bool EndedByItself(const EngineJob& job) {
   return job.state != "CANCELLED" && job.state != "PREEMPTED" && job.state != "REVOKED";
 }
 
-// Also of a worker that has come and gone between two looks.
-bool HadWorker(const State& state, const std::string& job) {
+// Since then; also of a worker that has come and gone between two looks.
+bool HadWorker(const State& state, const std::string& job, Timestamp since = {}) {
   const auto& all = state.workers.all();
-  return state.fleet.met.contains(job) ||
-         std::any_of(all.begin(), all.end(), [&](const auto& entry) { return entry.second.job == job; });
+  return state.fleet.met.contains(job) || std::any_of(all.begin(), all.end(), [&](const auto& entry) {
+           return entry.second.job == job && entry.second.last_seen >= since;
+         });
 }
 
 // Jobs whose workers have connected; a worker of the latest submission shows what the next ones will have.
@@ -70,29 +71,42 @@ void NoteWorkers(State& state) {
   }
 }
 
-// Running jobs whose workers do not come: the program does not start there, or does not reach the coordinator. Of a job
-// that ran at the first look it is not known whether its worker had connected.
-void NoteStarts(Context& context, const std::map<std::string, EngineJob>& before, bool first) {
+// Running jobs without a worker: where none has come since the start, the program does not start there, or does not reach
+// the coordinator. Of a job that ran at the first look it is not known whether its worker had connected.
+void NoteSilence(Context& context, const std::map<std::string, EngineJob>& before, bool first) {
   Fleet& fleet = context.state.fleet;
-  std::erase_if(fleet.starting, [&](const auto& entry) {
+  const std::map<std::string, std::string> workers = WorkersByJob(context.state);
+  const auto is_silent = [&](const EngineJob& job) {
+    return job.phase == EngineJob::Phase::kRunning && !workers.contains(job.id);
+  };
+  std::erase_if(fleet.silent, [&](const auto& entry) {
     const auto job = fleet.jobs.find(entry.first);
-    return job == fleet.jobs.end() || job->second.phase != EngineJob::Phase::kRunning ||
-           fleet.met.contains(entry.first);
+    return job == fleet.jobs.end() || !is_silent(job->second);
   });
   const Duration limit = std::chrono::seconds(fleet.config.connect_seconds());
   for (const auto& [id, job] : fleet.jobs) {
-    if (job.phase != EngineJob::Phase::kRunning || fleet.met.contains(id)) continue;
+    if (!is_silent(job)) continue;
     const auto known = before.find(id);
     const bool ran = first || (known != before.end() && known->second.phase == EngineJob::Phase::kRunning);
-    auto at = fleet.starting.find(id);
-    if (at == fleet.starting.end() && !ran) at = fleet.starting.emplace(id, FleetStart{context.now.at}).first;
-    if (at == fleet.starting.end() || at->second.too_long || fleet.leaving.contains(id)) continue;
-    if (context.now.at - at->second.since < limit || HadWorker(context.state, id)) continue;
-    at->second.too_long = true;
-    NoteEarlyEnd(context, id,
-                 absl::StrCat("it ran for ", FormatDuration(limit),
-                              " and no worker connected from it; its output shows why"));
+    FleetSilence& silence =
+        fleet.silent.try_emplace(id, FleetSilence{.since = context.now.at, .starts = !ran}).first->second;
+    silence.starts = silence.starts && !HadWorker(context.state, id, silence.since);
+    if (silence.too_long || fleet.leaving.contains(id) || context.now.at - silence.since < limit) continue;
+    silence.too_long = true;
+    if (silence.starts)
+      NoteEarlyEnd(context, id,
+                   absl::StrCat("it ran for ", FormatDuration(limit),
+                                " and no worker connected from it; its output has the reason "
+                                "(fleet.slurm.output_folder)"));
   }
+}
+
+// Queued again: the next run starts without a worker. Of one whose start failed the next job waits.
+void NoteQueued(Context& context, const EngineJob& job, bool first) {
+  Fleet& fleet = context.state.fleet;
+  fleet.met.erase(job.id);
+  if (job.stuck && fleet.judged.insert(job.id).second && !first && !fleet.leaving.contains(job.id))
+    NoteEarlyEnd(context, job.id, EndText(job));
 }
 
 // A listed job whose submission is not known to be open: of a database that was restored from a backup, or of a
@@ -200,6 +214,7 @@ void Reconcile(Context& context, const EngineLook& look) {
   for (const EngineJob& job : *look.jobs) {
     listed.insert(job.id);
     TakeJob(context, job);
+    if (job.phase == EngineJob::Phase::kQueued) NoteQueued(context, job, first);
     if (job.phase != EngineJob::Phase::kEnded) continue;
     ends[job.submission] = EndText(job);
     // At the first look it is not known which workers had connected.
@@ -212,7 +227,7 @@ void Reconcile(Context& context, const EngineLook& look) {
     NoteEarlyEnd(context, id, "it is no longer in the engine's queue");
   }
   NoteWorkers(state);
-  NoteStarts(context, before, first);
+  NoteSilence(context, before, first);
   const auto gone = [&](const std::string& id) { return !listed.contains(id); };
   std::erase_if(fleet.met, gone);
   std::erase_if(fleet.judged, gone);

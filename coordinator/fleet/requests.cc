@@ -43,6 +43,7 @@ absl::StatusOr<v1::SetFleetResponse> SetFleet(Context& context, const v1::SetFle
   FleetRow row{.id = fleet.row ? fleet.row->id : context.state.options.new_fleet_id};
   if (!google::protobuf::util::MessageToJsonString(request.config(), &row.config_json).ok())
     return absl::InvalidArgumentError("fleet: it cannot be stored as JSON");
+  if (fleet.row && JobsDiffer(fleet.config, request.config())) fleet.config_since = fleet.next_submission;
   fleet.row = std::move(row);
   fleet.patience = {};
   // Its jobs may have other slots than those of before.

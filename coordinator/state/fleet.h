@@ -24,6 +24,7 @@ struct EngineJob {
   std::string id{};
   std::uint64_t submission = 0;  // By its name.
   Phase phase = Phase::kQueued;
+  bool stuck = false;    // kQueued: its start failed, and the engine does not try again by itself.
   std::string state{};   // In the engine's word.
   std::string reason{};  // The same: why it waits, or how it ended; empty: none.
   std::string node{};    // Empty: none.
@@ -36,10 +37,11 @@ struct FleetSubmission {
   bool seen = false;     // The engine has listed it, or took it before this process started.
 };
 
-// A running job whose worker has not connected.
-struct FleetStart {
+// A running job without a connected worker.
+struct FleetSilence {
   Timestamp since{};
-  bool too_long = false;  // It is given up.
+  bool starts = false;    // This process saw the job start, and no worker has come from it since.
+  bool too_long = false;  // For connect_seconds.
 };
 
 // When the engine is asked for jobs again, and for how many at once.
@@ -71,7 +73,7 @@ struct Fleet {
   std::map<std::string, EngineJob> jobs;                 // By id; those that have not ended.
   std::map<std::string, Timestamp> leaving;              // Jobs that are asked to end, since when.
   std::set<std::string> met;                             // Jobs whose worker has connected, of those listed.
-  std::map<std::string, FleetStart> starting;            // Of the jobs that this process saw start.
+  std::map<std::string, FleetSilence> silent;            // By job.
   std::set<std::string> judged;     // Jobs whose ends have been looked at, of those listed.
   std::optional<Timestamp> looked;  // The latest look that succeeded.
   std::string problem;              // Why the latest look failed; empty: it did not.
@@ -81,7 +83,8 @@ struct Fleet {
   std::vector<v1::Slot> slots;   // Of a worker of its latest submission with one; empty: none has connected.
   std::uint64_t memory_mib = 0;  // Of the same.
   std::uint64_t slots_of = 0;    // That submission; jobs of earlier ones may have other slots.
-  std::uint32_t wanted = 0;      // By the latest plan. The same for the next.
+  std::uint64_t config_since = 0;  // The first submission with this configuration's jobs.
+  std::uint32_t wanted = 0;        // By the latest plan. The same for the next.
   std::uint64_t waiting = 0;
   std::uint32_t needed = 0;  // Jobs that the work would fill, whatever the maximum.
   std::string misfit;        // What waits and no job of the fleet could run, for people; empty: nothing.

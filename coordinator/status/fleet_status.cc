@@ -13,6 +13,7 @@ namespace inlier {
 namespace {
 
 constexpr char kEngine[] = "Slurm";
+constexpr char kOutput[] = "the jobs' output (fleet.slurm.output_folder)";
 
 std::string Jobs(std::uint64_t count) { return absl::StrCat(count, count == 1 ? " job" : " jobs"); }
 
@@ -68,13 +69,13 @@ void AddQueued(const Fleet& fleet, std::vector<std::string>& reasons) {
 
 // Running jobs without a worker.
 void AddSilent(const State& state, std::vector<std::string>& reasons) {
-  std::uint64_t silent = 0;
-  for (const auto& [id, job] : state.fleet.jobs)
-    silent += job.phase == EngineJob::Phase::kRunning && !state.fleet.met.contains(id);
+  const Fleet& fleet = state.fleet;
+  const auto silent = std::count_if(fleet.silent.begin(), fleet.silent.end(),
+                                    [&](const auto& job) { return !fleet.leaving.contains(job.first); });
   if (silent > 0)
-    reasons.push_back(absl::StrCat(Jobs(silent),
-                                   silent == 1 ? " runs, and its worker has" : " run, and their workers have",
-                                   " not connected yet (the jobs' output tells why, if that lasts)"));
+    reasons.push_back(absl::StrCat(Jobs(static_cast<std::uint64_t>(silent)), silent == 1 ? " runs" : " run",
+                                   " without a connected worker (if that lasts, ", kOutput,
+                                   " has the reason)"));
 }
 
 void AddUnclear(const Fleet& fleet, Timestamp now, std::vector<std::string>& reasons) {
@@ -136,8 +137,8 @@ std::vector<std::string> FleetReasons(const State& state, Timestamp now) {
   if (!fleet.patience.refusal.empty()) reasons.push_back(RefusalText(fleet, now));
   if (fleet.patience.early_ends >= 3)
     reasons.push_back(absl::StrCat("the last ", Jobs(fleet.patience.early_ends),
-                                   " ended before their workers connected (", fleet.patience.early_end,
-                                   "); look at their output", AskedAgain(fleet, now)));
+                                   " ended before their workers connected (", fleet.patience.early_end, "); ",
+                                   kOutput, " has the reason", AskedAgain(fleet, now)));
   AddUnclear(fleet, now, reasons);
   if (!fleet.misfit.empty()) reasons.push_back(fleet.misfit);
   if (!fleet.row->stopped && fleet.needed > fleet.config.maximum())

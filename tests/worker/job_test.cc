@@ -43,10 +43,15 @@ TEST(WorkerJobTest, TheConfigurationComesFirst) {
 }
 
 // A node whose clock is an hour off changes nothing: both times are the controller's.
-TEST(WorkerJobTest, TheLengthOfTheJobCountsFromTheWorkersStart) {
+TEST(WorkerJobTest, TheWorkerEndsTwoMinutesBeforeItsJobCountedFromItsOwnStart) {
   const WorkerJob job = Find(
       {{"SLURM_JOB_ID", "1"}, {"SLURM_JOB_START_TIME", "1700000000"}, {"SLURM_JOB_END_TIME", "1700003600"}});
-  EXPECT_EQ(job.ends, kStarted + seconds(3600));
+  EXPECT_EQ(job.ends, kStarted + seconds(3480));
+  EXPECT_EQ(Find({{"SLURM_JOB_ID", "1"},
+                  {"SLURM_JOB_START_TIME", "1700000000"},
+                  {"SLURM_JOB_END_TIME", "1700000100"}})
+                .ends,
+            kStarted + seconds(50));
 }
 
 TEST(WorkerJobTest, TimesThatMakeNoLengthAreNone) {

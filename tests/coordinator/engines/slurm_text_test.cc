@@ -58,6 +58,24 @@ TEST(SqueueTest, JobsOfTheFleetAreRead) {
   EXPECT_EQ(jobs->at(6).phase, Phase::kRunning);  // It holds its node still.
 }
 
+// Its nodes boot: it has not run, and can be taken back.
+TEST(SqueueTest, AJobWhoseNodesBootIsQueued) {
+  const auto jobs = ParseSqueue("3fa9c1d2", "1|CONFIGURING|None|n1|inlier-3fa9c1d2-1\n");
+  ASSERT_TRUE(jobs.ok());
+  EXPECT_EQ(jobs->at(0).phase, Phase::kQueued);
+}
+
+TEST(SqueueTest, AJobThatIsHeldAfterAFailedStartIsStuckInTheWordsOfEachVersion) {
+  for (const char* reason : {"launch failed requeued held", "launch_failed_requeued_held"}) {
+    const auto jobs = ParseSqueue("3fa9c1d2", absl::StrCat("1|PENDING|", reason, "||inlier-3fa9c1d2-1\n"));
+    ASSERT_TRUE(jobs.ok());
+    EXPECT_TRUE(jobs->at(0).stuck) << reason;
+  }
+  EXPECT_FALSE(ParseSqueue("3fa9c1d2", "1|PENDING|JobHeldUser||inlier-3fa9c1d2-1\n")->at(0).stuck);
+}
+
+TEST(SqueueTest, JobsOfHiddenPartitionsAreAskedForToo) { EXPECT_THAT(SqueueArguments(), Contains("--all")); }
+
 TEST(SqueueTest, AnEmptyQueueIsNoError) {
   const auto jobs = ParseSqueue("3fa9c1d2", "");
   ASSERT_TRUE(jobs.ok());
@@ -114,6 +132,13 @@ TEST(SbatchTest, WithoutAnAnswerItIsUnclear) {
   EXPECT_THAT(killed.message, HasSubstr("temporarily unable to accept job"));
 }
 
+TEST(SbatchTest, ASitesOwnLinesAreNoReason) {
+  EXPECT_EQ(
+      FirstError("*****\nsbatch: your project has 5 hours left\nsbatch: error: invalid partition\nmore\n"),
+      "invalid partition");
+  EXPECT_EQ(FirstError("sbatch: no\nmore\n"), "sbatch: no");
+}
+
 TEST(SbatchTest, OfALongErrorTheBeginningIsKeptAsUtf8) {
   const std::string error = FirstError(absl::StrCat("sbatch: error: no \xff", std::string(5000, 'x'), "\n"));
   EXPECT_THAT(error, StartsWith("no \uFFFDxxx"));
@@ -134,6 +159,8 @@ TEST(SbatchArgumentsTest, OneJobIsNoArray) {
   EXPECT_THAT(arguments, Contains("--time=60"));
   EXPECT_THAT(arguments, Contains("--signal=B:TERM@120"));
   EXPECT_THAT(arguments, Contains("--output=/state/fleet/%x.%j.out"));
+  EXPECT_THAT(arguments, Contains("--propagate=NONE"));
+  EXPECT_THAT(arguments, Not(Contains(StartsWith("memory_mib="))));
   EXPECT_THAT(arguments, Not(Contains(StartsWith("--array"))));
   EXPECT_THAT(arguments, Not(Contains(StartsWith("--account"))));
 }
@@ -147,11 +174,12 @@ TEST(SbatchArgumentsTest, SeveralJobsAreAnArrayAndTheWorkerComesLast) {
   const auto arguments =
       SbatchArguments(step, "/state/fleet/worker.sh", "/opt/inlier-worker", "/state/fleet");
   EXPECT_THAT(arguments, AllOf(Contains("--array=0-7"), Contains("-c4"), Contains("--mem=2000M"),
-                               Contains("--exclusive")));
-  const std::vector<std::string> last(arguments.end() - 12, arguments.end());
-  EXPECT_THAT(last, ElementsAre("/state/fleet/worker.sh", "/opt/inlier-worker", "--config",
-                                "/shared/worker.yaml", "--set", "job_seconds=3480", "--set",
-                                "http_listen=127.0.0.1:0", "--set", "slots=2", "--set", "name=a; b"));
+                               Contains("--exclusive"), Contains("--output=/state/fleet/%x.%A_%a.out")));
+  const std::vector<std::string> last(arguments.end() - 14, arguments.end());
+  EXPECT_THAT(last,
+              ElementsAre("/state/fleet/worker.sh", "/opt/inlier-worker", "--config", "/shared/worker.yaml",
+                          "--set", "job_seconds=3480", "--set", "http_listen=127.0.0.1:0", "--set", "slots=2",
+                          "--set", "memory_mib=2000", "--set", "name=a; b"));
 }
 
 TEST(SbatchArgumentsTest, AWorkerOfSeveralNodesHasTheSlotsOfAll) {

@@ -61,6 +61,42 @@ TEST(FleetRequestsTest, TheSlotsOfItsEarlierJobsAreNotThoseOfAFleetThatIsReplace
   EXPECT_EQ(step.submit->jobs, 3u);  // Eight slots each, beside the job that is idle.
 }
 
+// They may wait for what they never get, and in their places no job of the new configuration would be asked for.
+TEST(FleetRequestsTest, QueuedJobsOfAnEarlierConfigurationAreGivenBack) {
+  OrchestratorOptions options = Harness::DefaultOptions();
+  options.new_fleet_id = "3fa9c1d2";
+  Harness harness(options);
+  v1::SetFleetRequest request;
+  *request.mutable_config() = SmallFleet();
+  ASSERT_TRUE(harness.Ask(&Orchestrator::OnSetFleet, request).ok());
+  harness.Submit(SmallSweep("one", 1));
+  std::vector<EngineJob> queue;
+  const auto look = [&] {
+    Effects effects;
+    EngineLook look{.began = harness.now().at};
+    look.jobs = queue;
+    FleetStep step = harness.orchestrator().OnFleetLook(look, harness.now(), true, effects);
+    harness.Commit(std::move(effects));
+    return step;
+  };
+  const FleetStep first = look();
+  ASSERT_TRUE(first.submit.has_value());
+  Effects effects;
+  harness.orchestrator().OnFleetSubmitted(
+      {.number = first.submit->number, .kind = Submitted::Kind::kTaken, .job = "17"}, harness.now(), effects);
+  harness.Commit(std::move(effects));
+  queue = {
+      {.id = "17", .submission = first.submit->number, .state = "PENDING", .reason = "PartitionTimeLimit"}};
+  request.mutable_config()->set_maximum(3);  // Its jobs stay as they are.
+  ASSERT_TRUE(harness.Ask(&Orchestrator::OnSetFleet, request).ok());
+  EXPECT_TRUE(look().cancel.empty());
+  request.mutable_config()->mutable_slurm()->set_time_limit_minutes(30);
+  ASSERT_TRUE(harness.Ask(&Orchestrator::OnSetFleet, request).ok());
+  const FleetStep step = look();
+  EXPECT_EQ(step.cancel, std::vector<std::string>{"17"});
+  ASSERT_TRUE(step.submit.has_value());
+}
+
 TEST(FleetRequestsTest, AFleetThatIsTakenOutOfTheConfigurationIsStoppedAndRunsOnceItIsBack) {
   const OrchestratorOptions with = WithFleet(SmallFleet());
   Harness harness(with);

@@ -159,7 +159,8 @@ TEST_F(FleetTest, JobsThatEndBeforeTheirWorkersConnectMakeTheNextOneWait) {
   EXPECT_FALSE(Look().submit.has_value());
   EXPECT_THAT(Reasons(),
               Contains(HasSubstr("the last 3 jobs ended before their workers connected (job 19: FAILED, "
-                                 "NonZeroExitCode); look at their output; it is asked again in")));
+                                 "NonZeroExitCode); the jobs' output (fleet.slurm.output_folder) has the "
+                                 "reason; it is asked again in")));
   harness_.Advance(seconds(40));
   EXPECT_TRUE(Look().submit.has_value());
 }

@@ -84,6 +84,74 @@ TEST_F(FleetTest, AJobThatRanBeforeTheCoordinatorStartedIsNotGivenBackForItsSile
   Look();
   harness_.Restart();
   for (int look = 0; look < 200; ++look) EXPECT_THAT(Look().cancel, IsEmpty()) << look;
+  EXPECT_THAT(Reasons(), Contains(HasSubstr("1 job runs without a connected worker")));
+  // A person wants all jobs to end.
+  ASSERT_TRUE(harness_.Ask(&Orchestrator::OnStopFleet, v1::StopFleetRequest()).ok());
+  EXPECT_THAT(Look().cancel, ElementsAre("17"));
+}
+
+TEST_F(FleetTest, AStopWaitsForAWorkerThatIsAwayForAShortTime) {
+  harness_.Submit(SmallSweep("one", 1));
+  Take("17");
+  Set(Phase::kRunning, "RUNNING");
+  HandWorker worker = Connect("17");
+  Look();
+  ASSERT_TRUE(harness_.Ask(&Orchestrator::OnStopFleet, v1::StopFleetRequest()).ok());
+  harness_.Advance(seconds(300));
+  harness_.Tick();
+  for (int look = 0; look < 50; ++look) EXPECT_THAT(Look().cancel, IsEmpty()) << look;
+  for (int look = 0; look < 50; ++look) Look();
+  EXPECT_TRUE(fleet().leaving.contains("17"));
+}
+
+TEST_F(FleetTest, ARunAfterAPreemptionMustBringAWorkerOfItsOwn) {
+  harness_.Submit(SmallSweep("one", 1));
+  Take("17");
+  Set(Phase::kRunning, "RUNNING");
+  Connect("17");
+  Look();
+  Set(Phase::kQueued, "PENDING");
+  harness_.Advance(seconds(300));
+  harness_.Tick();
+  Look();
+  Set(Phase::kRunning, "RUNNING");
+  for (int look = 0; look < 90; ++look) EXPECT_THAT(Look().cancel, IsEmpty()) << look;
+  EXPECT_THAT(Look().cancel, ElementsAre("17"));
+}
+
+// The prolog of a node fails, for example: Slurm holds the job until a person releases it.
+TEST_F(FleetTest, AJobWhoseStartFailedIsReplacedAndTheNextOnesWait) {
+  harness_.Submit(SmallSweep("one", 1));
+  for (int job = 17; job < 20; ++job) {
+    Take(absl::StrCat(job));
+    Look();
+    Set(Phase::kQueued, "PENDING", "launch failed requeued held");
+    queue_.back().stuck = true;
+    const FleetStep step = Look();
+    EXPECT_THAT(step.cancel, ElementsAre(absl::StrCat(job)));
+    queue_.clear();
+    if (!step.submit) break;
+    Answer({.number = step.submit->number, .kind = Kind::kRefused, .message = "not now"});
+    harness_.Advance(seconds(600));
+  }
+  EXPECT_FALSE(Look().submit.has_value());
+  EXPECT_THAT(Reasons(), Contains(HasSubstr("job 19: PENDING, launch failed requeued held")));
+}
+
+TEST_F(FleetTest, AnIdleWorkerOfAnEarlierVersionIsReplaced) {
+  harness_.Submit(SmallSweep("one", 1));
+  Take("17");
+  Set(Phase::kRunning, "RUNNING");
+  HandWorker worker("w-17", 2);
+  worker.fields().set_job("17");
+  worker.fields().set_job_seconds_left(3000);
+  worker.fields().set_version("1.0.1");
+  worker.fields().set_spec_form("another form");
+  harness_.Sync(worker);
+  ASSERT_TRUE(worker.running().empty());
+  const FleetStep step = Look();
+  EXPECT_THAT(step.cancel, ElementsAre("17"));
+  ASSERT_TRUE(step.submit.has_value());
 }
 
 // A check of data is no stage that waits: without a worker no one could answer it.
