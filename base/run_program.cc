@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstring>
 
 #include "absl/strings/str_cat.h"
 #include "base/descriptor.h"
@@ -95,7 +96,8 @@ void Read(int descriptor, std::size_t bytes_max, std::string& text) {
 
 std::string ProgramEnd::HowText() const {
   return WIFEXITED(*status) ? absl::StrCat("it ended with status ", WEXITSTATUS(*status))
-                            : absl::StrCat("it was ended by signal ", WTERMSIG(*status));
+                            : absl::StrCat("it was ended by signal ", WTERMSIG(*status), " (",
+                                           ::strsignal(WTERMSIG(*status)), ")");
 }
 
 absl::StatusOr<ProgramEnd> RunToEnd(const ProgramCall& call, const std::function<bool()>& must_stop) {

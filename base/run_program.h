@@ -31,7 +31,7 @@ struct ProgramEnd {
   std::string errors{};  // Standard error.
 
   bool Succeeded() const { return status == 0; }
-  // "it ended with status 2", "it was ended by signal 9". REQUIRES: status.
+  // "it ended with status 2", "it was ended by signal 9 (Killed)". REQUIRES: status.
   std::string HowText() const;
 };
 

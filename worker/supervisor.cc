@@ -77,14 +77,20 @@ asio::awaitable<Supervisor::Result> Supervisor::Run() {
   parts_.metrics.attempts_started.Increment();
   std::optional<v1::Outcome> outcome = co_await Prepare();
   while (!outcome && !parts_.leased() && !stopping()) co_await Pause(wait_timer_, std::chrono::minutes(1));
-  if (!outcome && stopping()) {
+  bool runs = false;
+  if (!outcome && !stopping()) {
+    child_.oom_kills_before = OutOfMemoryKills();
+    runs = assignment_.kind() == v1::EVALUATE_STAGE && TakeWaitingChild();
+    if (!runs) co_await waiting_child_.End();
+  }
+  if (!outcome && !runs && stopping()) {
     AttemptEnd end;
     end.stopped = stop_.kind;
     end.stop_reason = stop_.reason;
     outcome = ClassifyEnd(end);
   }
   if (!outcome) {
-    absl::Status started = co_await StartChild();
+    absl::Status started = runs ? absl::OkStatus() : StartChild();
     if (started.ok()) started = co_await StartRanks();
     if (!started.ok()) outcome = FailedToPrepare(started);
   }
@@ -157,27 +163,22 @@ asio::awaitable<std::optional<v1::Outcome>> Supervisor::Prepare() {
   co_return std::nullopt;
 }
 
-asio::awaitable<absl::Status> Supervisor::StartChild() {
-  const std::string spec = (folder_ / kAttemptSpecName).string();
-  const bool evaluates = assignment_.kind() == v1::EVALUATE_STAGE;
-  child_.oom_kills_before = OutOfMemoryKills();
-  if (evaluates) child_.process = waiting_child_.Take();
-  if (child_.process) {
-    child_.cpu_seconds_counted = child_.process->CpuSeconds();
-    child_.process->ForgetPeak();
-    child_.process->Redirect([this](std::string_view bytes) { OnEvents(bytes); },
-                             [this](std::string_view bytes) { OnOutput(bytes); });
-    if (child_.process->Send(spec + "\n")) co_return absl::OkStatus();
-    child_.process.reset();
-  }
-  co_await waiting_child_.End();
-  child_.cpu_seconds_counted = 0;
-  std::vector<std::string> arguments = {spec};
-  if (evaluates) arguments.insert(arguments.begin(), "evaluations");
-  co_return StartProcess(std::move(arguments));
+bool Supervisor::TakeWaitingChild() {
+  child_.process = waiting_child_.Take();
+  if (!child_.process) return false;
+  child_.cpu_seconds_counted = child_.process->CpuSeconds();
+  child_.process->ForgetPeak();
+  child_.process->Redirect([this](std::string_view bytes) { OnEvents(bytes); },
+                           [this](std::string_view bytes) { OnOutput(bytes); });
+  if (child_.process->Send((folder_ / kAttemptSpecName).string() + "\n")) return true;
+  child_.process.reset();
+  return false;
 }
 
-absl::Status Supervisor::StartProcess(std::vector<std::string> arguments) {
+absl::Status Supervisor::StartChild() {
+  child_.cpu_seconds_counted = 0;
+  std::vector<std::string> arguments = {(folder_ / kAttemptSpecName).string()};
+  if (assignment_.kind() == v1::EVALUATE_STAGE) arguments.insert(arguments.begin(), "evaluations");
   ASSIGN_OR_RETURN(Command command, TrialCommand(settings_, slot_, std::move(arguments), folder_));
   command.has_input = command.has_input || assignment_.kind() == v1::EVALUATE_STAGE;
   ASSIGN_OR_RETURN(child_.process,

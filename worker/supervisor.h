@@ -128,9 +128,9 @@ class Supervisor {
 
   // Prepares the start of the child. The outcome of an attempt that cannot start.
   boost::asio::awaitable<std::optional<v1::Outcome>> Prepare();
-  // A child that waits in the slot, or a new one.
-  boost::asio::awaitable<absl::Status> StartChild();
-  absl::Status StartProcess(std::vector<std::string> arguments);
+  // The child that waits in the slot has this evaluation now; false: there is none.
+  bool TakeWaitingChild();
+  absl::Status StartChild();
   boost::asio::awaitable<absl::Status> StartRanks();
   // Waits for the child's end, or its outcome where it stays for the next evaluation: then `exit` is that of a
   // process that has ended well.

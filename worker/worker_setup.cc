@@ -10,13 +10,12 @@
 #include "absl/strings/strip.h"
 #include "base/data/data_dir.h"
 #include "base/file.h"
+#include "base/run_program.h"
 #include "base/status.h"
 #include "base/version.h"
 #include "rpc/rpc.h"
 #include "s3/client.h"
-#include "worker/attempt_end.h"
 #include "worker/processes/trial_environment.h"
-#include "worker/processes/trial_process.h"
 
 namespace inlier {
 namespace {
@@ -108,24 +107,30 @@ absl::StatusOr<TrialProgram> CheckTrialProgram(const std::string& program,
       "; install the package inlier-trial, or build it with `make build`, or name one with trial_program";
   if (!fs::exists(program))
     return absl::NotFoundError(absl::StrCat("trial_program ", program, " does not exist", kRemedy));
-  const absl::StatusOr<ProgramOutput> ran =
-      RunProgram(program, {"--version"}, TrialEnvironment(further_environment, {}), kVersionSecondsMax);
+  const absl::StatusOr<ProgramEnd> ran = RunToEnd({.program = program,
+                                                   .arguments = {"--version"},
+                                                   .environment = TrialEnvironment(further_environment, {}),
+                                                   .limit = std::chrono::seconds(kVersionSecondsMax),
+                                                   .join_errors = true},
+                                                  [] { return false; });
   if (!ran.ok()) {
     return absl::FailedPreconditionError(
         absl::StrCat("trial_program cannot be run: ", std::string(ran.status().message()), kRemedy));
   }
-  if (ran->exit.signal != 0 || ran->exit.status != 0) {
-    const bool loader = absl::StrContains(ran->text, "error while loading shared libraries");
-    return absl::FailedPreconditionError(
-        absl::StrCat("trial_program ", program, " --version ", DescribeExit(ran->exit),
-                     "; it printed: ", std::string(absl::StripAsciiWhitespace(ran->text)),
-                     loader ? "; put LibTorch back where the build found it (`make setup` installs one), or "
-                              "build again with -DINLIER_TORCH_DIR=<folder>"
-                            : kRemedy));
+  if (!ran->Succeeded()) {
+    const bool loader = absl::StrContains(ran->output, "error while loading shared libraries");
+    return absl::FailedPreconditionError(absl::StrCat(
+        "trial_program ", program, " --version: ",
+        ran->status ? ran->HowText() : absl::StrCat("it did not end within ", kVersionSecondsMax, " s"),
+        "; it printed: ", std::string(absl::StripAsciiWhitespace(ran->output)),
+        loader ? "; put LibTorch back where the build found it (`make setup` installs one), or "
+                 "build again with -DINLIER_TORCH_DIR=<folder>"
+               : kRemedy));
   }
   TrialProgram found;
-  found.version_text = ran->text.substr(0, ran->text.find('\n'));
-  found.has_cuda = absl::StrContains(ran->text, "CUDA") && !absl::StrContains(ran->text, "CUDA not found");
+  found.version_text = ran->output.substr(0, ran->output.find('\n'));
+  found.has_cuda =
+      absl::StrContains(ran->output, "CUDA") && !absl::StrContains(ran->output, "CUDA not found");
   // "inlier-trial 0.1.0+commit": the part before the plus must be ours.
   const std::string prefix = "inlier-trial ";
   if (absl::StartsWith(found.version_text, prefix)) {

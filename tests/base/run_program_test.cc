@@ -46,7 +46,7 @@ TEST(RunProgramTest, OfALongOutputTheEndIsKept) {
 
 TEST(RunProgramTest, AStatusAndASignalAreReported) {
   EXPECT_EQ(Shell("exit 3").HowText(), "it ended with status 3");
-  EXPECT_EQ(Shell("kill -9 $$").HowText(), "it was ended by signal 9");
+  EXPECT_EQ(Shell("kill -9 $$").HowText(), "it was ended by signal 9 (Killed)");
 }
 
 TEST(RunProgramTest, AtItsLimitTheWholeGroupIsKilled) {

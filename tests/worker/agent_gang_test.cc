@@ -15,6 +15,7 @@ namespace inlier {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::AllOf;
 using testing::HasSubstr;
 using State = FakeCoordinator::State;
 
@@ -54,7 +55,8 @@ class AgentGangTest : public testing::Test {
     EXPECT_TRUE(coordinator_.WaitForOutcome(1));
     const v1::Outcome outcome = coordinator_.state().outcomes.at(1);
     EXPECT_EQ(outcome.failure(), v1::CRASHED);
-    EXPECT_THAT(outcome.message(), HasSubstr("rank 1 of 3: the trial was killed by signal 11"));
+    EXPECT_THAT(outcome.message(),
+                AllOf(HasSubstr("rank 1 of 3 on "), HasSubstr(": the trial was killed by signal 11")));
     EXPECT_TRUE(rig_->WaitForMetric("inlier_worker_slots_busy 0")) << rig_->MetricsText();
     return outcome.message();
   }
@@ -73,7 +75,8 @@ TEST_F(AgentGangTest, EveryRankHasAPlaceAndRankZeroReports) {
   const State state = coordinator_.state();
   EXPECT_EQ(state.outcomes.at(1).kind(), v1::Outcome::SUCCEEDED) << state.outcomes.at(1).message();
   const auto events = state.EventsOf(1);
-  ASSERT_EQ(events.size(), 9u) << "of one process: started, five points, a result, the checkpoint, the outcome";
+  ASSERT_EQ(events.size(), 9u)
+      << "of one process: started, five points, a result, the checkpoint, the outcome";
   for (std::uint32_t rank = 0; rank < 3; ++rank) {
     const v1::AttemptSpec spec =
         SpecAt(rank == 0 ? Attempt(1) : Attempt(1) / ("rank-" + std::to_string(rank)));
@@ -120,7 +123,7 @@ TEST_F(AgentGangTest, ARankThatIsAskedToEndByAnotherProgramEndsTheAttemptAsYield
   ASSERT_TRUE(coordinator_.WaitForOutcome(1));
   const v1::Outcome outcome = coordinator_.state().outcomes.at(1);
   EXPECT_EQ(outcome.failure(), v1::PREEMPTED) << outcome.message();
-  EXPECT_THAT(outcome.message(), HasSubstr("rank 1 of 2: "));
+  EXPECT_THAT(outcome.message(), HasSubstr("rank 1 of 2 on cpu: "));
 }
 
 TEST_F(AgentGangTest, ARankThatYieldsToTheWorkersStopDoesNotHideItsReason) {

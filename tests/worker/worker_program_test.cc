@@ -10,25 +10,32 @@
 #include <fstream>
 
 #include "base/file.h"
+#include "base/run_program.h"
 #include "base/time.h"
 #include "base/version.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/worker/fake_coordinator.h"
 #include "tests/worker/process_state.h"
 #include "worker/processes/trial_environment.h"
-#include "worker/processes/trial_process.h"
 
 namespace inlier {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::AllOf;
 using testing::HasSubstr;
 using State = FakeCoordinator::State;
 
-ProgramOutput RunWorker(const std::vector<std::string>& arguments) {
-  const auto ran = RunProgram(INLIER_WORKER_PROGRAM, arguments, TrialEnvironment({}, {}), 60);
+ProgramEnd RunWorker(const std::vector<std::string>& arguments) {
+  const auto ran = RunToEnd({.program = INLIER_WORKER_PROGRAM,
+                             .arguments = arguments,
+                             .environment = TrialEnvironment({}, {}),
+                             .limit = std::chrono::seconds(60),
+                             .output_bytes_max = 1 << 20,
+                             .join_errors = true},
+                            [] { return false; });
   EXPECT_TRUE(ran.ok()) << ran.status();
-  return ran.value_or(ProgramOutput{});
+  return ran.value_or(ProgramEnd{});
 }
 
 // inlier-worker as a child of the test, its log in a file.
@@ -115,16 +122,16 @@ class WorkerProgramTest : public testing::Test {
 };
 
 TEST_F(WorkerProgramTest, HelpVersionAndTheMetricsPageNeedNothing) {
-  EXPECT_THAT(RunWorker({"--help"}).text, HasSubstr("--set path=value"));
-  EXPECT_EQ(RunWorker({"--version"}).text, "inlier-worker " + BuildId() + "\n");
-  EXPECT_THAT(RunWorker({"--metrics-reference"}).text, HasSubstr("| `inlier_worker_slots` | gauge |"));
+  EXPECT_THAT(RunWorker({"--help"}).output, HasSubstr("--set path=value"));
+  EXPECT_EQ(RunWorker({"--version"}).output, "inlier-worker " + BuildId() + "\n");
+  EXPECT_THAT(RunWorker({"--metrics-reference"}).output, HasSubstr("| `inlier_worker_slots` | gauge |"));
 }
 
 TEST_F(WorkerProgramTest, BadArgumentsAndConfigurationsEndWithStatusTwoAndTheRemedy) {
   const auto message = [](const std::vector<std::string>& arguments) {
-    const ProgramOutput ran = RunWorker(arguments);
-    EXPECT_EQ(ran.exit.status, 2);
-    return ran.text;
+    const ProgramEnd ran = RunWorker(arguments);
+    EXPECT_EQ(ran.HowText(), "it ended with status 2");
+    return ran.output;
   };
   EXPECT_EQ(message({"--bogus"}), "inlier-worker: error: unknown argument '--bogus'; see --help\n");
   EXPECT_EQ(message({"--set", "slots"}), "inlier-worker: error: --set slots: expected path=value\n");
@@ -139,11 +146,11 @@ TEST_F(WorkerProgramTest, BadArgumentsAndConfigurationsEndWithStatusTwoAndTheRem
 
 TEST_F(WorkerProgramTest, AnHttpPortInUseIsNamedWithTheRemedy) {
   FakeCoordinator coordinator({});
-  const ProgramOutput ran =
+  const ProgramEnd ran =
       RunWorker({"--set", "state_dir=" + (folder_ / "state").string(), "--set",
                  "trial_program=" INLIER_FAKE_TRIAL, "--set", "http_listen=" + coordinator.address()});
-  EXPECT_EQ(ran.exit.status, 1);
-  EXPECT_THAT(ran.text,
+  EXPECT_EQ(ran.HowText(), "it ended with status 1");
+  EXPECT_THAT(ran.output,
               HasSubstr("http_listen: " + coordinator.address() + " is already in use; stop the program"));
 }
 
@@ -220,7 +227,8 @@ TEST_F(WorkerProgramTest, AttemptsOutliveTheLeaseByHoldSecondsAndAreThenAskedToE
 
 // The further machine is this one, reached by `env MACHINE=n2 …` in the place of ssh.
 constexpr char kMachines[] =
-    "memory_mib: 1000\nmachines:\n- {name: n2, address: 127.0.0.1, slots: 1}\nlaunch: [env, 'MACHINE={machine}']\n";
+    "memory_mib: 1000\nmachines:\n- {name: n2, address: 127.0.0.1, slots: 1}\nlaunch: [env, "
+    "'MACHINE={machine}']\n";
 
 TEST_F(WorkerProgramTest, ATrialRunsOnAFurtherMachineAndDiesWithTheKilledWorker) {
   FakeCoordinator coordinator({});
@@ -248,19 +256,21 @@ TEST_F(WorkerProgramTest, AMachineThatDoesNotAnswerIsNamedWithTheReason) {
     return RunWorker({"--set", "state_dir=" + (folder_ / "state").string(), "--set",
                       "data_dir=" + (folder_ / "data").string(), "--set", "trial_program=" INLIER_FAKE_TRIAL,
                       "--config", (folder_ / "worker.yaml").string()})
-        .text;
+        .output;
   };
   const std::string machines = "machines: [{name: n2, address: 127.0.0.1}]\n";
   EXPECT_THAT(message(machines + "launch: [sh, -c, 'echo no route to {machine}; exit 255']\n"),
-              HasSubstr("machine n2: sh exited with status 255; it printed: no route to n2"));
+              AllOf(HasSubstr("machine n2: sh: it ended with status 255; it printed: no route to n2"),
+                    HasSubstr("true` must work for this user without a question")));
   EXPECT_THAT(message(machines + "launch: [echo, '{machine}']\n"),
               HasSubstr("machine n2: no report of a machine"));
   EXPECT_THAT(message("machines: [{name: n2, address: no-such-name.invalid}]\n"),
               HasSubstr("machine n2: 'no-such-name.invalid' has no IP address here"));
   EXPECT_THAT(message("machines: [{name: n2, address: 192.0.2.1}]\nlaunch: [env, 'MACHINE={machine}']\n"),
               HasSubstr("machines.address"));
-  EXPECT_THAT(message("machines: [{name: n2, address: 127.0.0.1}, {name: n2}]\nlaunch: [env, 'MACHINE={machine}']\n"),
-              HasSubstr("machines: n2 is there twice"));
+  EXPECT_THAT(
+      message("machines: [{name: n2, address: 127.0.0.1}, {name: n2}]\nlaunch: [env, 'MACHINE={machine}']\n"),
+      HasSubstr("machines: n2 is there twice"));
   EXPECT_THAT(message("job_nodes: true\n"), HasSubstr("this is no job of Slurm"));
 }
 

@@ -77,8 +77,9 @@ TEST(WorkerSetupTest, TheFakeTrialIsAccepted) {
 }
 
 TEST(WorkerSetupTest, ATrialProgramThatIsMissingIsNamedWithTheRemedy) {
-  EXPECT_THAT(CheckMessage("/nowhere/inlier-trial"),
-              HasSubstr("trial_program /nowhere/inlier-trial does not exist; install the package inlier-trial"));
+  EXPECT_THAT(
+      CheckMessage("/nowhere/inlier-trial"),
+      HasSubstr("trial_program /nowhere/inlier-trial does not exist; install the package inlier-trial"));
 }
 
 TEST(WorkerSetupTest, AMissingLibTorchIsReportedWithTheLoadersMessageAndTheRemedy) {
@@ -98,7 +99,7 @@ TEST(WorkerSetupTest, ATrialOfAnotherVersionIsRefusedWithBothVersions) {
 TEST(WorkerSetupTest, ATrialThatDiesIsReported) {
   const TemporaryFolder folder;
   EXPECT_THAT(CheckMessage(Script(folder, "echo oh; kill -SEGV $$")),
-              HasSubstr("was killed by signal 11 (Segmentation fault); it printed: oh"));
+              HasSubstr("it was ended by signal 11 (Segmentation fault); it printed: oh"));
 }
 
 }  // namespace

@@ -26,9 +26,14 @@ namespace {
 constexpr char kProgram[] = "inlier-worker describe-machine";
 
 absl::StatusOr<v1::MachineReport> Describe(const char* file) {
-  ASSIGN_OR_RETURN(const std::string json, ReadFile(file));
+  const absl::StatusOr<std::string> json = ReadFile(file);
+  if (!json.ok())
+    return absl::Status(json.status().code(),
+                        absl::StrCat(std::string(json.status().message()),
+                                     "; state_dir must be a folder that all machines of "
+                                     "the worker share"));
   v1::WorkerConfig config;
-  if (!google::protobuf::util::JsonStringToMessage(json, &config).ok())
+  if (!google::protobuf::util::JsonStringToMessage(*json, &config).ok())
     return absl::InvalidArgumentError(absl::StrCat(file, " is no WorkerConfig of this version of inlier"));
   RETURN_IF_ERROR(PrepareStateFolder(config));
   if (!std::filesystem::is_directory(config.data_dir()))

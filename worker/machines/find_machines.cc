@@ -11,16 +11,17 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/run_program.h"
 #include "base/status.h"
 #include "base/version.h"
 #include "rpc/config.h"
-#include "worker/attempt_end.h"
 #include "worker/machines/describe.h"
 #include "worker/machines/launch.h"
-#include "worker/processes/trial_process.h"
+#include "worker/worker_setup.h"
 
 namespace inlier {
 namespace {
@@ -40,12 +41,19 @@ const std::vector<std::string> kSrun = {"srun",       "--overlap",       "--quie
 
 // Its output, where it ends well.
 absl::StatusOr<std::string> OutputOf(const Command& command, const std::string& what) {
-  ASSIGN_OR_RETURN(const ProgramOutput ran,
-                   RunProgram(command.program, command.arguments, command.environment, kAnswerSecondsMax));
-  if (ran.exit.signal == 0 && ran.exit.status == 0) return ran.text;
-  const std::string printed(absl::StripAsciiWhitespace(ran.text));
-  return absl::UnavailableError(absl::StrCat(what, " ", DescribeExit(ran.exit),
-                                             printed.empty() ? "" : absl::StrCat("; it printed: ", printed)));
+  ASSIGN_OR_RETURN(const ProgramEnd ran, RunToEnd({.program = command.program,
+                                                   .arguments = command.arguments,
+                                                   .environment = command.environment,
+                                                   .limit = std::chrono::seconds(kAnswerSecondsMax),
+                                                   .output_bytes_max = 1 << 20,
+                                                   .join_errors = true},
+                                                  [] { return false; }));
+  if (ran.Succeeded()) return ran.output;
+  const std::string printed(absl::StripAsciiWhitespace(ran.output));
+  return absl::UnavailableError(absl::StrCat(
+      what, ": ",
+      ran.status ? ran.HowText() : absl::StrCat("it did not end within ", kAnswerSecondsMax, " s"),
+      printed.empty() ? "" : absl::StrCat("; it printed: ", printed)));
 }
 
 absl::StatusOr<std::string> Here(const std::vector<std::string>& words) {
@@ -117,15 +125,17 @@ absl::StatusOr<v1::MachineReport> AskMachine(const std::vector<std::string>& lau
   std::error_code error;
   const fs::path self = fs::read_symlink("/proc/self/exe", error);
   RETURN_IF_ERROR(CheckPlainPath(self.string(), "this program"));
-  ASSIGN_OR_RETURN(
-      const std::string text,
-      OutputOf(DirectlyOnMachine(launch, {self.string(), kDescribeMachine, file}), launch.front()));
-  return ReadMachineReport(text);
+  const absl::StatusOr<std::string> text =
+      OutputOf(DirectlyOnMachine(launch, {self.string(), kDescribeMachine, file}), launch.front());
+  if (text.ok()) return ReadMachineReport(*text);
+  return absl::Status(text.status().code(),
+                      absl::StrCat(std::string(text.status().message()), "; `", absl::StrJoin(launch, " "),
+                                   " true` must work for this user without a question"));
 }
 
 absl::Status AddMachine(const v1::MachineConfig& machine, const v1::WorkerConfig& config,
-                        const std::vector<std::string>& launch, std::vector<SlotPlan>& slots,
-                        std::uint64_t& memory_mib) {
+                        const std::vector<std::string>& launch, std::set<std::string>& hosts,
+                        std::vector<SlotPlan>& slots, std::uint64_t& memory_mib) {
   ASSIGN_OR_RETURN(const std::vector<std::string> words, LaunchWords(launch, machine.name()));
   ASSIGN_OR_RETURN(const asio::ip::address address,
                    Resolve(machine.has_address() ? machine.address() : machine.name()));
@@ -144,6 +154,12 @@ absl::Status AddMachine(const v1::MachineConfig& machine, const v1::WorkerConfig
     slot.launch = words;
   }
   memory_mib += report.memory_mib();
+  if (!hosts.insert(report.host()).second)
+    spdlog::warn(
+        "machine_is_there_twice name={} host={} remedy=\"its GPUs and CPUs have two slots each: leave it out "
+        "of "
+        "machines, unless that is meant\"",
+        machine.name(), report.host());
   spdlog::info("machine name={} host={} address={} slots={}", machine.name(), report.host(),
                slots.back().address, report.slots_size());
   return absl::OkStatus();
@@ -186,12 +202,12 @@ absl::Status AddMachines(const v1::WorkerConfig& config, const Variable& variabl
   std::vector<std::string> launch(config.launch().begin(), config.launch().end());
   if (launch.empty()) launch = config.job_nodes() ? kSrun : kSsh;
   const std::size_t own = slots.size();
-  std::set<std::string> names;
+  std::set<std::string> names, hosts = {HostName()};
   for (const v1::MachineConfig& machine : machines) {
     if (!names.insert(machine.name()).second)
       return absl::InvalidArgumentError(
           absl::StrCat("machines: ", machine.name(), " is there twice; name each once"));
-    const absl::Status added = AddMachine(machine, config, launch, slots, memory_mib);
+    const absl::Status added = AddMachine(machine, config, launch, hosts, slots, memory_mib);
     if (!added.ok())
       return absl::Status(added.code(),
                           absl::StrCat("machine ", machine.name(), ": ", std::string(added.message())));

@@ -31,9 +31,9 @@ setsid env -i {trial} 3>&1 1>&2 </dev/null 4<&- &
 trial=$!
 {
   while read -r -t {seconds} signal; do
-    [ -z "$signal" ] || kill -s "$signal" -- "-$trial"
+    [ -z "$signal" ] || kill -s "$signal" -- "-$trial" || kill -s "$signal" "$trial"  # It has no group yet.
   done
-  kill -s KILL -- "-$trial"
+  kill -s KILL -- "-$trial" || kill -s KILL "$trial"
 } <&4 >/dev/null 2>&1 &
 reader=$!
 exec 4<&-

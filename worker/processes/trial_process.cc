@@ -7,14 +7,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <cerrno>
 #include <cstdio>
 #include <fstream>
-#include <optional>
 #include <sstream>
 #include <utility>
 
@@ -155,6 +153,7 @@ void TrialProcess::Signal(int signal) {
 }
 
 void TrialProcess::Beat() {
+  if (input_ < 0) return;  // It is being ended, and that has the timer.
   Send("\n");
   elsewhere_timer_.expires_after(kElsewhereBeat);
   elsewhere_timer_.async_wait([this, alive = std::weak_ptr<int>(alive_)](const auto& error) {
@@ -267,52 +266,6 @@ std::int64_t TrialProcess::PeakResidentBytes() const {
 
 void TrialProcess::ForgetPeak() const {
   if (!reaped_) std::ofstream(absl::StrCat("/proc/", pid_, "/clear_refs")) << "5";
-}
-
-absl::StatusOr<ProgramOutput> RunProgram(const std::string& program,
-                                         const std::vector<std::string>& arguments,
-                                         const std::vector<std::string>& environment, int seconds_max) {
-  FdPair events, output;
-  if (!events.Open() || !output.Open()) return ErrnoStatus("cannot make a pipe for a child");
-  const Command command{program, arguments, environment, "/", {}};
-  ASSIGN_OR_RETURN(const Spawned spawned, Spawn(command, /*input_fd=*/-1, events.write, output.write));
-  events.CloseWrite();
-  output.CloseWrite();
-  ProgramOutput result;
-  constexpr size_t kTextMax = 16 << 10;
-  const Timestamp deadline = MonotonicNow() + std::chrono::seconds(seconds_max);
-  bool late = false;
-  for (bool reading = true; reading;) {
-    pollfd fds[2] = {{output.read, POLLIN, 0}, {spawned.pidfd, POLLIN, 0}};
-    const auto left =
-        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - MonotonicNow()).count();
-    late = left <= 0;
-    if (late || (::poll(fds, 2, static_cast<int>(left)) < 0 && errno != EINTR)) break;
-    if (fds[0].revents != 0) {
-      char buffer[4096];
-      const ssize_t count = ::read(output.read, buffer, sizeof(buffer));
-      if (count > 0 && result.text.size() < kTextMax) result.text.append(buffer, static_cast<size_t>(count));
-      reading = count > 0;
-    } else if (fds[1].revents != 0) {
-      reading = false;  // Ended; a process it left behind may hold the pipe.
-    }
-  }
-  if (!late) {
-    pollfd ended = {spawned.pidfd, POLLIN, 0};
-    const auto left =
-        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - MonotonicNow()).count();
-    late = ::poll(&ended, 1, static_cast<int>(std::max<long long>(left, 0))) == 0;
-  }
-  ::kill(-spawned.pid, SIGKILL);
-  int status = 0;
-  rusage usage{};
-  while (::wait4(spawned.pid, &status, 0, &usage) < 0 && errno == EINTR) {
-  }
-  ::close(spawned.pidfd);
-  if (late)
-    return absl::DeadlineExceededError(absl::StrCat(program, " did not end within ", seconds_max, " s"));
-  result.exit = ExitOf(status, usage);
-  return result;
 }
 
 }  // namespace inlier

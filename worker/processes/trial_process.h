@@ -107,16 +107,6 @@ class TrialProcess {
   std::shared_ptr<int> alive_ = std::make_shared<int>(0);  // Expired for the timer's handlers after the end.
 };
 
-// Runs `program` with `arguments` and the whole `environment` for at most `seconds_max`; its status and the
-// first 16 KiB of its output. For checks at start, before the io_context runs.
-struct ProgramOutput {
-  ProcessExit exit;
-  std::string text;
-};
-absl::StatusOr<ProgramOutput> RunProgram(const std::string& program,
-                                         const std::vector<std::string>& arguments,
-                                         const std::vector<std::string>& environment, int seconds_max);
-
 }  // namespace inlier
 
 #endif  // INLIER_WORKER_PROCESSES_TRIAL_PROCESS_H_

@@ -156,10 +156,21 @@ v1::Outcome RankProcesses::OutcomeOf(const v1::Outcome& first, const ProcessExit
   auto rank = of(IsCause);
   // Rank 0 was ended for it; where the worker stopped them all, that is the reason.
   if (rank == ranks_.end() && first.failure() == v1::CRASHED) rank = of(Yielded);
-  if (rank == ranks_.end()) return first;
+  const auto name_of = [this](const Rank& named) {
+    return absl::StrCat("rank ", named.number, " of ", ranks_.size() + 1, " on ",
+                        places_[static_cast<std::size_t>(named.number) - 1].slot.device);
+  };
+  if (rank == ranks_.end()) {
+    v1::Outcome outcome = first;
+    for (const std::shared_ptr<Rank>& silent : ranks_) {
+      if (silent->killed && !silent->reported)
+        outcome.set_message(
+            absl::StrCat(outcome.message(), "; ", name_of(*silent), " did not answer any more"));
+    }
+    return outcome;
+  }
   v1::Outcome outcome = *(*rank)->ended;
-  outcome.set_message(
-      absl::StrCat("rank ", (*rank)->number, " of ", ranks_.size() + 1, ": ", outcome.message()));
+  outcome.set_message(absl::StrCat(name_of(**rank), ": ", outcome.message()));
   return outcome;
 }
 

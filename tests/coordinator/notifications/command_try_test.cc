@@ -64,7 +64,7 @@ TEST_F(CommandTryTest, AnotherStatusIsARefusalWithTheEndOfTheOutput) {
   EXPECT_EQ(outcome.error, "it ended with status 3");
   EXPECT_THAT(output_, HasSubstr("last"));
   EXPECT_LE(output_.size(), 2000u);
-  EXPECT_EQ(Run("kill -9 $$").error, "it was ended by signal 9");
+  EXPECT_EQ(Run("kill -9 $$").error, "it was ended by signal 9 (Killed)");
 }
 
 TEST_F(CommandTryTest, ItsGroupIsKilledAtTheTimeLimit) {

@@ -42,7 +42,8 @@ class OnMachineTest : public testing::Test {
   }
 
   // `on_events` is called whenever it has written some.
-  Ran Run(const Command& command, const std::function<void(TrialProcess&)>& on_events = [](TrialProcess&) {}) {
+  Ran Run(
+      const Command& command, const std::function<void(TrialProcess&)>& on_events = [](TrialProcess&) {}) {
     return RunCommand(io_, command, {.on_events = on_events});
   }
 
@@ -104,6 +105,22 @@ TEST_F(OnMachineTest, ATrialEndsWithTheWorkerThatIsGone) {
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   EXPECT_TRUE(IsGoneSoon(std::atoi(ReadFile(folder_ / "pid").value_or("0").c_str())));
+}
+
+// What is asked for while ssh connects is there before the trial.
+TEST_F(OnMachineTest, WhatComesBeforeTheTrialStartsReachesIt) {
+  for (int round = 0; round < 10; ++round) {
+    for (const int signal : {SIGTERM, SIGKILL}) {
+      absl::StatusOr<std::unique_ptr<TrialProcess>> process = TrialProcess::Start(
+          io_, There("sleep 1000"), [](std::string_view) {}, [](std::string_view) {});
+      ASSERT_TRUE(process.ok()) << process.status();
+      (*process)->Signal(signal);
+      const Timestamp deadline = MonotonicNow() + std::chrono::minutes(1);
+      while (!(*process)->HasEnded() && MonotonicNow() < deadline)
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      EXPECT_TRUE((*process)->HasEnded()) << "signal " << signal;
+    }
+  }
 }
 
 TEST_F(OnMachineTest, ATrialEndsWhereNothingComesFromTheWorker) {

@@ -35,7 +35,8 @@ class TrialProcessTest : public testing::Test {
   }
 
   // `started` is called when it runs.
-  Ran Run(const Command& command, const std::function<void(TrialProcess&)>& started = [](TrialProcess&) {}) {
+  Ran Run(
+      const Command& command, const std::function<void(TrialProcess&)>& started = [](TrialProcess&) {}) {
     return RunCommand(io_, command, {.started = started});
   }
 
@@ -191,19 +192,6 @@ TEST_F(TrialProcessTest, CpuTimeAndMemoryAreMeasured) {
   EXPECT_GT(ran.exit.cpu_seconds, 0.01);
   EXPECT_GT(resident, 0);
   EXPECT_GT(ran.exit.resident_bytes_max, 100000);
-}
-
-TEST(RunProgramTest, GivesStatusAndOutput) {
-  const auto ran = RunProgram("/bin/sh", {"-c", "echo hello; echo trouble >&2; exit 4"}, {}, 60);
-  ASSERT_TRUE(ran.ok()) << ran.status();
-  EXPECT_EQ(ran->exit.status, 4);
-  EXPECT_EQ(ran->text, "hello\ntrouble\n");
-}
-
-TEST(RunProgramTest, AProgramThatDoesNotEndIsKilled) {
-  const auto ran = RunProgram("/bin/sh", {"-c", "sleep 1000"}, TrialEnvironment({}, {}), 1);
-  EXPECT_EQ(ran.status().code(), absl::StatusCode::kDeadlineExceeded);
-  EXPECT_THAT(std::string(ran.status().message()), HasSubstr("did not end within 1 s"));
 }
 
 }  // namespace

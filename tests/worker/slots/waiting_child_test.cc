@@ -5,11 +5,17 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <chrono>
+#include <filesystem>
+#include <thread>
+
 #include "tests/worker/process_state.h"
 #include "tests/worker/worker_rig.h"
 
 namespace inlier {
 namespace {
+
+namespace fs = std::filesystem;
 
 class WaitingChildTest : public testing::Test {
  protected:
@@ -68,6 +74,20 @@ TEST_F(WaitingChildTest, ATrainingStartsAfterTheWaitingChildHasEnded) {
   ASSERT_TRUE(
       coordinator_.WaitFor([](const FakeCoordinator::State& state) { return !state.EventsOf(3).empty(); }));
   EXPECT_EQ(StateOf(waiting), '-');
+}
+
+TEST_F(WaitingChildTest, ATrainingThatIsStoppedBeforeTheWaitingChildHasEndedNeverStarts) {
+  const pid_t waiting = Evaluate(2);
+  ASSERT_EQ(::kill(waiting, SIGSTOP), 0);  // It ends when it is killed, after five seconds.
+  rig_->SetBehaviour("hang");
+  coordinator_.Assign(TrainAssignment(3));
+  const auto is_prepared = [&] { return fs::exists(folder_ / "attempts/train-stage/3/spec.json"); };
+  for (int i = 0; i < 1000 && !is_prepared(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  ASSERT_TRUE(is_prepared());
+  coordinator_.Withdraw(3, "cancelled");
+  ASSERT_TRUE(coordinator_.WaitForOutcome(3));
+  EXPECT_EQ(coordinator_.state().outcomes[3].failure(), v1::PREEMPTED);
+  for (const v1::TrialEvent& event : coordinator_.state().EventsOf(3)) EXPECT_FALSE(event.has_started());
 }
 
 TEST_F(WaitingChildTest, AChildThatDiedWhileItWaitedIsReplaced) {
