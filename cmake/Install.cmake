@@ -8,7 +8,11 @@ set(INLIER_ABOUT_inlier-worker "runs the trials of a coordinator on this machine
 set(INLIER_ABOUT_inlier-trial "trains, measures and quantizes one model, for a worker")
 
 if(TARGET inlier-trial)
-  set_target_properties(inlier-trial PROPERTIES INSTALL_RPATH ${INLIER_TORCH_DIR}/lib)
+  set(libraries ${INLIER_TORCH_DIR}/lib)
+  if(INLIER_CUDA)
+    list(APPEND libraries ${CUDAToolkit_LIBRARY_DIR})
+  endif()
+  set_target_properties(inlier-trial PROPERTIES INSTALL_RPATH "${libraries}")
 endif()
 foreach(program inlier inlier-coordinator inlier-worker inlier-trial)
   if(TARGET ${program})

@@ -31,6 +31,10 @@ if(EXISTS ${INLIER_TORCH_DIR}/lib/libtorch_cuda.so)
   # The project's own kernels need nvcc, too.
   include(CheckLanguage)
   check_language(CUDA)
+  set(_nvcc ${CMAKE_SOURCE_DIR}/.deps/nvcc/nvidia/cu13/bin/nvcc)  # As `make setup` installs it.
+  if(NOT CMAKE_CUDA_COMPILER AND EXISTS ${_nvcc})
+    set(CMAKE_CUDA_COMPILER ${_nvcc})
+  endif()
   if(CMAKE_CUDA_COMPILER)
     set(CMAKE_CUDA_ARCHITECTURES OFF)  # core/cuda names its own.
     set(CMAKE_CUDA_RUNTIME_LIBRARY Shared)  # LibTorch's.
