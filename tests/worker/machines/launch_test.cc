@@ -118,7 +118,7 @@ TEST_F(OnMachineTest, WhatComesBeforeTheTrialStartsReachesIt) {
       const Timestamp deadline = MonotonicNow() + std::chrono::minutes(1);
       while (!(*process)->HasEnded() && MonotonicNow() < deadline)
         std::this_thread::sleep_for(std::chrono::milliseconds(2));
-      EXPECT_TRUE((*process)->HasEnded()) << "signal " << signal;
+      ASSERT_TRUE((*process)->HasEnded()) << "signal " << signal;
     }
   }
 }
