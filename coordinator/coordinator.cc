@@ -239,6 +239,7 @@ absl::Status Coordinator::Parts::CheckConfig() {
   RETURN_IF_ERROR(CheckHooks(config));
   if (config.has_fleet()) RETURN_IF_ERROR(CheckFleetConfig(config.fleet()));
   if (config.has_backup()) RETURN_IF_ERROR(BackupSchedule::OptionsOf(config).status());
+  if (config.has_s3()) RETURN_IF_ERROR(S3Client::Make(config.s3(), config.insecure()).status());
   return OpenAccess();
 }
 

@@ -38,6 +38,8 @@ constexpr char kSummary[] =
     "configuration, prints "
     "the results, and ends.";
 constexpr char kTestHooksFlag[] = "--test-hooks";
+// TimeoutStartSec of deploy/systemd.
+constexpr Duration kTakeoverMax = std::chrono::minutes(30);
 
 // Runs `io` until the state folder is this process's alone, and sets `lock`, or until a signal stops it.
 absl::Status WaitAsStandby(boost::asio::io_context& io, const v1::CoordinatorConfig& config,
@@ -99,6 +101,8 @@ int Run(const DaemonOptions& options, bool test_hooks) {
       stop("fatal");
     });
   };
+  // The manager counts a standby as started: without this its watchdog would end the start.
+  if (lock) manager.SetWatchdog(kTakeoverMax);
   auto coordinator = Coordinator::Start(config, on_fatal, Coordinator::Mode::kRun, std::move(lock));
   if (!coordinator.ok()) return ReportFatal(kProgram, coordinator.status());
   LogStarted({{"listen", (*coordinator)->grpc_address()},
@@ -106,6 +110,7 @@ int Run(const DaemonOptions& options, bool test_hooks) {
               {"state_dir", config.state_dir()}});
   // A thread that makes no decision any more reports nothing, and the manager restarts the coordinator.
   const Watchdog watchdog(io, manager, [&] { (*coordinator)->Post([&manager] { manager.Alive(); }); });
+  if (config.standby()) manager.SetWatchdog(manager.watchdog().value_or(kTakeoverMax));
   manager.Ready();
   io.run();
   manager.Stopping();

@@ -42,6 +42,12 @@ ServiceManager ServiceManager::FromEnvironment() {
   return manager;
 }
 
+void ServiceManager::SetWatchdog(Duration time) const {
+  if (watchdog_)
+    Notify(
+        absl::StrCat("WATCHDOG_USEC=", std::chrono::duration_cast<std::chrono::microseconds>(time).count()));
+}
+
 void ServiceManager::Notify(const std::string& notice) const {
   if (socket_.empty()) return;
   sockaddr_un address{};

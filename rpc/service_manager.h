@@ -25,6 +25,8 @@ class ServiceManager {
   void Ready() const { Notify("READY=1"); }
   void Stopping() const { Notify("STOPPING=1"); }
   void Alive() const { Notify("WATCHDOG=1"); }
+  // The time in which it must be Alive() from now on, in place of watchdog(); nothing where that is none.
+  void SetWatchdog(Duration time) const;
 
   // The daemon is ended when it has not been Alive for that long; none: it is not watched.
   std::optional<Duration> watchdog() const { return watchdog_; }

@@ -38,6 +38,8 @@ constexpr std::array kRemedies = {
     Remedy{"PermanentRedirect", absl::StatusCode::kFailedPrecondition,
            "set s3.region and s3.endpoint to those of the bucket"},
     Remedy{"QuotaExceeded", absl::StatusCode::kResourceExhausted, "make room in the bucket: inlier gc"},
+    Remedy{"XMinioAdminBucketQuotaExceeded", absl::StatusCode::kResourceExhausted,
+           "make room in the bucket: inlier gc"},
     Remedy{"BadDigest", absl::StatusCode::kAborted, "it was damaged in transit, and is sent again"},
     Remedy{"XAmzContentSHA256Mismatch", absl::StatusCode::kAborted,
            "it was damaged in transit, and is sent again"},

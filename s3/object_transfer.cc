@@ -17,6 +17,8 @@
 namespace inlier {
 namespace {
 
+constexpr std::uint64_t kCopyBytesMax = std::uint64_t{5} << 30;  // S3's limit of a copy on the server.
+
 constexpr std::uint64_t kPartsMax = 10'000;  // Of S3.
 constexpr std::uint64_t kMebibyte = 1 << 20;
 constexpr std::int64_t kRecentSeconds = 30 * 60;  // Half of what a collection leaves alone.
@@ -197,7 +199,11 @@ absl::Status FetchObject(S3Client& client, const std::string& sha256, PartFile& 
 absl::StatusOr<bool> MoveDamagedAway(S3Client& client, const std::string& sha256) {
   const std::string key = client.location().KeyOf(sha256);
   const absl::Status copied = client.Copy(key, client.location().DamagedKeyOf(sha256));
-  if (!copied.ok() && !absl::IsInvalidArgument(copied)) return copied;
+  if (!copied.ok()) {
+    if (!absl::IsInvalidArgument(copied)) return copied;
+    ASSIGN_OR_RETURN(const std::optional<S3Found> found, client.Head(key));
+    if (found && found->bytes <= kCopyBytesMax) return copied;
+  }
   RETURN_IF_ERROR(client.Delete(key));
   return copied.ok();
 }

@@ -187,7 +187,9 @@ bool ArtifactTransfer::IsFinal(const absl::Status& status, bool sends, int tries
   switch (status.code()) {
     case absl::StatusCode::kInvalidArgument:
     case absl::StatusCode::kUnimplemented:
-      return true;
+      if (!bucket || !sends)
+        return true;  // A bucket's, or a proxy's, own limit: a trained model is kept for it.
+      break;
     case absl::StatusCode::kPermissionDenied:
     case absl::StatusCode::kUnauthenticated:
     case absl::StatusCode::kFailedPrecondition:
@@ -210,6 +212,9 @@ bool ArtifactTransfer::IsFinal(const absl::Status& status, bool sends, int tries
 void ArtifactTransfer::Run(ArtifactJob& job) {
   absl::Status status = absl::CancelledError("it is not wanted any more");
   std::uint64_t furthest = 0;
+  std::string
+      damage;  // How it was damaged at first; a sound object differs on a machine that damages what it reads.
+  bool same = true;
   for (int tries = 0, damaged = 0; !job.IsCancelled();) {
     status = job.sends() ? SendOnce(job) : FetchOnce(job);
     if (status.ok() || job.IsCancelled()) break;
@@ -217,10 +222,17 @@ void ArtifactTransfer::Run(ArtifactJob& job) {
     const std::uint64_t bytes = job.progress().bytes;
     tries = bytes > furthest ? 1 : tries + 1;
     furthest = std::max(furthest, bytes);
-    if (absl::IsDataLoss(status)) ++damaged;
+    if (absl::IsDataLoss(status)) {
+      if (++damaged == 1) damage = std::string(status.message());
+      same = same && damage == status.message();
+    }
     metrics_.artifacts.failures.Increment();
     if (IsFinal(status, job.sends(), tries, damaged)) {
-      if (absl::IsDataLoss(status) && !job.sends()) status = store().GiveUpDamaged(job, status);
+      if (absl::IsDataLoss(status) && !job.sends())
+        status = same ? store().GiveUpDamaged(job, status)
+                      : absl::UnavailableError(absl::StrCat(
+                            std::string(status.message()),
+                            "; each time it was another: check memory, disk and network of this machine"));
       break;
     }
     spdlog::warn("artifact_{}_failed sha256={} bytes={} tries={} reason=\"{}\"; trying again",

@@ -27,7 +27,11 @@ constexpr std::size_t kTroubleBytesMax = 500;
 std::string Message(const absl::Status& status) { return std::string(status.message()); }
 
 // True when the same transfer may succeed later, or on another worker.
-bool IsInterrupted(const absl::Status& status) { return IsRetriable(status) || absl::IsCancelled(status); }
+// Rights, a clock or a region are put right without the trial.
+bool IsInterrupted(const absl::Status& status) {
+  return IsRetriable(status) || absl::IsCancelled(status) || absl::IsPermissionDenied(status) ||
+         absl::IsUnauthenticated(status) || absl::IsFailedPrecondition(status);
+}
 
 v1::Outcome TransferFailed(const absl::Status& status, const std::string& what) {
   return FailedOutcome(IsInterrupted(status) ? v1::LOST : v1::CRASHED,

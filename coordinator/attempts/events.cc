@@ -204,7 +204,9 @@ void TakeEvent(Context& context, WorkerEntry& worker, const v1::NumberedEvent& n
     });
   }
   if (live == state.attempts.end() ||
-      (live->second.worker != worker.incarnation && !INLIER_BUG("token_check_dropped"))) {
+      (live->second.worker != worker.incarnation && !INLIER_BUG("token_check_dropped")) ||
+      // Its token was given again by a database that was restored from a backup.
+      (!numbered.stage_id().empty() && numbered.stage_id() != live->second.assignment.stage_id())) {
     ++state.stats.events_stale;
     const v1::Outcome& outcome = numbered.event().outcome();
     if (numbered.event().has_outcome() && outcome.kind() != v1::Outcome::FAILED) {

@@ -84,6 +84,9 @@ absl::StatusOr<RotatedBackup> BackUpAndRotate(const fs::path& state_dir, const f
   ASSIGN_OR_RETURN(rotated.made, BackupStateFolder(state_dir, folder, options));
   std::vector<ScheduledBackup> all = ScheduledBackups(folder);
   std::erase_if(all, [&](const ScheduledBackup& backup) { return backup.file == rotated.made.file; });
+  // Those of a clock that was wrong go first.
+  std::stable_partition(all.begin(), all.end(),
+                        [now = WallNow()](const auto& backup) { return now < backup.at; });
   const std::size_t stay = std::max<std::size_t>(keep, 1) - 1;
   for (std::size_t i = 0; i + stay < all.size(); ++i)
     if (fs::remove(all[i].file, error)) ++rotated.removed;

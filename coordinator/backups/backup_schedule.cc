@@ -62,11 +62,12 @@ bool BackupSchedule::MustStop() {
 void BackupSchedule::Run() {
   std::vector<ScheduledBackup> known = ScheduledBackups(options_.folder);
   const WallTime now = WallNow();
+  // A name from the future is of a clock that was wrong.
+  std::erase_if(known, [now](const ScheduledBackup& backup) { return now < backup.at; });
   due_ = now;
   if (!known.empty()) {
     latest_ = std::move(known.back());
-    // A name from the future is of a clock that was wrong.
-    due_ = std::clamp(Later(latest_->at, options_.every), now, Later(now, options_.every));
+    due_ = std::max(Later(latest_->at, options_.every), now);
   }
   ObserveNow(std::nullopt);
   Duration wait = std::chrono::milliseconds(due_.unix_ms - now.unix_ms);

@@ -1,5 +1,8 @@
 #include "coordinator/store/committer.h"
 
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <sqlite3.h>
+
 #include <condition_variable>
 #include <mutex>
 #include <span>
@@ -23,6 +26,22 @@ std::vector<const ChangeBatch*> Batches(const std::vector<QueuedBatch>& group) {
   batches.reserve(group.size());
   for (const QueuedBatch& queued : group) batches.push_back(&queued.batch);
   return batches;
+}
+
+// The file that is open is no longer the one of its name.
+bool HasMoved(Database& database) {
+  int moved = 0;
+  return sqlite3_file_control(database.connection().getHandle(), "main", SQLITE_FCNTL_HAS_MOVED, &moved) ==
+             SQLITE_OK &&
+         moved != 0;
+}
+
+absl::Status Moved() {
+  return absl::DataLossError(
+      "inlier.db was moved, removed or replaced while this coordinator works; what it committed before is in "
+      "the file "
+      "that it has open, moved or not; stop every coordinator of the folder, the waiting one first, and "
+      "restore then");
 }
 
 }  // namespace
@@ -192,7 +211,7 @@ absl::Status Committer::State::ApplyOnce(std::unique_lock<std::mutex>& lock,
                                          std::span<const ChangeBatch* const> batches) {
   lock.unlock();
   const Timestamp start = MonotonicNow();
-  const absl::StatusOr<ApplyStats> stats = store_.Apply(batches);
+  const absl::StatusOr<ApplyStats> stats = HasMoved(store_.database()) ? Moved() : store_.Apply(batches);
   const Timestamp end = MonotonicNow();
   if (stats.ok() && options_.on_commit)
     options_.on_commit({batches.size(), stats->rows, stats->fenced, end - start, stats->notifications});

@@ -89,6 +89,15 @@ TEST_F(ServiceManagerTest, AWatchdogIsForTheNamedProcessAlone) {
   EXPECT_EQ(ServiceManager::FromEnvironment().watchdog(), std::nullopt);
 }
 
+TEST_F(ServiceManagerTest, ALongerWatchdogIsAskedForWhereThereIsOne) {
+  ServiceManager::FromEnvironment().SetWatchdog(std::chrono::minutes(30));
+  ::setenv("WATCHDOG_USEC", "60000000", 1);
+  Listen((folder_ / "other").string());
+  ServiceManager::FromEnvironment().SetWatchdog(std::chrono::minutes(30));
+  EXPECT_EQ(Received(milliseconds(1000)), "WATCHDOG_USEC=1800000000");
+  EXPECT_EQ(Received(milliseconds(0)), "");
+}
+
 TEST_F(ServiceManagerTest, WithoutAManagerNothingIsSent) {
   ::unsetenv("NOTIFY_SOCKET");
   ::setenv("WATCHDOG_USEC", "60000000", 1);

@@ -93,6 +93,7 @@ TEST(S3AnswersTest, ErrorsAreWhatTheirCallerDoesAboutThem) {
   EXPECT_EQ(code(Error(403, "SignatureDoesNotMatch")), absl::StatusCode::kPermissionDenied);
   EXPECT_EQ(code({.status = 403}), absl::StatusCode::kPermissionDenied);
   EXPECT_EQ(code(Error(400, "ExpiredToken")), absl::StatusCode::kPermissionDenied);
+  EXPECT_EQ(code(Error(400, "XMinioAdminBucketQuotaExceeded")), absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(code(Error(416, "InvalidRange")), absl::StatusCode::kOutOfRange);
   EXPECT_EQ(code(Error(503, "SlowDown")), absl::StatusCode::kUnavailable);
   EXPECT_EQ(code({.status = 502, .body = "<html>bad gateway"}), absl::StatusCode::kUnavailable);

@@ -40,6 +40,20 @@ TEST(OrchestratorSyncTest, LeaseCarriesTheAssignmentAndItsRowIsInTheSameBatch) {
   EXPECT_EQ(harness.last().workers, (std::set<std::string>{"w"}));
 }
 
+// A database that was restored from a backup gives tokens again that its workers have kept events of.
+TEST(OrchestratorSyncTest, AnEventOfAnotherStageWithTheTokenIsStale) {
+  Harness harness;
+  harness.Submit(SmallSweep("s", 1));
+  HandWorker worker("w", 1);
+  harness.Sync(worker);
+  worker.Emit(OnlyToken(worker), FailureEvent(v1::CRASHED, "of another stage"));
+  v1::WorkerSync sync = worker.Sync();
+  sync.mutable_events(0)->set_stage_id("st-77");
+  ASSERT_TRUE(harness.TrySync(sync).ok());
+  EXPECT_EQ(harness.orchestrator().state().stats.events_stale, 1u);
+  EXPECT_EQ(harness.orchestrator().state().attempts.size(), 1u);
+}
+
 TEST(OrchestratorSyncTest, FreeSlotAsksForAnEarlySync) {
   Harness harness;
   HandWorker worker("w", 1);

@@ -71,6 +71,15 @@ TEST_F(BackupFolderTest, TheNewOneStaysBeforeOneFromTheFuture) {
   EXPECT_THAT(Names(), ElementsAre(rotated->made.file.filename().string()));
 }
 
+TEST_F(BackupFolderTest, OneFromTheFutureTakesNoPlaceOfAnEarlierOne) {
+  target_.Write("inlier.db.v1.29990101T000000.000Z.scheduled", "made while the clock was wrong");
+  target_.Write("inlier.db.v1.20240101T000000.000Z.scheduled", "earlier");
+  const auto rotated = Rotate(2);
+  ASSERT_TRUE(rotated.ok()) << rotated.status();
+  EXPECT_THAT(Names(), UnorderedElementsAre(rotated->made.file.filename().string(),
+                                            "inlier.db.v1.20240101T000000.000Z.scheduled"));
+}
+
 TEST_F(BackupFolderTest, WithoutANewBackupNoneIsRemoved) {
   target_.Write("inlier.db.v1.20240101T000000.000Z.scheduled", "first");
   target_.Write("inlier.db.v1.20240102T000000.000Z.scheduled", "second");

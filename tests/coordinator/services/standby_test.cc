@@ -133,6 +133,12 @@ TEST_F(StandbyTest, AWrongConfigurationIsFoundBeforeATakeover) {
   config.mutable_backup()->set_folder((folder_.path() / "backups").string());
   EXPECT_THAT(std::string(Coordinator::Check(config).message()), HasSubstr("backup.folder"));
   config = Config();
+  config.mutable_s3()->set_endpoint("https://s3.example.org");
+  config.mutable_s3()->set_bucket("models");
+  config.mutable_s3()->set_region("r");
+  config.mutable_s3()->set_credentials_file("/nowhere/credentials");
+  EXPECT_THAT(std::string(Coordinator::Check(config).message()), HasSubstr("/nowhere/credentials"));
+  config = Config();
   config.set_tls_certificate("/nowhere/certificate.pem");
   config.set_tls_key("/nowhere/key.pem");
   EXPECT_THAT(std::string(Coordinator::Check(config).message()), HasSubstr("tls_certificate"));

@@ -161,6 +161,18 @@ TEST_F(CommitterTest, FullDiskAcknowledgesNothingAndRecoversByItself) {
   EXPECT_EQ(fatal_.count(), 0u);
 }
 
+// Else what it acknowledges would be in a file that no one opens again.
+TEST_F(CommitterTest, ADatabaseThatIsMovedAwayAcknowledgesNothingAndIsFatal) {
+  StartCommitter();
+  committer_->Submit(Batch(Lane::kControl, Sweep(1)), answers_.For(1));
+  EXPECT_TRUE(answers_.Wait(1).ok());
+  std::filesystem::rename(database_->path(), folder_ / "moved.db");
+  std::filesystem::copy_file(folder_ / "moved.db", database_->path());
+  committer_->Submit(Batch(Lane::kControl, Sweep(2)), answers_.For(2));
+  EXPECT_TRUE(absl::IsDataLoss(answers_.Wait(2)));
+  EXPECT_THAT(std::string(fatal_.Wait(0).message()), HasSubstr("inlier.db was moved, removed or replaced"));
+}
+
 TEST_F(CommitterTest, AQuotaIsWaitedForAsAFullDiskIs) {
   CommitterOptions options;
   options.idle_checkpoint = std::chrono::milliseconds(1);
