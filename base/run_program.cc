@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "base/descriptor.h"
 #include "base/file.h"
@@ -131,6 +132,17 @@ absl::StatusOr<ProgramEnd> RunToEnd(const ProgramCall& call, const std::function
   while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
   }
   return end;
+}
+
+absl::StatusOr<std::string> OutputOf(ProgramCall call, const std::string& name) {
+  call.join_errors = true;
+  ASSIGN_OR_RETURN(const ProgramEnd end, RunToEnd(call, [] { return false; }));
+  if (end.Succeeded()) return end.output;
+  const std::string printed(absl::StripAsciiWhitespace(end.output));
+  return absl::UnavailableError(absl::StrCat(
+      name, ": ",
+      end.status ? end.HowText() : absl::StrCat("it did not end within ", ToSeconds(call.limit), " s"),
+      printed.empty() ? "" : absl::StrCat("; it printed: ", printed)));
 }
 
 }  // namespace inlier

@@ -39,6 +39,9 @@ struct ProgramEnd {
 // limit, and within 20 ms once `must_stop` is true. Errors: the program cannot be started.
 absl::StatusOr<ProgramEnd> RunToEnd(const ProgramCall& call, const std::function<bool()>& must_stop);
 
+// The output of a program that ends well, its errors joined. Unavailable: "NAME: it ended with status 2; it printed: …".
+absl::StatusOr<std::string> OutputOf(ProgramCall call, const std::string& name);
+
 }  // namespace inlier
 
 #endif  // INLIER_BASE_RUN_PROGRAM_H_

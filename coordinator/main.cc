@@ -110,7 +110,7 @@ int Run(const DaemonOptions& options, bool test_hooks) {
               {"state_dir", config.state_dir()}});
   // A thread that makes no decision any more reports nothing, and the manager restarts the coordinator.
   const Watchdog watchdog(io, manager, [&] { (*coordinator)->Post([&manager] { manager.Alive(); }); });
-  if (config.standby()) manager.SetWatchdog(manager.watchdog().value_or(kTakeoverMax));
+  if (config.standby() && manager.watchdog()) manager.SetWatchdog(*manager.watchdog());
   manager.Ready();
   io.run();
   manager.Stopping();

@@ -17,9 +17,8 @@
 namespace inlier {
 namespace {
 
-constexpr std::uint64_t kCopyBytesMax = std::uint64_t{5} << 30;  // S3's limit of a copy on the server.
-
-constexpr std::uint64_t kPartsMax = 10'000;  // Of S3.
+constexpr std::uint64_t kPartsMax = 10'000;                      // Of S3.
+constexpr std::uint64_t kCopyBytesMax = std::uint64_t{5} << 30;  // The same, of a copy on the server.
 constexpr std::uint64_t kMebibyte = 1 << 20;
 constexpr std::int64_t kRecentSeconds = 30 * 60;  // Half of what a collection leaves alone.
 

@@ -6,6 +6,8 @@
 
 #include <boost/asio/post.hpp>
 #include <random>
+#include <set>
+#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "base/file.h"
@@ -212,9 +214,8 @@ bool ArtifactTransfer::IsFinal(const absl::Status& status, bool sends, int tries
 void ArtifactTransfer::Run(ArtifactJob& job) {
   absl::Status status = absl::CancelledError("it is not wanted any more");
   std::uint64_t furthest = 0;
-  std::string
-      damage;  // How it was damaged at first; a sound object differs on a machine that damages what it reads.
-  bool same = true;
+  std::set<std::string>
+      damages;  // On a machine that damages what it reads, a sound object differs each time.
   for (int tries = 0, damaged = 0; !job.IsCancelled();) {
     status = job.sends() ? SendOnce(job) : FetchOnce(job);
     if (status.ok() || job.IsCancelled()) break;
@@ -223,16 +224,17 @@ void ArtifactTransfer::Run(ArtifactJob& job) {
     tries = bytes > furthest ? 1 : tries + 1;
     furthest = std::max(furthest, bytes);
     if (absl::IsDataLoss(status)) {
-      if (++damaged == 1) damage = std::string(status.message());
-      same = same && damage == status.message();
+      ++damaged;
+      damages.emplace(status.message());
     }
     metrics_.artifacts.failures.Increment();
     if (IsFinal(status, job.sends(), tries, damaged)) {
       if (absl::IsDataLoss(status) && !job.sends())
-        status = same ? store().GiveUpDamaged(job, status)
-                      : absl::UnavailableError(absl::StrCat(
-                            std::string(status.message()),
-                            "; each time it was another: check memory, disk and network of this machine"));
+        status = damages.size() == 1
+                     ? store().GiveUpDamaged(job, status)
+                     : absl::UnavailableError(absl::StrCat(
+                           std::string(status.message()),
+                           "; each time it was another: check memory, disk and network of this machine"));
       break;
     }
     spdlog::warn("artifact_{}_failed sha256={} bytes={} tries={} reason=\"{}\"; trying again",

@@ -7,7 +7,6 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "base/data/data_dir.h"
 #include "base/file.h"
 #include "base/run_program.h"
@@ -107,30 +106,24 @@ absl::StatusOr<TrialProgram> CheckTrialProgram(const std::string& program,
       "; install the package inlier-trial, or build it with `make build`, or name one with trial_program";
   if (!fs::exists(program))
     return absl::NotFoundError(absl::StrCat("trial_program ", program, " does not exist", kRemedy));
-  const absl::StatusOr<ProgramEnd> ran = RunToEnd({.program = program,
-                                                   .arguments = {"--version"},
-                                                   .environment = TrialEnvironment(further_environment, {}),
-                                                   .limit = std::chrono::seconds(kVersionSecondsMax),
-                                                   .join_errors = true},
-                                                  [] { return false; });
-  if (!ran.ok()) {
+  const absl::StatusOr<std::string> printed =
+      OutputOf({.program = program,
+                .arguments = {"--version"},
+                .environment = TrialEnvironment(further_environment, {}),
+                .limit = std::chrono::seconds(kVersionSecondsMax),
+                .output_bytes_max = 16 << 10},
+               absl::StrCat("trial_program ", program, " --version"));
+  if (!printed.ok()) {
+    const bool loader = absl::StrContains(printed.status().message(), "error while loading shared libraries");
     return absl::FailedPreconditionError(
-        absl::StrCat("trial_program cannot be run: ", std::string(ran.status().message()), kRemedy));
-  }
-  if (!ran->Succeeded()) {
-    const bool loader = absl::StrContains(ran->output, "error while loading shared libraries");
-    return absl::FailedPreconditionError(absl::StrCat(
-        "trial_program ", program, " --version: ",
-        ran->status ? ran->HowText() : absl::StrCat("it did not end within ", kVersionSecondsMax, " s"),
-        "; it printed: ", std::string(absl::StripAsciiWhitespace(ran->output)),
-        loader ? "; put LibTorch back where the build found it (`make setup` installs one), or "
-                 "build again with -DINLIER_TORCH_DIR=<folder>"
-               : kRemedy));
+        absl::StrCat(std::string(printed.status().message()),
+                     loader ? "; put LibTorch back where the build found it (`make setup` installs one), or "
+                              "build again with -DINLIER_TORCH_DIR=<folder>"
+                            : kRemedy));
   }
   TrialProgram found;
-  found.version_text = ran->output.substr(0, ran->output.find('\n'));
-  found.has_cuda =
-      absl::StrContains(ran->output, "CUDA") && !absl::StrContains(ran->output, "CUDA not found");
+  found.version_text = printed->substr(0, printed->find('\n'));
+  found.has_cuda = absl::StrContains((*printed), "CUDA") && !absl::StrContains((*printed), "CUDA not found");
   // "inlier-trial 0.1.0+commit": the part before the plus must be ours.
   const std::string prefix = "inlier-trial ";
   if (absl::StartsWith(found.version_text, prefix)) {

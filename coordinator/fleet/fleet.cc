@@ -226,13 +226,12 @@ absl::Status RecoverFleet(Context& context, Snapshot& snapshot) {
     if (!row.from_configuration) row = FleetRow{.id = row.id};
     row.from_configuration = true;
     const std::string before = std::exchange(row.config_json, "");
-    v1::FleetConfig earlier;
-    const bool readable = google::protobuf::util::JsonStringToMessage(before, &earlier).ok();
+    v1::FleetConfig earlier;  // Of none, and of one that cannot be read, the jobs differ.
+    static_cast<void>(google::protobuf::util::JsonStringToMessage(before, &earlier));
     if (!google::protobuf::util::MessageToJsonString(*state.options.fleet, &row.config_json).ok())
       return absl::InvalidArgumentError("fleet: it cannot be stored as JSON");
     if (row.config_json != before) fleet.slots_of = fleet.next_submission;
-    if (!before.empty() && (!readable || JobsDiffer(earlier, *state.options.fleet)))
-      fleet.config_since = fleet.next_submission;
+    if (JobsDiffer(earlier, *state.options.fleet)) fleet.config_since = fleet.next_submission;
     fleet.row = std::move(row);
     context.out.changes.Add(*fleet.row);
   } else if (fleet.row && fleet.row->from_configuration && !state.options.new_fleet_id.empty()) {

@@ -39,9 +39,8 @@ bool HasMoved(Database& database) {
 absl::Status Moved() {
   return absl::DataLossError(
       "inlier.db was moved, removed or replaced while this coordinator works; what it committed before is in "
-      "the file "
-      "that it has open, moved or not; stop every coordinator of the folder, the waiting one first, and "
-      "restore then");
+      "the file that it has open, moved or not; stop every coordinator of the folder, the waiting one first, "
+      "and restore then");
 }
 
 }  // namespace

@@ -49,6 +49,17 @@ TEST(RunProgramTest, AStatusAndASignalAreReported) {
   EXPECT_EQ(Shell("kill -9 $$").HowText(), "it was ended by signal 9 (Killed)");
 }
 
+TEST(RunProgramTest, TheOutputOrTheEndWithWhatWasPrinted) {
+  const auto output = [](const std::string& script, Duration limit = std::chrono::minutes(1)) {
+    return OutputOf({.program = "/bin/sh", .arguments = {"-c", script}, .limit = limit}, "sh");
+  };
+  EXPECT_EQ(output("echo there; echo here >&2").value(), "there\nhere\n");
+  EXPECT_EQ(output("echo trouble >&2; exit 3").status().message(),
+            "sh: it ended with status 3; it printed: trouble");
+  EXPECT_EQ(output("exec sleep 60", std::chrono::seconds(1)).status().message(),
+            "sh: it did not end within 1 s");
+}
+
 TEST(RunProgramTest, AtItsLimitTheWholeGroupIsKilled) {
   const Timestamp began = MonotonicNow();
   const ProgramEnd end = Shell("sleep 60 & echo there; wait", {.limit = std::chrono::milliseconds(300)});

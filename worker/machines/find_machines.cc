@@ -8,7 +8,6 @@
 #include <set>
 #include <utility>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -39,21 +38,13 @@ const std::vector<std::string> kSsh = {
 const std::vector<std::string> kSrun = {"srun",       "--overlap",       "--quiet", "--nodes=1",
                                         "--ntasks=1", "--cpu-bind=none", "--mem=0", "--nodelist={machine}"};
 
-// Its output, where it ends well.
 absl::StatusOr<std::string> OutputOf(const Command& command, const std::string& what) {
-  ASSIGN_OR_RETURN(const ProgramEnd ran, RunToEnd({.program = command.program,
-                                                   .arguments = command.arguments,
-                                                   .environment = command.environment,
-                                                   .limit = std::chrono::seconds(kAnswerSecondsMax),
-                                                   .output_bytes_max = 1 << 20,
-                                                   .join_errors = true},
-                                                  [] { return false; }));
-  if (ran.Succeeded()) return ran.output;
-  const std::string printed(absl::StripAsciiWhitespace(ran.output));
-  return absl::UnavailableError(absl::StrCat(
-      what, ": ",
-      ran.status ? ran.HowText() : absl::StrCat("it did not end within ", kAnswerSecondsMax, " s"),
-      printed.empty() ? "" : absl::StrCat("; it printed: ", printed)));
+  return OutputOf(ProgramCall{.program = command.program,
+                              .arguments = command.arguments,
+                              .environment = command.environment,
+                              .limit = std::chrono::seconds(kAnswerSecondsMax),
+                              .output_bytes_max = 1 << 20},
+                  what);
 }
 
 absl::StatusOr<std::string> Here(const std::vector<std::string>& words) {
@@ -156,9 +147,8 @@ absl::Status AddMachine(const v1::MachineConfig& machine, const v1::WorkerConfig
   memory_mib += report.memory_mib();
   if (!hosts.insert(report.host()).second)
     spdlog::warn(
-        "machine_is_there_twice name={} host={} remedy=\"its GPUs and CPUs have two slots each: leave it out "
-        "of "
-        "machines, unless that is meant\"",
+        "machine_is_there_twice name={} host={} remedy=\"its GPUs and CPUs have two slots each: leave it "
+        "out of machines, unless that is meant\"",
         machine.name(), report.host());
   spdlog::info("machine name={} host={} address={} slots={}", machine.name(), report.host(),
                slots.back().address, report.slots_size());

@@ -69,6 +69,14 @@ class FleetTest : public testing::Test {
     harness_.Sync(worker);
     return worker;
   }
+  // A job of one more submission, running, and its worker, which the fleet has seen.
+  HandWorker RunJob(const std::string& job) {
+    Take(job);
+    Set(EngineJob::Phase::kRunning, "RUNNING");
+    HandWorker worker = Connect(job);
+    Look();
+    return worker;
+  }
   // The worker answers what it is asked about data, so that the trials of a sweep that was submitted since are ready.
   void Settle(HandWorker& worker) {
     for (int round = 0; round < 4; ++round) {

@@ -13,6 +13,15 @@
 namespace inlier {
 namespace {
 
+FleetStep Look(Harness& harness, std::vector<EngineJob> queue) {
+  Effects effects;
+  EngineLook look{.began = harness.now().at};
+  look.jobs = std::move(queue);
+  FleetStep step = harness.orchestrator().OnFleetLook(look, harness.now(), true, effects);
+  harness.Commit(std::move(effects));
+  return step;
+}
+
 TEST(FleetRequestsTest, WithoutAFleetOneIsMadeStoredAndReplaced) {
   OrchestratorOptions options = Harness::DefaultOptions();
   options.new_fleet_id = "3fa9c1d2";
@@ -43,20 +52,13 @@ TEST(FleetRequestsTest, TheSlotsOfItsEarlierJobsAreNotThoseOfAFleetThatIsReplace
   HandWorker worker("w", 2);
   worker.fields().set_job("17");
   harness.Sync(worker);
-  const auto look = [&] {
-    Effects effects;
-    EngineLook look{.began = harness.now().at};
-    look.jobs = std::vector<EngineJob>{{.id = "17", .submission = 1, .phase = EngineJob::Phase::kRunning}};
-    FleetStep step = harness.orchestrator().OnFleetLook(look, harness.now(), true, effects);
-    harness.Commit(std::move(effects));
-    return step;
-  };
-  look();
+  const std::vector<EngineJob> queue = {{.id = "17", .submission = 1, .phase = EngineJob::Phase::kRunning}};
+  Look(harness, queue);
   EXPECT_EQ(harness.orchestrator().state().fleet.slots.size(), 2u);
   request.mutable_config()->set_slots(8);
   ASSERT_TRUE(harness.Ask(&Orchestrator::OnSetFleet, request).ok());
   harness.Submit(SmallSweep("many", 32));
-  const FleetStep step = look();
+  const FleetStep step = Look(harness, queue);
   ASSERT_TRUE(step.submit.has_value());
   EXPECT_EQ(step.submit->jobs, 3u);  // Eight slots each, beside the job that is idle.
 }
@@ -71,15 +73,7 @@ TEST(FleetRequestsTest, QueuedJobsOfAnEarlierConfigurationAreGivenBack) {
   ASSERT_TRUE(harness.Ask(&Orchestrator::OnSetFleet, request).ok());
   harness.Submit(SmallSweep("one", 1));
   std::vector<EngineJob> queue;
-  const auto look = [&] {
-    Effects effects;
-    EngineLook look{.began = harness.now().at};
-    look.jobs = queue;
-    FleetStep step = harness.orchestrator().OnFleetLook(look, harness.now(), true, effects);
-    harness.Commit(std::move(effects));
-    return step;
-  };
-  const FleetStep first = look();
+  const FleetStep first = Look(harness, queue);
   ASSERT_TRUE(first.submit.has_value());
   Effects effects;
   harness.orchestrator().OnFleetSubmitted(
@@ -89,10 +83,10 @@ TEST(FleetRequestsTest, QueuedJobsOfAnEarlierConfigurationAreGivenBack) {
       {.id = "17", .submission = first.submit->number, .state = "PENDING", .reason = "PartitionTimeLimit"}};
   request.mutable_config()->set_maximum(3);  // Its jobs stay as they are.
   ASSERT_TRUE(harness.Ask(&Orchestrator::OnSetFleet, request).ok());
-  EXPECT_TRUE(look().cancel.empty());
+  EXPECT_TRUE(Look(harness, queue).cancel.empty());
   request.mutable_config()->mutable_slurm()->set_time_limit_minutes(30);
   ASSERT_TRUE(harness.Ask(&Orchestrator::OnSetFleet, request).ok());
-  const FleetStep step = look();
+  const FleetStep step = Look(harness, queue);
   EXPECT_EQ(step.cancel, std::vector<std::string>{"17"});
   ASSERT_TRUE(step.submit.has_value());
 }

@@ -32,10 +32,7 @@ TEST_F(FleetTest, AWorkerThatConnectsFromAJobThatIsGivenBackTakesNothing) {
 
 TEST_F(FleetTest, OfAJobThatWasQueuedAgainTheLaterWorkerCounts) {
   harness_.Submit(SmallSweep("one", 1));
-  Take("17");
-  Set(Phase::kRunning, "RUNNING");
-  HandWorker before = Connect("17");
-  Look();
+  HandWorker before = RunJob("17");
   EXPECT_EQ(RunAll(harness_, before), 2u);
   Look();
   for (int i = 0; i < 6; ++i) {  // It is idle for long enough to be given back.
@@ -92,10 +89,7 @@ TEST_F(FleetTest, AJobThatRanBeforeTheCoordinatorStartedIsNotGivenBackForItsSile
 
 TEST_F(FleetTest, AStopWaitsForAWorkerThatIsAwayForAShortTime) {
   harness_.Submit(SmallSweep("one", 1));
-  Take("17");
-  Set(Phase::kRunning, "RUNNING");
-  HandWorker worker = Connect("17");
-  Look();
+  HandWorker worker = RunJob("17");
   ASSERT_TRUE(harness_.Ask(&Orchestrator::OnStopFleet, v1::StopFleetRequest()).ok());
   harness_.Advance(seconds(300));
   harness_.Tick();
@@ -106,10 +100,7 @@ TEST_F(FleetTest, AStopWaitsForAWorkerThatIsAwayForAShortTime) {
 
 TEST_F(FleetTest, ARunAfterAPreemptionMustBringAWorkerOfItsOwn) {
   harness_.Submit(SmallSweep("one", 1));
-  Take("17");
-  Set(Phase::kRunning, "RUNNING");
-  Connect("17");
-  Look();
+  RunJob("17");
   Set(Phase::kQueued, "PENDING");
   harness_.Advance(seconds(300));
   harness_.Tick();
@@ -157,10 +148,7 @@ TEST_F(FleetTest, AnIdleWorkerOfAnEarlierVersionIsReplaced) {
 // A check of data is no stage that waits: without a worker no one could answer it.
 TEST_F(FleetTest, ASweepThatWaitsForACheckOfItsDataBringsAJobWhichIsKeptMeanwhile) {
   harness_.Submit(SmallSweep("one", 1));
-  Take("17");
-  Set(Phase::kRunning, "RUNNING");
-  HandWorker worker = Connect("17");
-  Look();
+  HandWorker worker = RunJob("17");
   EXPECT_EQ(RunAll(harness_, worker), 2u);
   queue_.clear();
   harness_.Advance(seconds(60));
@@ -192,10 +180,7 @@ TEST_F(FleetTest, ASweepThatWaitsForACheckOfItsDataBringsAJobWhichIsKeptMeanwhil
 
 TEST_F(FleetTest, AJobIsThereAsLongAsItsWorkerIsConnectedAlsoWhereSlurmHasLostIt) {
   harness_.Submit(SmallSweep("two", 2));
-  Take("17");
-  Set(Phase::kRunning, "RUNNING");
-  HandWorker worker = Connect("17");
-  Look();
+  HandWorker worker = RunJob("17");
   queue_.clear();
   harness_.Sync(worker);
   Look();
@@ -220,10 +205,7 @@ TEST_F(FleetTest, OfAnArrayThatHasEndedAWorkerThatIsStillThereCountsAlone) {
 
 TEST_F(FleetTest, ADrainedWorkerIsReplacedAndItsJobEndsOnceItIsIdle) {
   harness_.Submit(SmallSweep("one", 1));
-  Take("17");
-  Set(Phase::kRunning, "RUNNING");
-  HandWorker worker = Connect("17");
-  Look();
+  HandWorker worker = RunJob("17");
   v1::DrainWorkerRequest drain;
   drain.set_worker("worker-w-17");
   ASSERT_TRUE(harness_.Ask(&Orchestrator::OnDrain, drain).ok());
@@ -242,10 +224,7 @@ TEST_F(FleetTest, ADrainedWorkerIsReplacedAndItsJobEndsOnceItIsIdle) {
 
 TEST_F(FleetTest, AnIdleWorkerWhoseJobIsTooShortForWhatWaitsIsReplaced) {
   harness_.Submit(SmallSweep("one", 1));
-  Take("17");
-  Set(Phase::kRunning, "RUNNING");
-  HandWorker first = Connect("17");
-  Look();
+  HandWorker first = RunJob("17");
   harness_.Advance(seconds(1500));
   first.Emit(OnlyToken(first), FailureEvent(v1::PREEMPTED, "the worker is ending"));  // It has saved nothing.
   first.fields().set_draining(true);
