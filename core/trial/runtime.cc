@@ -15,6 +15,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "core/kernels/math_library.h"
 
 namespace inlier {
 
@@ -40,6 +41,7 @@ void SetUpRuntime(int threads, const std::vector<int>& cpus) {
   mallopt(M_TOP_PAD, 64 << 20);
   // Before the first parallel region, whose threads inherit the floating-point state of this one.
   at::globalContext().setFlushDenormal(true);
+  SettleMathLibrary();
   at::set_num_threads(threads);
   at::set_num_interop_threads(1);
   at::globalContext().setDeterministicAlgorithms(/*on=*/true, /*warn_only=*/true);
