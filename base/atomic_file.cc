@@ -15,7 +15,8 @@
 
 namespace inlier {
 
-AtomicFile::AtomicFile(std::filesystem::path path, mode_t mode) : path_(std::move(path)), mode_(mode) {}
+AtomicFile::AtomicFile(std::filesystem::path path, mode_t mode, Old old)
+    : path_(std::move(path)), mode_(mode), old_(old) {}
 
 AtomicFile::~AtomicFile() {
   if (fd_ < 0) return;
@@ -26,15 +27,17 @@ AtomicFile::~AtomicFile() {
 absl::Status AtomicFile::Open() {
   if (fd_ >= 0) return absl::OkStatus();
   temporary_ = absl::StrCat(path_.string(), ".", RandomUuid());
+  // Only root may give a file to another user.
   struct stat old = {};
-  const bool replaces = ::stat(path_.c_str(), &old) == 0 && S_ISREG(old.st_mode);
-  fd_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, replaces ? 0600 : mode_);
+  const bool keeps = old_ == Old::kKeepsAccess && ::lstat(path_.c_str(), &old) == 0 && S_ISREG(old.st_mode) &&
+                     (old.st_uid == ::geteuid() || ::geteuid() == 0);
+  fd_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, keeps ? 0600 : mode_);
   if (fd_ < 0) return ErrnoStatus("cannot write a temporary file next to " + path_.string());
-  if (!replaces) return absl::OkStatus();
-  // Only root may give a file away, and only members may give it to a group: else the writer keeps it.
-  if (fchown(fd_, old.st_uid, old.st_gid) != 0 && fchown(fd_, static_cast<uid_t>(-1), old.st_gid) != 0) {
-  }
-  if (fchmod(fd_, old.st_mode & 0777) != 0)
+  if (!keeps) return absl::OkStatus();
+  // Only members may give it to a group: else it has the writer's, which gets no more than others have.
+  const bool same = fchown(fd_, old.st_uid, old.st_gid) == 0;
+  const mode_t others = old.st_mode & S_IRWXO;
+  if (fchmod(fd_, same ? old.st_mode & 0777 : (old.st_mode & S_IRWXU) | others << 3 | others) != 0)
     return ErrnoStatus("cannot give its permissions to a new " + path_.string());
   return absl::OkStatus();
 }
@@ -63,6 +66,12 @@ absl::Status AtomicFile::Commit() {
   close(fd_);
   fd_ = -1;
   return SyncPath(path_.has_parent_path() ? path_.parent_path() : std::filesystem::path("."));
+}
+
+absl::Status WriteSecretFile(const std::filesystem::path& path, std::string_view content) {
+  AtomicFile file(path, 0600, AtomicFile::Old::kIsForgotten);
+  RETURN_IF_ERROR(file.Append(content));
+  return file.Commit();
 }
 
 }  // namespace inlier

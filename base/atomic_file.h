@@ -17,11 +17,14 @@ namespace inlier {
 // Writes to a temporary file next to `path`, which replaces `path` in Commit(). When the object ends without
 // Commit(), or the process ends, `path` is unchanged. In one piece: WriteFileAtomically (file.h).
 //
-// The permissions (and, where the system allows it, the owner) of a file that is replaced stay; a new file has
-// the permissions of `mode` that the process' umask leaves.
+// Owner and permissions of a file that is replaced stay, where the system allows it; a link, and another user's file
+// that cannot be given back to them, are replaced by a file of this user. A new file has the permissions of `mode` that
+// the process' umask leaves.
 class AtomicFile {
  public:
-  explicit AtomicFile(std::filesystem::path path, mode_t mode = 0644);
+  enum class Old { kKeepsAccess, kIsForgotten };
+
+  explicit AtomicFile(std::filesystem::path path, mode_t mode = 0644, Old old = Old::kKeepsAccess);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
@@ -37,9 +40,13 @@ class AtomicFile {
 
   const std::filesystem::path path_;
   const mode_t mode_;
+  const Old old_;
   std::string temporary_;
   int fd_ = -1;
 };
+
+// Replaces `path`, of any kind and owner, by a file that only this user may read and write: for tokens and keys.
+absl::Status WriteSecretFile(const std::filesystem::path& path, std::string_view content);
 
 }  // namespace inlier
 

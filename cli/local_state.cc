@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/atomic_file.h"
 #include "base/digest.h"
 #include "base/file.h"
 #include "base/file_lock.h"
@@ -22,7 +23,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kName[] = "local";
-constexpr mode_t kFileMode = 0600;
 
 void CloseFilesIn(const fs::path& folder) {
   for (const fs::path& entry : EntriesOf(folder)) {
@@ -39,7 +39,7 @@ absl::StatusOr<std::string> TokenIn(const fs::path& file) {
   std::error_code error;
   if (fs::exists(file, error)) return ReadToken(file.string(), "token");
   ASSIGN_OR_RETURN(const std::string token, NewToken());
-  RETURN_IF_ERROR(WriteFileAtomically(file, token + "\n", kFileMode));
+  RETURN_IF_ERROR(WriteSecretFile(file, token + "\n"));
   return token;
 }
 
@@ -77,7 +77,7 @@ absl::StatusOr<LocalTokens> MakeLocalTokens(const fs::path& dir) {
   const std::vector<TokenEntry> ours = {{Role::kAdmin, kName, Sha256Hex(tokens.token)},
                                         {Role::kWork, kName, Sha256Hex(worker_token)}};
   // As `inlier token add`, which may run at the same time.
-  ASSIGN_OR_RETURN(const FileLock lock, FileLock::Acquire(tokens.tokens_file.string() + ".lock", nullptr));
+  ASSIGN_OR_RETURN(const FileLock lock, LockTokensFile(tokens.tokens_file));
   std::vector<TokenEntry> entries;
   std::error_code error;
   if (fs::exists(tokens.tokens_file, error)) {

@@ -6,13 +6,17 @@
 #include <sys/random.h>
 
 #include <algorithm>
+#include <optional>
+#include <thread>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/file.h"
+#include "base/file_lock.h"
 #include "base/status.h"
+#include "base/time.h"
 #include "rpc/pem_files.h"
 #include "rpc/private_file.h"
 #include "rpc/rpc.h"
@@ -22,6 +26,7 @@ namespace {
 
 constexpr std::size_t kTokenBytes = 32;
 constexpr std::size_t kNameBytesMax = 64;
+constexpr Duration kLockedWithin = std::chrono::seconds(1);
 constexpr char kTokenPrefix[] = "inlier_";
 
 bool IsName(const std::string& name) {
@@ -170,6 +175,21 @@ absl::StatusOr<std::vector<TokenEntry>> ReadTokensFile(const std::filesystem::pa
     entries.push_back({*role, words[1], words[2]});
   }
   return entries;
+}
+
+absl::StatusOr<FileLock> LockTokensFile(const std::filesystem::path& file) {
+  const std::string path = file.string() + ".lock";
+  const Timestamp deadline = MonotonicNow() + kLockedWithin;
+  while (true) {
+    ASSIGN_OR_RETURN(std::optional<FileLock> lock, FileLock::TryAcquire(path));
+    if (lock) return *std::move(lock);
+    if (MonotonicNow() > deadline) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  return absl::UnavailableError(absl::StrCat(path, " is locked by ", FileLock::HolderOf(path),
+                                             ", and so nothing was changed; end that process, or remove ",
+                                             path,
+                                             " where it has no business with the tokens, and try again"));
 }
 
 absl::Status WriteTokensFile(const std::filesystem::path& file, const std::vector<TokenEntry>& entries) {

@@ -64,6 +64,8 @@ std::string RoleName(Role role);
 absl::StatusOr<Role> RoleFromName(const std::string& name);
 bool Includes(Role held, Role needed);
 
+class FileLock;
+
 // A line of a tokens file: "<role> <name> <sha256>".
 struct TokenEntry {
   Role role = Role::kRead;
@@ -75,7 +77,11 @@ struct TokenEntry {
 // is not private (private_file.h).
 absl::StatusOr<std::vector<TokenEntry>> ReadTokensFile(const std::filesystem::path& file,
                                                        bool insecure = false);
-// Replaces the file atomically. A new one is its writer's alone (0600); an old one keeps its owner and mode.
+// The right to read and replace the file, so that two who add a token at once lose none. Unavailable, with who holds
+// it, after a second.
+absl::StatusOr<FileLock> LockTokensFile(const std::filesystem::path& file);
+// Replaces the file atomically. A new one is its writer's alone (0600); an old one of this user, or for root of any
+// user, keeps its owner and mode.
 absl::Status WriteTokensFile(const std::filesystem::path& file, const std::vector<TokenEntry>& entries);
 
 // A new token: "inlier_" and 64 hexadecimal digits, from the system's random source.

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "base/atomic_file.h"
 #include "base/file.h"
 #include "base/status.h"
 #include "cli/commands.h"
@@ -24,17 +25,22 @@ struct PageArguments {
   bool print = false;
 };
 
+struct PagePlace {
+  std::string address;
+  bool is_default = false;  // Nothing named it: it gets no token.
+};
+
 // host:port of the page: as named, else of the endpoint file, else the default port of the coordinator's host.
-absl::StatusOr<std::string> PageAddress(const Session& session, const PageArguments& arguments) {
+absl::StatusOr<PagePlace> PlaceOfPage(const Session& session, const PageArguments& arguments) {
   if (!arguments.address.empty()) {
     ASSIGN_OR_RETURN(const Address address, ParseAddress(arguments.address, "--address"));
-    return address.ToString();
+    return PagePlace{address.ToString()};
   }
   ASSIGN_OR_RETURN(const Answerer answerer, session.FindAnswerer());
   switch (answerer.kind) {
     case Answerer::kFolder: {
       ASSIGN_OR_RETURN(const v1::Endpoint endpoint, ReadEndpointFile(session.dir));
-      return endpoint.http();
+      return PagePlace{endpoint.http()};
     }
     case Answerer::kStored:
       return absl::FailedPreconditionError(
@@ -46,7 +52,7 @@ absl::StatusOr<std::string> PageAddress(const Session& session, const PageArgume
       ASSIGN_OR_RETURN(const Address usual,
                        ParseAddress(v1::CoordinatorConfig().http_listen(), "http_listen"));
       address.port = usual.port;
-      return address.ToString();
+      return PagePlace{address.ToString(), answerer.kind == Answerer::kDefault};
     }
   }
 }
@@ -63,11 +69,10 @@ bool HasBrowser() {
 absl::Status OpenBrowser(const std::filesystem::path& dir, const std::string& url) {
   const std::filesystem::path file = std::filesystem::absolute(dir) / "page.html";
   const std::string target = nlohmann::json(url).dump();
-  RETURN_IF_ERROR(WriteFileAtomically(
+  RETURN_IF_ERROR(WriteSecretFile(
       file,
       absl::StrCat("<!doctype html><meta charset=\"utf-8\"><title>inlier</title><script>location.replace(",
-                   target, ")</script>\n"),
-      0600));
+                   target, ")</script>\n")));
   const pid_t child = ::fork();
   if (child == 0) {
     ::setsid();
@@ -79,9 +84,13 @@ absl::Status OpenBrowser(const std::filesystem::path& dir, const std::string& ur
 }
 
 absl::Status ShowPage(Session& session, const PageArguments& arguments) {
-  ASSIGN_OR_RETURN(const std::string address, PageAddress(session, arguments));
-  ASSIGN_OR_RETURN(const ClientSecurity security, session.Security());
-  const std::string base = absl::StrCat(SpeaksTls(address) ? "https://" : "http://", address, "/");
+  ASSIGN_OR_RETURN(const PagePlace found, PlaceOfPage(session, arguments));
+  ClientSecurity security;
+  if (!found.is_default) {
+    ASSIGN_OR_RETURN(security, session.Security());
+  }
+  const std::string base =
+      absl::StrCat(SpeaksTls(found.address) ? "https://" : "http://", found.address, "/");
   const std::string place = arguments.sweep.empty() ? "/sweeps" : absl::StrCat("/sweep/", arguments.sweep);
   const std::string url = security.token.empty()
                               ? absl::StrCat(base, "#", place)

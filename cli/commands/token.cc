@@ -22,15 +22,10 @@ std::filesystem::path TokensFile(const Session& session, const TokenArguments& a
   return arguments.file.empty() ? session.dir / "tokens" : std::filesystem::path(arguments.file);
 }
 
-// The right to read and replace the file, so that two who add a token at once lose none.
-absl::StatusOr<FileLock> Lock(const std::filesystem::path& file) {
-  return FileLock::Acquire(file.string() + ".lock", nullptr);
-}
-
 absl::Status Add(Session& session, const TokenArguments& arguments) {
   const std::filesystem::path file = TokensFile(session, arguments);
   ASSIGN_OR_RETURN(const Role role, RoleFromName(arguments.role));
-  ASSIGN_OR_RETURN(const FileLock lock, Lock(file));
+  ASSIGN_OR_RETURN(const FileLock lock, LockTokensFile(file));
   std::vector<TokenEntry> entries;
   std::error_code error;
   if (std::filesystem::exists(file, error)) {
@@ -72,7 +67,7 @@ absl::Status List(Session& session, const TokenArguments& arguments) {
 
 absl::Status Remove(Session& session, const TokenArguments& arguments) {
   const std::filesystem::path file = TokensFile(session, arguments);
-  ASSIGN_OR_RETURN(const FileLock lock, Lock(file));
+  ASSIGN_OR_RETURN(const FileLock lock, LockTokensFile(file));
   ASSIGN_OR_RETURN(std::vector<TokenEntry> entries, ReadTokensFile(file));
   const std::size_t removed = std::erase_if(entries, [&](const TokenEntry& entry) {
     return entry.name == arguments.name && absl::StartsWith(entry.sha256, arguments.sha256);

@@ -356,9 +356,9 @@ absl::StatusOr<TokenCache> TokenCache::OpenOrMakeFolder(const std::string& diges
   absl::StatusOr<TokenCache> cache = OpenExisting(folder, digest, tokenizer);
   if (cache.ok()) return cache;
 
-  ASSIGN_OR_RETURN(const FileLock lock, FileLock::Acquire(folder.string() + ".lock", [&options] {
-                     Report(options, "wait for another process to tokenize", 0);
-                   }));
+  constexpr mode_t kShared = 0666;  // The users of a group may share the cache.
+  const auto wait = [&options] { Report(options, "wait for another process to tokenize", 0); };
+  ASSIGN_OR_RETURN(const FileLock lock, FileLock::Acquire(folder.string() + ".lock", wait, kShared));
   // The process that held the lock may have made it.
   cache = OpenExisting(folder, digest, tokenizer);
   if (cache.ok()) return cache;

@@ -1,10 +1,12 @@
 #include "base/file.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <string>
 
+#include "base/atomic_file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -40,6 +42,40 @@ TEST_F(FileTest, ReplacedFileKeepsItsPermissionsAndANewOneGetsThoseAskedFor) {
   fs::permissions(folder_ / "f", fs::perms(0640));
   ASSERT_TRUE(WriteFileAtomically(folder_ / "f", "three", 0600).ok());
   EXPECT_EQ(mode(), fs::perms(0640));
+}
+
+// Another user's file or link at the path of a secret: its owner could read what is put there.
+TEST_F(FileTest, ASecretIsInAFreshFileOfItsWriter) {
+  const fs::path path = folder_ / "token", theirs = folder_ / "theirs";
+  const auto check = [&] {
+    ASSERT_TRUE(WriteSecretFile(path, "secret").ok());
+    struct stat info = {};
+    ASSERT_EQ(::lstat(path.c_str(), &info), 0);
+    EXPECT_TRUE(S_ISREG(info.st_mode));
+    EXPECT_EQ(info.st_mode & 07777, 0600u);
+    EXPECT_EQ(info.st_uid, ::geteuid());
+    EXPECT_EQ(*ReadFile(path), "secret");
+  };
+  check();
+  fs::permissions(path, fs::perms(0666));
+  check();
+  fs::remove(path);
+  ASSERT_TRUE(WriteFileAtomically(theirs, "old").ok());
+  fs::create_symlink(theirs, path);
+  check();
+  EXPECT_EQ(*ReadFile(theirs), "old");
+  if (::geteuid() != 0) GTEST_SKIP() << "giving a file to another user needs root";
+  ASSERT_EQ(::chown(path.c_str(), 12345, 12345), 0);
+  check();
+}
+
+TEST_F(FileTest, AFileThatReplacesALinkTakesNothingOfItsTarget) {
+  ASSERT_TRUE(WriteFileAtomically(folder_ / "target", "old").ok());
+  fs::permissions(folder_ / "target", fs::perms(0666));
+  fs::create_symlink(folder_ / "target", folder_ / "link");
+  ASSERT_TRUE(WriteFileAtomically(folder_ / "link", "new", 0600).ok());
+  EXPECT_EQ(fs::status(folder_ / "link").permissions() & fs::perms::all, fs::perms(0600));
+  EXPECT_EQ(*ReadFile(folder_ / "target"), "old");
 }
 
 TEST_F(FileTest, WrittenTextIsReadBack) {

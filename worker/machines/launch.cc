@@ -7,7 +7,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "base/file.h"
+#include "base/atomic_file.h"
 #include "base/status.h"
 #include "worker/processes/trial_environment.h"
 
@@ -109,13 +109,11 @@ absl::StatusOr<Command> OnMachine(const std::vector<std::string>& launch, const 
   std::string trial;
   for (const std::string& word : words) absl::StrAppend(&trial, trial.empty() ? "" : " ", word);
   const std::string script = (fs::path(command.working_folder) / kStartScriptName).string();
-  constexpr mode_t kOwnerAlone = 0600;  // The environment may hold a secret of the user's.
-  RETURN_IF_ERROR(
-      WriteFile(script,
-                absl::StrReplaceAll(kScript, {{"{folder}", Quoted(command.working_folder)},
-                                              {"{trial}", trial},
-                                              {"{seconds}", absl::StrCat(ToSeconds(silence_max))}}),
-                kOwnerAlone));
+  // The environment may hold a secret of the user's.
+  RETURN_IF_ERROR(WriteSecretFile(
+      script, absl::StrReplaceAll(kScript, {{"{folder}", Quoted(command.working_folder)},
+                                            {"{trial}", trial},
+                                            {"{seconds}", absl::StrCat(ToSeconds(silence_max))}})));
   Command there = Launched("exec \"$@\" >&3 3>&-", launch, {"bash", script});  // Its output is the events.
   there.working_folder = command.working_folder;
   there.has_input = there.elsewhere = true;

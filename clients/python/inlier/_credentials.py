@@ -34,6 +34,8 @@ class Security:
 
 
 def find_token(security: Security, choice: _settings.Choice, found: _settings.Found) -> str:
+    if not found.named and not security.tls_ca:
+        return ""
     if security.token:
         return _checked(security.token, "token")
     if security.token_file:

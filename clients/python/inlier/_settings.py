@@ -111,6 +111,7 @@ class Found:
     address: str
     from_folder: bool  # The address is that of an endpoint file.
     version: str = ""  # Of that file.
+    named: bool = True  # False: at the default port, where any user of the machine may listen, so that no token is sent in plain text.
 
 
 def find(choice: Choice) -> Found:
@@ -126,7 +127,7 @@ def find(choice: Choice) -> Found:
             break
         time.sleep(0.05)
     if not choice.named_by and _accepts(DEFAULT_ADDRESS):
-        return Found(DEFAULT_ADDRESS, False)
+        return Found(DEFAULT_ADDRESS, False, named=False)
     raise _nobody_answers(choice)
 
 
