@@ -3,10 +3,10 @@
 #include <memory>
 #include <string>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
 #include "cli/commands/verbs.h"
+#include "spec/schema/plain_name.h"
 #include "spec/sweep/sweep_reader.h"
 
 namespace inlier {
@@ -16,6 +16,11 @@ constexpr double kCompletionSeconds = 1;
 constexpr std::uint32_t kSweeps = 50;
 constexpr int kSweepsWithTrials = 3;
 constexpr std::uint32_t kTrialsOfASweep = 200;
+
+// A line of the answer. A name that a shell would have to quote is left out.
+void AddWord(std::string& words, const std::string& word) {
+  if (IsPlainName(word)) absl::StrAppend(&words, word, "\n");
+}
 
 // Ids and names of the latest sweeps, and with `trials` the ids of the trials of the very latest.
 std::string SweepWords(Session& session, bool sweeps, bool trials) {
@@ -29,8 +34,8 @@ std::string SweepWords(Session& session, bool sweeps, bool trials) {
   std::string words;
   if (sweeps) {
     for (const v1::SweepStatus& sweep : response->sweeps()) {
-      absl::StrAppend(&words, sweep.sweep_id(), "\n");
-      if (!absl::StrContains(sweep.name(), ' ')) absl::StrAppend(&words, sweep.name(), "\n");
+      AddWord(words, sweep.sweep_id());
+      AddWord(words, sweep.name());
     }
   }
   for (int i = 0; trials && i < std::min(kSweepsWithTrials, response->sweeps_size()); ++i) {
@@ -39,7 +44,7 @@ std::string SweepWords(Session& session, bool sweeps, bool trials) {
     request.set_page_size(kTrialsOfASweep);
     const auto page = session.Call(&v1::SweepService::Stub::ListTrials, request, kCompletionSeconds);
     if (!page.ok()) break;
-    for (const v1::TrialStatus& trial : page->trials()) absl::StrAppend(&words, trial.trial_id(), "\n");
+    for (const v1::TrialStatus& trial : page->trials()) AddWord(words, trial.trial_id());
   }
   return words;
 }
@@ -51,7 +56,7 @@ std::string WorkerWords(Session& session) {
   const auto workers = session.ListWorkers(/*connected=*/true, kCompletionSeconds);
   std::string words;
   if (!workers.ok()) return words;
-  for (const v1::WorkerStatus& worker : workers->workers()) absl::StrAppend(&words, worker.name(), "\n");
+  for (const v1::WorkerStatus& worker : workers->workers()) AddWord(words, worker.name());
   return words;
 }
 
@@ -59,7 +64,7 @@ std::string ScaleWords(const std::string& file) {
   std::string words;
   const auto names = ReadScaleNames(file);
   if (!names.ok()) return words;
-  for (const std::string& name : *names) absl::StrAppend(&words, name, "\n");
+  for (const std::string& name : *names) AddWord(words, name);
   return words;
 }
 

@@ -81,6 +81,13 @@ std::string BashScript(const CLI::App& app) {
   }
   return absl::StrReplaceAll(
       R"BASH(# Completion of inlier for bash: source <(inlier completion bash)
+# Answers with the lines of its input that begin with $word. Names come from others: nothing in them is expanded.
+_inlier_names() {
+  local name
+  while IFS= read -r name; do
+    [[ ${name:0:${#word}} != "$word" ]] || COMPREPLY+=("$name")
+  done
+}
 _inlier() {
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} verb= words= ask= file= where=() i
   for ((i = 1; i < COMP_CWORD; i++)); do
@@ -95,10 +102,12 @@ _inlier() {
   done
   COMPREPLY=()
   case "$verb $before" in
-@VALUES@    *' --scale') words=$(inlier __complete scales "$file" 2>/dev/null) ;;
+@VALUES@    *' --scale')
+      _inlier_names < <(inlier __complete scales "$file" 2>/dev/null)
+      return ;;
   esac
   if [[ -n $words ]]; then
-    mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
+    _inlier_names < <(compgen -W "$words" -- "$word")
     return
   fi
   case $verb in
@@ -106,11 +115,11 @@ _inlier() {
 @CASES@  esac
   words="$words @FLAGS@"
   if [[ $word == -* || -z $verb ]]; then
-    mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
+    _inlier_names < <(compgen -W "$words" -- "$word")
   elif [[ -n $ask ]]; then
-    mapfile -t COMPREPLY < <(compgen -W "$(inlier "${where[@]}" __complete "$ask" 2>/dev/null)" -- "$word")
+    _inlier_names < <(inlier "${where[@]}" __complete "$ask" 2>/dev/null)
   fi
-  [[ ${#COMPREPLY[@]} -gt 0 ]] || mapfile -t COMPREPLY < <(compgen -f -- "$word")
+  [[ ${#COMPREPLY[@]} -gt 0 ]] || _inlier_names < <(compgen -f -- "$word")
 }
 complete -o filenames -F _inlier inlier
 )BASH",

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "base/deliberate_bug.h"
 #include "base/version_skew.h"
@@ -15,6 +16,7 @@
 #include "coordinator/scheduling/job_ends.h"
 #include "coordinator/scheduling/placement.h"
 #include "coordinator/state/transitions.h"
+#include "spec/schema/plain_name.h"
 
 namespace inlier {
 namespace {
@@ -81,6 +83,9 @@ absl::StatusOr<WorkerEntry*> CheckSync(State& state, const v1::WorkerSync& sync,
   for (const v1::Slot& slot : sync.slots()) indices.insert(slot.index());
   if (sync.incarnation().empty()) {
     problem = "incarnation must be a fresh uuid of the worker process";
+  } else if (!sync.name().empty() && !IsPlainName(sync.name())) {
+    problem =
+        absl::StrCat("name: a worker's name has ", kPlainNameForm, "; set another in its configuration");
   } else if (static_cast<int>(indices.size()) != sync.slots_size()) {
     problem = "two slots have the same index";
   } else if (!indices.empty() && *indices.rbegin() >= indices.size()) {
@@ -94,7 +99,8 @@ absl::StatusOr<WorkerEntry*> CheckSync(State& state, const v1::WorkerSync& sync,
     return allowed;
   }
   ++state.stats.syncs_refused;
-  return absl::InvalidArgumentError(absl::StrCat("sync of worker ", sync.name(), ": ", problem));
+  return absl::InvalidArgumentError(
+      absl::StrCat("sync of worker \"", absl::CEscape(sync.name()), "\": ", problem));
 }
 
 void UpdateWorker(Context& context, WorkerEntry& worker, const v1::WorkerSync& sync, bool is_new) {

@@ -4,8 +4,11 @@
 #include <cstddef>
 #include <utility>
 
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
 #include "base/utf8.h"
 #include "spec/schema/did_you_mean.h"
+#include "spec/schema/plain_name.h"
 #include "spec/schema/struct_value.h"
 
 namespace inlier {
@@ -162,6 +165,11 @@ std::string ScaleOrigins::PathInDocument(const std::string& path, const KnownDep
 ScaleOrigins ApplyScale(const std::string& name, v1::SweepSpec* sweep, Problems* problems) {
   ScaleOrigins origins;
   const std::vector<std::string> names = ScaleNames(*sweep);
+  for (const std::string& scale : names) {
+    if (!IsPlainName(scale))
+      problems->Add("scales", absl::StrCat(Quoted(absl::CEscape(scale)),
+                                           " is no name of a scale: such a name has ", kPlainNameForm));
+  }
   const auto scales = std::exchange(*sweep->mutable_scales(), {});
   if (name.empty()) return origins;
   const auto found = scales.find(name);

@@ -54,6 +54,25 @@ TEST(OrchestratorSyncTest, AnEventOfAnotherStageWithTheTokenIsStale) {
   EXPECT_EQ(harness.orchestrator().state().attempts.size(), 1u);
 }
 
+// A shell that completes the names of workers must not find a command among them.
+TEST(OrchestratorSyncTest, AWorkersNameHasNothingThatAShellReads) {
+  Harness harness;
+  HandWorker worker("w", 1);
+  for (const char* name : {"gpu-01.lab:7", "Rechner_ä", "a@b/c+d=e%,"}) {
+    worker.fields().set_name(name);
+    EXPECT_TRUE(harness.TrySync(worker.Sync()).ok()) << name;
+  }
+  for (const char* name : {"$(touch x)", "`touch x`", "a;b", "a b", "a\nb", "*",         "?",    "[a]",
+                           "{a,b}",      "~",         "-x",  "a|b", "a&b",  "a>b",       "a<b",  "a'b",
+                           "a\"b",       "a\\b",      "a!b", "a#b", "a\tb", "a\033[2Jb", "a\x7f"}) {
+    worker.fields().set_name(name);
+    const auto reply = harness.TrySync(worker.Sync());
+    EXPECT_EQ(reply.status().code(), absl::StatusCode::kInvalidArgument) << name;
+    EXPECT_THAT(std::string(reply.status().message()), HasSubstr("a worker's name has letters, digits"))
+        << name;
+  }
+}
+
 TEST(OrchestratorSyncTest, FreeSlotAsksForAnEarlySync) {
   Harness harness;
   HandWorker worker("w", 1);

@@ -56,6 +56,19 @@ std::string ErrorOfScale(const std::string& small, const std::string& scale = "s
   return sweep.ok() ? "OK" : std::string(sweep.status().message());
 }
 
+// A shell that completes the names of scales reads them from a file that someone else wrote.
+TEST(SweepScaleTest, ANameHasNothingThatAShellReads) {
+  for (const char* name : {"'$(touch x)'", "'`touch x`'", "'a;b'", "'a b'", "'*'", "'-x'", "\"a\\nb\""}) {
+    const std::string text = "name: demo\nscales:\n  " + std::string(name) + ": {description: smaller}\n";
+    const absl::StatusOr<v1::SweepSpec> sweep = ReadSweepText(text, "s.yaml");
+    ASSERT_FALSE(sweep.ok()) << name;
+    EXPECT_THAT(std::string(sweep.status().message()),
+                ::testing::AllOf(::testing::HasSubstr("s.yaml:2"),
+                                 ::testing::HasSubstr("such a name has letters, digits")))
+        << name;
+  }
+}
+
 std::vector<std::string> AxesOf(const v1::SweepSpec& sweep) {
   std::vector<std::string> axes;
   const absl::StatusOr<SweepGrid> grid = SweepGrid::Create(sweep);
