@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,6 +16,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/file.h"
+#include "base/processes/end_with_parent.h"
 #include "base/status.h"
 #include "cli/local_state.h"
 #include "inlier/v1/config.pb.h"
@@ -197,8 +197,7 @@ absl::Status LocalDaemons::Spawn(Daemon& daemon) {
     // A daemon of `inlier up` ends with it, even if that is killed; Ctrl-C goes to `inlier` alone, which
     // stops the daemons in order.
     setpgid(0, 0);
-    prctl(PR_SET_PDEATHSIG, SIGTERM);
-    if (getppid() != parent) _exit(127);
+    EndWithParent(parent, SIGTERM);
     umask(0077);
     const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
     dup2(null, STDIN_FILENO);

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/processes/end_with_parent.h"
 #include "base/status.h"
 #include "cli/local_mode.h"
 #include "nlohmann/json.hpp"
@@ -24,8 +24,7 @@ absl::StatusOr<pid_t> Spawn(const std::string& program, const std::string& dir, 
   if (child < 0) return ErrnoStatus("fork");
   if (child > 0) return child;
   ::setpgid(0, 0);  // Ctrl-C is for `inlier`, whose end is the child's.
-  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
-  if (::getppid() != parent) ::_exit(127);
+  EndWithParent(parent, SIGTERM);
   const int null = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   ::dup2(null, STDIN_FILENO);
   ::dup2(out, STDOUT_FILENO);

@@ -1,6 +1,7 @@
 #include "cli/programs/child_program.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "base/processes/end_with_parent.h"
 
 namespace inlier {
 namespace {
@@ -63,9 +65,11 @@ absl::StatusOr<ProgramEnd> RunProgram(const std::string& program, const std::vec
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
   const std::vector<char*> environment = Environment();
+  const pid_t parent = ::getpid();
   const pid_t child = ::fork();
   if (child < 0) return absl::ResourceExhaustedError(absl::StrCat("no process: ", std::strerror(errno)));
   if (child == 0) {
+    EndWithParent(parent, SIGKILL);
     const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
     ::dup2(nothing, STDIN_FILENO);
     ::dup2(out[1], STDOUT_FILENO);

@@ -3,6 +3,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <string>
@@ -42,6 +46,29 @@ TEST(ChildProgramTest, TheEndHasTheStatusAndTheLastErrorThatIsNotEmpty) {
 
 TEST(ChildProgramTest, ALineWithoutAnEndIsALineToo) {
   EXPECT_THAT(LinesOf("printf 'one\\ntwo'"), ElementsAre("one", "two"));
+}
+
+// The parent is killed, and cannot end its child, which ran on without limit.
+TEST(ChildProgramTest, TheProgramEndsWithAParentThatIsKilled) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  const pid_t parent = ::fork();
+  ASSERT_GE(parent, 0);
+  if (parent == 0) {
+    const auto kill_myself = [](const std::string&) { ::kill(::getpid(), SIGKILL); };
+    // The program holds the write end of the pipe, as its parent does.
+    [[maybe_unused]] const auto end = RunProgram("sh", {"-c", "echo started; exec sleep 1000"}, kill_myself);
+    ::_exit(1);
+  }
+  ::close(ends[1]);
+  int status = 0;
+  ASSERT_EQ(::waitpid(parent, &status, 0), parent);
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+  pollfd look{ends[0], POLLIN, 0};
+  EXPECT_EQ(::poll(&look, 1, 20'000), 1) << "the program outlives its parent";
+  char byte = 0;
+  EXPECT_EQ(::read(ends[0], &byte, 1), 0);
+  ::close(ends[0]);
 }
 
 }  // namespace

@@ -2,13 +2,13 @@
 
 #include <linux/close_range.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include <cerrno>
 
 #include "absl/strings/str_cat.h"
+#include "base/processes/end_with_parent.h"
 #include "base/status.h"
 
 namespace inlier {
@@ -36,8 +36,7 @@ enum Step : int { kFolder = 1, kDescriptors, kExec };
 
 [[noreturn]] void RunChild(const Prepared& prepared) {
   ::setpgid(0, 0);
-  if (!prepared.elsewhere) ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != prepared.parent) ::_exit(127);  // The worker died in between.
+  EndWithParent(prepared.parent, prepared.elsewhere ? 0 : SIGKILL);
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
