@@ -54,8 +54,9 @@ void ExpireWorkers(Context& context) {
     ReleaseGone(state, *worker, nullptr);
     ForgetDataChecks(state, worker->incarnation);
     if (state.data.AnyDiffers()) state.data_waits.lacking_due = Timestamp{};
-    context.out.log.push_back(
-        absl::StrCat("worker_lost worker=", worker->name, " incarnation=", worker->incarnation));
+    const bool stopped = worker->draining && state.leases.HeldBy(worker->incarnation).empty();
+    context.out.log.push_back(absl::StrCat(stopped ? "worker_stopped worker=" : "worker_lost worker=",
+                                           worker->name, " incarnation=", worker->incarnation));
     CommitWorker(context, *worker);
   }
   const auto forgotten = state.workers.Forget(context.now.at, [&](const std::string& incarnation) {

@@ -28,7 +28,7 @@ void AddWorkersCommand(CLI::App& app, Session& session) {
     TextTable table({"worker", "host", "state", "slots", "busy", "devices", "last seen"});
     for (const v1::WorkerStatus& worker : response->workers()) {
       table.AddRow({worker.name(), worker.host(),
-                    !worker.connected()      ? "lost"
+                    !worker.connected()      ? AwayWord(worker)
                     : session.shows_stored() ? "was connected"
                     : worker.held()          ? "drained"
                     : worker.draining()      ? "draining"

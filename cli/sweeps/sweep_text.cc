@@ -36,7 +36,13 @@ std::string DescribeStages(const v1::SweepStatus& status) {
 
 std::string DescribeEnd(const v1::TrialCounts& counts) {
   if (counts.failed() == 0) return "complete";
-  return absl::StrCat("ended: ", counts.failed(), " of ", TotalTrials(counts), " failed");
+  const uint64_t all = TotalTrials(counts);
+  if (counts.failed() == all) return absl::StrCat("failed: all ", all, all == 1 ? " trial" : " trials");
+  return absl::StrCat("partly failed: ", counts.failed(), " of ", all, " trials");
+}
+
+const char* AwayWord(const v1::WorkerStatus& worker) {
+  return worker.draining() && worker.busy() == 0 ? "stopped" : "lost";
 }
 
 std::string RunTimeText(const v1::SweepStatus& status, WallTime now) {

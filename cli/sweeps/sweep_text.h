@@ -16,8 +16,12 @@ std::string DescribeTrials(const v1::TrialCounts& counts);
 // "trained 2/8, evaluated 4/16".
 std::string DescribeStages(const v1::SweepStatus& status);
 
-// "complete", or "ended: 3 of 56 failed" after failures. REQUIRES: its state is COMPLETE.
+// "complete", "partly failed: 3 of 56 trials" or "failed: all 56 trials". REQUIRES: its state is COMPLETE.
 std::string DescribeEnd(const v1::TrialCounts& counts);
+
+// Of a worker that is not connected: "stopped" where it had reported that it takes nothing new, and had no attempt left; else
+// "lost".
+const char* AwayWord(const v1::WorkerStatus& worker);
 
 uint64_t TotalTrials(const v1::TrialCounts& counts);
 uint64_t EndedTrials(const v1::TrialCounts& counts);

@@ -28,7 +28,10 @@ std::string GpuText(const v1::GpuReading& gpu) {
 }
 
 Span WorkerState(const v1::WorkerStatus& worker) {
-  if (!worker.connected()) return {"lost", Style::kBad};
+  if (!worker.connected()) {
+    const std::string away = AwayWord(worker);
+    return {away, away == "lost" ? Style::kBad : Style::kDim};
+  }
   if (worker.held()) return {"drained", Style::kWarn};
   if (worker.draining()) return {"draining", Style::kWarn};
   if (worker.quarantined_size() > 0) return {"quarantine", Style::kWarn};
@@ -82,7 +85,7 @@ StyledLine Summary(const TopModel& top) {
   std::uint64_t slots = 0, busy = 0, lost = 0;
   for (const v1::WorkerStatus& worker : top.workers.workers()) {
     if (!worker.connected()) {
-      ++lost;
+      if (WorkerState(worker).style == Style::kBad) ++lost;
       continue;
     }
     slots += worker.slots();

@@ -1,8 +1,11 @@
 #include "coordinator/status/explain.h"
 
+#include <algorithm>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -290,6 +293,68 @@ void ExplainLimits(const Sweep& sweep, Timestamp now, v1::Explanation& of) {
   }
 }
 
+// The reasons of a sweep's trials, the most frequent first: of each how many trials have it, and one of them.
+class TrialReasons {
+ public:
+  void Add(const std::string& reason, TrialId trial) {
+    ++reasons_.try_emplace(reason, trial).first->second.count;
+  }
+  // `what`: "FAILED", for example.
+  void Explain(const char* what, v1::Explanation& of) const {
+    std::vector<std::pair<std::string, Reason>> sorted(reasons_.begin(), reasons_.end());
+    std::stable_sort(sorted.begin(), sorted.end(),
+                     [](const auto& a, const auto& b) { return a.second.count > b.second.count; });
+    const std::size_t shown = std::min(sorted.size(), kReasonsShown);
+    for (std::size_t i = 0; i < shown; ++i) {
+      const auto& [text, reason] = sorted[i];
+      Because(of, absl::StrCat(Count(reason.count, "trial ", "trials "), what, ", ",
+                               reason.count > 1 ? "for example " : "", reason.trial.ToString(), ": ",
+                               text.empty() ? "no reason is known" : text));
+    }
+    if (sorted.size() > shown)
+      Because(of, absl::StrCat(Count(sorted.size() - shown, "further reason", "further reasons"),
+                               "; `inlier status SWEEP --failed` has all"));
+  }
+
+ private:
+  static constexpr std::size_t kReasonsShown = 10;
+  struct Reason {
+    explicit Reason(TrialId trial) : trial(trial) {}
+    TrialId trial;
+    std::uint64_t count = 0;
+  };
+  std::map<std::string, Reason> reasons_;
+};
+
+void ExplainFailures(const State& state, const Sweep& sweep, v1::Explanation& of) {
+  if (sweep.Count(v1::FAILED) == 0) return;
+  TrialReasons reasons;
+  for (const TrialId id : sweep.trials) {
+    const Trial& trial = state.trials.at(id);
+    if (trial.state == v1::FAILED) reasons.Add(trial.message(), id);
+  }
+  reasons.Explain("FAILED", of);
+}
+
+// Why trials that wait could never run on any worker that is connected.
+void ExplainNever(const State& state, const Sweep& sweep, v1::Explanation& of) {
+  if (sweep.Count(v1::PENDING) == 0) return;
+  TrialReasons reasons;
+  std::vector<std::pair<ResourceRequest, std::string>>
+      known;  // Trials of a sweep need a few different things.
+  for (const TrialId id : sweep.trials) {
+    const Trial& trial = state.trials.at(id);
+    if (trial.state != v1::PENDING) continue;
+    const Stage& train = state.stages.at(trial.train);
+    const Stage& stage = train.state == v1::SUCCEEDED ? state.stages.at(trial.evaluate) : train;
+    const ResourceRequest request = RequestFor(state, sweep, stage);
+    auto at = std::find_if(known.begin(), known.end(), [&](const auto& one) { return one.first == request; });
+    if (at == known.end()) at = known.insert(at, {request, WhyNowhere(state, request)});
+    if (!at->second.empty()) reasons.Add(at->second, id);
+  }
+  reasons.Explain(sweep.Count(v1::PENDING) == 1 ? "waits" : "wait", of);
+}
+
 v1::Explanation ExplainSweep(const State& state, const Sweep& sweep, Timestamp now) {
   v1::Explanation node;
   node.set_text(absl::StrCat("sweep ", sweep.id.ToString(), " (", sweep.spec.name(), ")"));
@@ -299,6 +364,7 @@ v1::Explanation ExplainSweep(const State& state, const Sweep& sweep, Timestamp n
   v1::Explanation& trials = Because(
       node, absl::StrCat(Count(total, "trial", "trials"), ": ", ended, " ended, ", sweep.Count(v1::RUNNING),
                          " running, ", total - ended - sweep.Count(v1::RUNNING), " waiting"));
+  ExplainFailures(state, sweep, trials);
   if (IsOver(state, sweep.id)) {
     if (sweep.state == v1::STOPPED_BY_TIME || sweep.state == v1::STOPPED_BY_BUDGET) {
       if (const std::optional<Reached> reached = LimitReached(sweep, now)) Because(node, reached->why);
@@ -306,6 +372,7 @@ v1::Explanation ExplainSweep(const State& state, const Sweep& sweep, Timestamp n
     return node;
   }
   if (sweep.waits_for_data) Because(trials, WhyWaitsForData(state, sweep));
+  ExplainNever(state, sweep, trials);
   ExplainHold(state, sweep, now, trials);
   if (sweep.Count(v1::PENDING) > 0 || state.expanding.contains(sweep.id)) {
     ExplainWorkers(state, trials);

@@ -12,7 +12,17 @@ export function stateWord(state) { return state.toLowerCase(); }
 
 export function sweepWord(sweep) {
   if (sweep.state === "ACTIVE" && sweep.paused) return "paused";
+  const by = counts(sweep);
+  if (sweep.state === "COMPLETE" && by.FAILED) return by.FAILED === by.total ? "failed" : "partly failed";
   return SWEEP_STATES[sweep.state] ?? String(sweep.state).toLowerCase();
+}
+
+export function sweepClass(sweep) { return `state sweep-${sweepWord(sweep).replaceAll(" ", "-")}`; }
+
+// The name under which trials have their label of an axis (spec/sweep/sweep_grid.cc).
+export function axisName(axis) {
+  const last = (path) => path.slice(path.lastIndexOf(".") + 1);
+  return axis.name || (axis.zip ?? [axis.field ?? ""]).map(last).join("+");
 }
 
 // A number of JSON, also one that JSON has as a text.

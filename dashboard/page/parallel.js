@@ -5,6 +5,8 @@ import {shown, grouped} from "./format.js";
 
 const kLinesMax = 3000;
 const kLabelsMax = 24;
+// The part of the colours that a thin line shows well on the theme's background.
+const kColours = {light: [0, 0.8], dark: [0.35, 1]};
 
 export class ParallelView {
   constructor() {
@@ -38,7 +40,7 @@ export class ParallelView {
     this.values = matrix.values;
     this.canvas.setAttribute("aria-label", `Parallel coordinates of ${this.lines.length} trials over ${axes.map(({axis}) => axis.name).join(", ")}; colour: ${measurement}`);
     replace(this.note, trials.length === 0 ? `No trial has ${measurement} yet.`
-      : every > 1 ? `Every ${every}. of ${grouped(trials.length)} trials is drawn.` : "Each line is a trial; dark is low, light is high.");
+      : every > 1 ? `Every ${every}. of ${grouped(trials.length)} trials is drawn.` : "Each line is a trial; bluer is lower, yellower is higher.");
     this.draw();
   }
 
@@ -54,9 +56,10 @@ export class ParallelView {
     context.font = "12px system-ui, sans-serif";
     const n = this.dimensions.length, x = (d) => n < 2 ? width / 2 : side + d * (width - 2 * side) / (n - 1), y = (share) => top + (1 - share) * (height - top - bottom);
     context.lineWidth = 1;
-    context.globalAlpha = this.lines.length > 500 ? 0.25 : this.lines.length > 50 ? 0.5 : 0.9;
+    context.globalAlpha = this.lines.length > 500 ? 0.35 : this.lines.length > 50 ? 0.6 : 1;
+    const [lowest, highest] = kColours[document.documentElement.dataset.theme] ?? kColours.light;
     for (const i of this.lines) {
-      context.strokeStyle = scaleColour(scaleIndex(this.scale.share(this.values[i])));
+      context.strokeStyle = scaleColour(scaleIndex(lowest + (highest - lowest) * this.scale.share(this.values[i])));
       context.beginPath();
       this.dimensions.forEach((dimension, d) => d === 0 ? context.moveTo(x(d), y(dimension.share(i))) : context.lineTo(x(d), y(dimension.share(i))));
       context.stroke();

@@ -1,6 +1,6 @@
 // One sweep: its trials as a matrix, curves, table, figure, parallel coordinates, failures.
 import {h, replace, table, notice, button, choice, ask} from "./dom.js";
-import {counts, sweepWord, duration, grouped, number, shown, labelsText, stateWord, STATE_ORDER} from "./format.js";
+import {counts, sweepWord, sweepClass, axisName, duration, grouped, number, shown, labelsText, stateWord, STATE_ORDER} from "./format.js";
 import {progressBar} from "./sweeps.js";
 import {MatrixView, columnAxes} from "./matrix.js";
 import {ParallelView} from "./parallel.js";
@@ -128,7 +128,7 @@ export class SweepView {
     const inHead = this.head.contains(document.activeElement);
     replace(this.head,
       sweep.spec?.description && h("p", {class: "quiet"}, sweep.spec.description),
-      h("div", {class: "row"}, h("span", {class: `state sweep-${sweepWord(sweep).replaceAll(" ", "-")}`}, sweepWord(sweep)), h("span", {class: "facts"}, facts.join(" · ")), this.state,
+      h("div", {class: "row"}, h("span", {class: sweepClass(sweep)}, sweepWord(sweep)), h("span", {class: "facts"}, facts.join(" · ")), this.state,
         h("span", {class: "grow"}), this.controls()),
       progressBar(sweep),
       h("p", {class: "legend"}, STATE_ORDER.filter((state) => by[state]).map((state) =>
@@ -139,13 +139,14 @@ export class SweepView {
   }
 
   running(attempts) {
-    const axes = (this.sweep.spec?.axes ?? []).map((a) => a.name || a.field);
+    const axes = (this.sweep.spec?.axes ?? []).map(axisName), trials = counts(this.sweep).RUNNING;
+    const all = (labels) => [...new Set([...axes, ...Object.keys(labels)])];
     return h("details", {class: "running", open: this.runningOpen ?? true, ontoggle: (e) => { this.runningOpen = e.target.open; }},
-      h("summary", {}, `${attempts.length} running`),
+      h("summary", {}, `${grouped(trials)} running ${trials === 1 ? "trial" : "trials"}, by ${grouped(attempts.length)} ${attempts.length === 1 ? "attempt" : "attempts"}`),
       h("ul", {}, attempts.slice(0, 16).map((one) => {
         const progress = one.progress ?? {}, total = number(progress.steps_total), step = number(progress.step ?? 0);
         const latest = (one.latest ?? []).filter((p) => p.value !== undefined).slice(0, 3).map((p) => `${p.name} ${shown(number(p.value))}`);
-        return h("li", {}, h("a", {href: `#/trial/${one.trial_id}`}, one.trial_id), " ", labelsText(one.labels ?? {}, axes), " ",
+        return h("li", {}, h("a", {href: `#/trial/${one.trial_id}`}, one.trial_id), " ", labelsText(one.labels ?? {}, all(one.labels ?? {})), " ",
           h("span", {class: "quiet"}, [progress.phase, total > 0 ? `${grouped(step)} of ${grouped(total)}` : null,
             progress.rate ? `${shown(number(progress.rate), 3)} steps/s` : null, progress.loss !== undefined && latest.length === 0 ? `loss ${shown(number(progress.loss))}` : null, ...latest]
             .filter(Boolean).join(", ")));

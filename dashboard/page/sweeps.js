@@ -1,6 +1,6 @@
 // All sweeps: progress, rate, time left, failures.
 import {h, replace, table, notice, button} from "./dom.js";
-import {counts, sweepWord, ago, duration, grouped, number, STATE_ORDER, stateWord} from "./format.js";
+import {counts, sweepWord, sweepClass, ago, duration, grouped, number, STATE_ORDER, stateWord} from "./format.js";
 
 const kPeriodMs = 2000;
 const kEstimated = 6;  // Active sweeps with an estimate of the time left.
@@ -79,7 +79,7 @@ export class SweepsView {
       const by = counts(sweep), rate = this.rates.of(sweep, now), left = this.left.get(sweep.sweep_id) ?? NaN, active = sweep.state === "ACTIVE";
       const row = [
         h("a", {href: `#/sweep/${sweep.sweep_id}`}, sweep.name || sweep.sweep_id, h("span", {class: "quiet id"}, sweep.sweep_id)),
-        h("span", {class: `state sweep-${sweepWord(sweep).replaceAll(" ", "-")}`}, sweepWord(sweep)),
+        h("span", {class: sweepClass(sweep)}, sweepWord(sweep)),
         progressBar(sweep),
         `${grouped(by.ended)} of ${grouped(by.total)}`,
         by.FAILED ? h("a", {class: "failed", href: `#/sweep/${sweep.sweep_id}?tab=failures`, "aria-label": `${by.FAILED} failed trials of ${sweep.sweep_id}`}, grouped(by.FAILED)) : "0",

@@ -51,7 +51,8 @@ export class WorkersView {
     const slots = order.filter((w) => w.connected).reduce((n, w) => n + (w.slots ?? 0), 0), busy = order.filter((w) => w.connected).reduce((n, w) => n + (w.busy ?? 0), 0);
     const columns = [{heading: "worker"}, {heading: "state"}, {heading: "slots"}, {heading: "devices"}, {heading: "last seen"}, {heading: "version"}];
     const rows = order.map((worker) => {
-      const state = !worker.connected ? "away" : worker.draining ? "draining" : "connected";
+      const away = worker.draining && !worker.busy ? "stopped" : "lost";  // As AwayWord of cli/sweeps/sweep_text.h.
+      const state = !worker.connected ? away : worker.draining ? "draining" : "connected";
       const sick = (worker.quarantined ?? []).map((one) => h("div", {class: "warn"}, `${one.device} in quarantine: ${one.reason}`));
       const kinds = new Map();
       for (const device of worker.devices ?? []) kinds.set(device, (kinds.get(device) ?? 0) + 1);

@@ -83,7 +83,7 @@ TEST(WatchViewTest, ASweepThatFailedIsNotCalledComplete) {
   update.mutable_status()->mutable_evaluate_stages()->set_total(56);
   for (const bool terminal : {false, true}) {
     const std::string text = WatchView(200, terminal).Show(update, After(0));
-    EXPECT_THAT(text, HasSubstr("ended: 56 of 56 failed"));
+    EXPECT_THAT(text, HasSubstr("failed: all 56 trials"));
     EXPECT_THAT(text, HasSubstr("trained 0/28, evaluated 0/56"));
     EXPECT_THAT(text, Not(HasSubstr("complete")));
   }
