@@ -7,6 +7,7 @@
 #include <wchar.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <iterator>
@@ -14,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/check.h"
+#include "base/status.h"
 #include "base/utf8.h"
 
 namespace inlier {
@@ -66,9 +68,13 @@ std::string EscapeOf(char32_t code) {
   return code <= 0xffff ? absl::StrFormat("\\u%04x", number) : absl::StrFormat("\\U%08x", number);
 }
 
+int output_error = 0;  // The errno of standard output.
+
 void Write(std::FILE* file, std::string_view text) {
-  std::fwrite(text.data(), 1, text.size(), file);
-  std::fflush(file);
+  const bool written =
+      std::fwrite(text.data(), 1, text.size(), file) == text.size() && std::fflush(file) == 0;
+  // Output to a pipe without a reader is dropped.
+  if (!written && file == stdout && errno != EPIPE && output_error == 0) output_error = errno;
 }
 
 bool LooksNumeric(const std::string& text) {
@@ -135,6 +141,11 @@ std::string Cut(std::string_view text, int columns) {
 void Print(std::string_view text) { Write(stdout, Shown(text, Layout::kLines)); }
 
 void PrintExact(std::string_view text) { Write(stdout, text); }
+
+absl::Status OutputStatus() {
+  errno = output_error;
+  return errno == 0 ? absl::OkStatus() : ErrnoStatus("cannot write all of the output");
+}
 
 void PrintError(std::string_view message) {
   Write(stderr, absl::StrCat("inlier: ", Shown(message, Layout::kLines), "\n"));

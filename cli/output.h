@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "google/protobuf/message.h"
 
 namespace inlier {
@@ -31,6 +32,8 @@ std::string Cut(std::string_view text, int columns);
 // Writes to standard output, as Shown(text, kLines), or as it is: JSON, and texts that are Shown already.
 void Print(std::string_view text);
 void PrintExact(std::string_view text);
+// Why not all that was printed is on standard output, for example where that is a file and its disk is full.
+absl::Status OutputStatus();
 // Writes to standard error: a message after "inlier: ", or a line of progress in the place of the one before
 // (empty: removes it).
 void PrintError(std::string_view message);

@@ -6,26 +6,41 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
 #include <string>
+#include <system_error>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "base/file.h"
+#include "base/status.h"
 
 namespace inlier {
 
 class TemporaryFile {
  public:
-  explicit TemporaryFile(const std::string& content) {
-    std::string name = (std::filesystem::temp_directory_path() / "inlier-request-XXXXXX").string();
+  static absl::StatusOr<TemporaryFile> Make(const std::string& content) {
+    std::error_code error;
+    std::string name = (std::filesystem::temp_directory_path(error) / "inlier-request-XXXXXX").string();
     const int descriptor = ::mkstemp(name.data());
+    const absl::Status made = descriptor < 0 ? ErrnoStatus("cannot make " + name) : absl::OkStatus();
     if (descriptor >= 0) ::close(descriptor);
-    path_ = name;
-    std::ofstream(path_) << content;
+    TemporaryFile file(made.ok() ? name : "");
+    const absl::Status written = made.ok() ? WriteFile(name, content) : made;
+    if (written.ok()) return file;
+    return absl::Status(written.code(),
+                        absl::StrCat(written.message(), "; name another place for it with TMPDIR"));
   }
-  ~TemporaryFile() { ::unlink(path_.c_str()); }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  TemporaryFile(TemporaryFile&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  TemporaryFile& operator=(TemporaryFile&&) = delete;
+  ~TemporaryFile() {
+    if (!path_.empty()) ::unlink(path_.c_str());
+  }
   const std::string& path() const { return path_; }
 
  private:
+  explicit TemporaryFile(std::string path) : path_(std::move(path)) {}
+
   std::string path_;
 };
 

@@ -121,7 +121,7 @@ absl::Status WriteLayers(const AnalysisReport& report, const std::string& path) 
 absl::Status Analyze(Session& session, const AnalyzeArguments& arguments) {
   ASSIGN_OR_RETURN(const v1::AnalysisSpec spec, SpecOf(session, arguments));
   ASSIGN_OR_RETURN(const bool stores, Stores(session, arguments.no_store));
-  const TemporaryFile request(SpecToJson(spec));
+  ASSIGN_OR_RETURN(const TemporaryFile request, TemporaryFile::Make(SpecToJson(spec)));
   AnalysisReport report;
   const bool shows_progress = session.people() && StderrIsTerminal();
   RETURN_IF_ERROR(RunTrialProgram({"analyze", request.path()}, [&](const std::string& line) {

@@ -3,13 +3,12 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
+#include <algorithm>
 #include <system_error>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "base/file.h"
 #include "base/status.h"
 #include "cli/programs/child_program.h"
 
@@ -40,26 +39,17 @@ class Scratch {
   fs::path folder_;
 };
 
-absl::Status WriteText(const fs::path& file, const std::string& text) {
-  errno = 0;
-  std::ofstream out(file, std::ios::binary);
-  out << text;
-  out.close();
-  if (out) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat(file.string(), ": cannot be written: ", std::strerror(errno)));
-}
-
-// By a temporary file in the same folder, so that no reader sees a part.
-absl::Status Place(const fs::path& from, const fs::path& to) {
-  const fs::path partial = to.string() + ".tmp";
-  std::error_code error;
-  fs::copy_file(from, partial, fs::copy_options::overwrite_existing, error);
-  if (!error) fs::rename(partial, to, error);
-  if (!error) return absl::OkStatus();
-  std::error_code ignored;
-  fs::remove(partial, ignored);
-  return absl::FailedPreconditionError(absl::StrCat(to.string(), ": cannot be written: ", error.message()));
+// Gnuplot says nothing of a disk that was full: a picture without the end of its format is a part.
+absl::StatusOr<std::string> WholePicture(const fs::path& file, PictureFormat format) {
+  const char* end = format == PictureFormat::kSvg   ? "</svg>"
+                    : format == PictureFormat::kPdf ? "%%EOF"
+                                                    : "IEND";
+  ASSIGN_OR_RETURN(std::string picture, ReadFile(file));
+  if (picture.find(end, picture.size() - std::min<std::size_t>(picture.size(), 64)) != std::string::npos)
+    return picture;
+  return absl::ResourceExhaustedError(
+      absl::StrCat("gnuplot could not write the whole picture; free space in ",
+                   file.parent_path().parent_path().string(), ", or name another place with TMPDIR"));
 }
 
 absl::Status RunGnuplot(const std::string& script) {
@@ -122,20 +112,19 @@ absl::Status WriteFigure(const Figure& figure, const FigureFiles& files) {
   if (folder.empty())
     return absl::FailedPreconditionError("cannot make a temporary folder; name a place for it with TMPDIR");
   const fs::path data = folder / "data.txt", script = folder / "script.gp", picture = folder / "picture";
-  const fs::path numbers = folder / "numbers.csv";
-  RETURN_IF_ERROR(WriteText(numbers, FigureCsv(figure)));
   if (!files.picture.empty()) {
     for (const char c : folder.string()) {
       if (c == '\'' || static_cast<unsigned char>(c) < ' ')
         return absl::FailedPreconditionError(
             "the temporary folder has a quote in its name; name another one with TMPDIR");
     }
-    RETURN_IF_ERROR(WriteText(data, GnuplotData(figure)));
-    RETURN_IF_ERROR(WriteText(script, GnuplotScript(figure, files.format, data.string(), picture.string())));
+    RETURN_IF_ERROR(WriteFile(data, GnuplotData(figure)));
+    RETURN_IF_ERROR(WriteFile(script, GnuplotScript(figure, files.format, data.string(), picture.string())));
     RETURN_IF_ERROR(RunGnuplot(script.string()));
-    RETURN_IF_ERROR(Place(picture, files.picture));
+    ASSIGN_OR_RETURN(const std::string whole, WholePicture(picture, files.format));
+    RETURN_IF_ERROR(WriteFileAtomically(files.picture, whole));
   }
-  return Place(numbers, files.numbers);
+  return WriteFileAtomically(files.numbers, FigureCsv(figure));
 }
 
 }  // namespace inlier
