@@ -147,5 +147,10 @@ int main(int argc, char** argv) {
     inlier::Print(out.str());
     return inlier::kExitOk;
   }
+  session.PrintNotice();
+  if (const absl::Status printed = inlier::OutputStatus(); !printed.ok()) {
+    inlier::PrintError(printed.message());
+    return inlier::kExitInternal;
+  }
   return session.exit_code();
 }

@@ -94,6 +94,8 @@ bool Session::HasEndpointFile() const {
   return server.empty() && ReadEndpointFile(dir).ok();
 }
 
+bool Session::IsUnnamed() const { return answerer_ && answerer_->kind == Answerer::kDefault; }
+
 absl::StatusOr<Answerer> Session::AwaitAnswerer() const {
   absl::StatusOr<Answerer> found = FindAnswerer();
   const Timestamp deadline = MonotonicNow() + kRestart;
@@ -110,6 +112,7 @@ absl::StatusOr<ClientSecurity> Session::Security() const {
   if (complete.tls_ca.empty()) complete.tls_ca = file.tls_ca;
   if (complete.tls_certificate.empty()) complete.tls_certificate = file.tls_certificate;
   if (complete.tls_key.empty()) complete.tls_key = file.tls_key;
+  if (IsUnnamed() && complete.tls_ca.empty()) return complete;
   if (!token_file.empty()) {
     ASSIGN_OR_RETURN(complete.token, ReadToken(token_file, "--token-file", security.insecure));
     return complete;
@@ -177,6 +180,36 @@ absl::StatusOr<v1::ListWorkersResponse> Session::ListWorkers(bool connected, dou
   return all;
 }
 
+std::string Session::NoticeIn(const grpc::ClientContext& context) {
+  const auto& trailing = context.GetServerTrailingMetadata();
+  const auto found = trailing.find(kNoticeHeader);
+  return found == trailing.end() ? "" : std::string(found->second.begin(), found->second.end());
+}
+
+absl::Status Session::Answered(const grpc::ClientContext& context, const grpc::Status& status) {
+  const std::string notice = NoticeIn(context);
+  {
+    const std::lock_guard lock(notice_.mutex);
+    notice_.text = notice;
+  }
+  if (status.ok()) return absl::OkStatus();
+  if (notice.empty()) return ExplainRpcError(status);
+  absl::Status error = FromGrpcStatus(status);
+  error.SetPayload(kNoticeHeader, absl::Cord(notice));
+  return error;
+}
+
+std::string Session::notice() const {
+  const std::lock_guard lock(notice_.mutex);
+  return notice_.text;
+}
+
+void Session::PrintNotice() const {
+  const std::string text = notice();
+  if (!text.empty() && !quiet && exit_code_ != kExitUnreachable)
+    PrintError(absl::StrCat(text, "; this is the stored state"));
+}
+
 absl::Status Session::ExplainRpcError(const grpc::Status& status) const {
   if (status.error_code() == grpc::StatusCode::UNAVAILABLE && !UsesTls() && SpeaksTls(Address())) {
     return absl::FailedPreconditionError(absl::StrCat(
@@ -191,6 +224,13 @@ absl::Status Session::ExplainRpcError(const grpc::Status& status) const {
                   : ")",
         ". Start one on this machine with `inlier up --dir ", dir.string(),
         "`, or name another with --server HOST:PORT"));
+  }
+  if (status.error_code() == grpc::StatusCode::UNAUTHENTICATED && IsUnnamed() && !UsesTls()) {
+    return absl::UnauthenticatedError(absl::StrCat(
+        "the coordinator at ", Address(),
+        " asks for a token, and none was sent: nothing names this coordinator, and any user of this machine "
+        "may listen there. Name it with --server ",
+        Address(), " (or INLIER_SERVER), or its folder with --dir"));
   }
   if (status.error_code() == grpc::StatusCode::UNAUTHENTICATED && token_file.empty() && HasEndpointFile() &&
       !EndpointFileIsTrusted(dir)) {

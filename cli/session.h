@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -20,6 +21,7 @@
 #include "grpcpp/grpcpp.h"
 #include "inlier/v1/sweep_service.grpc.pb.h"
 #include "rpc/credentials.h"
+#include "rpc/rpc.h"
 
 namespace inlier {
 
@@ -76,7 +78,8 @@ class Session {
   absl::StatusOr<std::shared_ptr<grpc::Channel>> Channel();
   // The security flags, completed by the user's file, with the token: that of --token-file; else, for the
   // address of an endpoint file, the one in its folder; else the environment's, else that of the user's file,
-  // which are not sent to an address that another user may have written.
+  // which are not sent to an address that another user may have written. None, unless by TLS, for the default port, where
+  // any user of this machine may listen.
   absl::StatusOr<ClientSecurity> Security() const;
 
   // One unary call with a deadline. The error names the coordinator and how to start one.
@@ -91,7 +94,7 @@ class Session {
     absl::StatusOr<v1::SweepService::Stub*> sweeps = Sweeps();
     if (!sweeps.ok()) return sweeps.status();
     const grpc::Status status = ((*sweeps)->*method)(&context, request, &response);
-    if (!status.ok()) return ExplainRpcError(status);
+    if (const absl::Status answered = Answered(context, status); !answered.ok()) return answered;
     return response;
   }
 
@@ -105,7 +108,8 @@ class Session {
     const Backoff backoff;
     for (int tries = 1;; ++tries) {
       auto response = Call(method, request, timeout_seconds);
-      if (response.ok() || !IsRetriable(response.status()) || tries == kTries || channel_ == nullptr)
+      if (response.ok() || !IsRetriable(response.status()) || tries == kTries || channel_ == nullptr ||
+          response.status().GetPayload(kNoticeHeader))
         return response;
       std::this_thread::sleep_for(backoff.Wait(tries, 0.5));
     }
@@ -113,6 +117,15 @@ class Session {
 
   // All workers, or only those that are connected.
   absl::StatusOr<v1::ListWorkersResponse> ListWorkers(bool connected, double timeout_seconds = 30);
+
+  // The result of a call that has ended, with an error in words for users, which has the coordinator's notice as its
+  // payload kNoticeHeader. Keeps the notice.
+  absl::Status Answered(const grpc::ClientContext& context, const grpc::Status& status);
+  static std::string NoticeIn(const grpc::ClientContext& context);
+  // The coordinator's notice with its last answer, for example that its disk is full; empty: none.
+  std::string notice() const;
+  // Prints it at the end of a command, unless its error has it already.
+  void PrintNotice() const;
 
   // A gRPC error as a message for people.
   absl::Status ExplainRpcError(const grpc::Status& status) const;
@@ -127,6 +140,8 @@ class Session {
 
   // The address is that of an endpoint file.
   bool HasEndpointFile() const;
+  // Nothing named the coordinator: it is the one at the default port.
+  bool IsUnnamed() const;
   bool UsesTls() const { return !security.tls_ca.empty() || !choice_.credentials.tls_ca.empty(); }
   // FindAnswerer, after a short wait for a coordinator that was killed and may be starting again.
   absl::StatusOr<Answerer> AwaitAnswerer() const;
@@ -139,6 +154,10 @@ class Session {
   std::unique_ptr<StoredState> stored_;
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<v1::SweepService::Stub> stub_;
+  mutable struct Notice {
+    std::mutex mutex;  // Calls are made on several threads.
+    std::string text;
+  } notice_;
   int exit_code_ = kExitOk;
 };
 

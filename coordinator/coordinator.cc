@@ -161,6 +161,7 @@ absl::Status Coordinator::Parts::OpenStore(Mode mode, std::optional<FileLock> lo
     metrics.ObserveCommit(stats);
     if (stats.notifications > 0) deliveries->Poke();
   };
+  options.on_wait = [this](const absl::Status& reason) { loop->OnStoreWaits(reason, *disk.store); };
   disk.committer = std::make_unique<Committer>(*disk.store, std::move(options), fail);
   disk.reader =
       std::make_unique<Reader>(disk.database->path(), Calls::kReads.threads + Calls::kTables.threads);

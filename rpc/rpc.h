@@ -50,6 +50,8 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> MakeSecureChannel(const std::stri
 // Names in a call's metadata.
 inline constexpr char kVersionHeader[] = "inlier-version";
 inline constexpr char kTokenHeader[] = "authorization";
+// After an answer: a text for the user about the whole coordinator, such as that its disk is full.
+inline constexpr char kNoticeHeader[] = "inlier-notice-bin";
 inline constexpr char kTokenScheme[] = "Bearer ";
 
 // A server that is listening. Destroy or Shutdown() it to stop.

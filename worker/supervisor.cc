@@ -329,7 +329,8 @@ void Supervisor::Route(std::vector<v1::TrialEvent> events) {
   for (v1::TrialEvent& event : events) {
     switch (event.event_case()) {
       case v1::TrialEvent::kProgress: {
-        const v1::Progress& progress = event.progress();
+        v1::Progress& progress = *event.mutable_progress();
+        if (!reported_.not_kept.empty()) progress.set_trouble(reported_.not_kept);
         if (progress.phase() == "train") {
           // A resumed training starts at its checkpoint's step: those updates were another attempt's.
           const std::uint64_t before = std::max(reported_.train_step, assignment_.resume_step());
@@ -388,7 +389,9 @@ std::uint64_t Supervisor::Report(std::vector<v1::TrialEvent> events) {
   }
   std::uint64_t last = 0;
   const absl::Status kept = parts_.outbox.Append(std::move(entries), &last);
+  reported_.not_kept.clear();
   if (!kept.ok()) {
+    reported_.not_kept = absl::StrCat("its reports are only in the memory of its worker: ", kept.message());
     // The events are delivered all the same; only a crash of the worker before that would lose them.
     spdlog::error("outbox_not_durable reason={} remedy=\"free space or repair the disk of state_dir\"",
                   LogText(kept.message()));

@@ -110,6 +110,7 @@ class Supervisor {
     std::optional<v1::CheckpointSaved> final_checkpoint;
     std::uint64_t train_step = 0;
     std::uint64_t log_lines = 0;
+    std::string not_kept;  // Why the last events are not on this worker's disk.
   };
   struct StopState {
     StopKind kind = StopKind::kNone;

@@ -54,7 +54,8 @@ void AddGcCommand(CLI::App& app, Session& session) {
     context.set_deadline(std::chrono::system_clock::now() + kAnswerWithin);
     v1::CollectResponse response;
     const grpc::Status status = stub->Collect(&context, *request, &response);
-    if (!status.ok()) return session.Finish(session.ExplainRpcError(status));
+    if (const absl::Status answered = session.Answered(context, status); !answered.ok())
+      return session.Finish(answered);
     Report(session, response, request->dry_run());
   });
 }

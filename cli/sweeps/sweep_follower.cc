@@ -32,6 +32,8 @@ class SweepFollower::Stream {
     return update;
   }
 
+  // Of the call that has ended.
+  const grpc::ClientContext& context() const { return context_; }
   // The stream's final status, after all its updates have been taken.
   std::optional<grpc::Status> ended() {
     std::lock_guard lock(mutex_);
@@ -98,7 +100,12 @@ absl::StatusOr<std::optional<v1::SweepUpdate>> SweepFollower::Next(Duration wait
   }
   const std::optional<grpc::Status> status = stream_->ended();
   if (!status) return std::nullopt;
+  // An end, or an answer with the reason, for example a full disk.
+  const absl::Status answered = status->ok() || !Session::NoticeIn(stream_->context()).empty()
+                                    ? session_.Answered(stream_->context(), *status)
+                                    : absl::OkStatus();
   stream_.reset();
+  RETURN_IF_ERROR(answered);
   if (status->ok() && !active_) {
     over_ = true;
     return std::nullopt;

@@ -105,7 +105,7 @@ class TopApp {
           absl::StrCat("no answer from the coordinator for ", FormatDuration(MonotonicNow() - answered_));
       return absl::OkStatus();
     }
-    state_.trouble.clear();
+    state_.trouble = session_.notice();
     answered_ = MonotonicNow();
     workers_ = std::move(lists.workers);
     more_ = 0;

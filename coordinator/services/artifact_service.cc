@@ -207,8 +207,12 @@ void ArtifactService::Collect(UnaryContext* context, const v1::CollectRequest* r
                                          row = Audit::RowOf(context->calling(), "Collect", request)](
                                             const absl::StatusOr<v1::CollectResponse>& result) {
                       calls_.loop().Post([this, request, reply, row, result] {
+                        // It makes space, and must not wait for space.
+                        const bool waits = !calls_.loop().CheckStore().ok();
                         calls_.DecideAudited(
-                            row, *request, [&](Orchestrator&, Moment, Effects&) { return result; }, reply);
+                            row, *request, [&](Orchestrator&, Moment, Effects&) { return result; },
+                            waits ? [](const absl::StatusOr<v1::CollectResponse>&) {} : reply);
+                        if (waits) reply(result);
                       });
                     };
                     calls_.reads().Run(

@@ -27,6 +27,11 @@ Calls::Calls(CoordinatorLoop& loop, CoordinatorMetrics& metrics, CallBounds& bou
   });
 }
 
+void Calls::AddNotice(grpc::CallbackServerContext& context) {
+  if (const absl::Status waits = StoreWaits(loop_.StoreHealth().status); !waits.ok())
+    context.AddTrailingMetadata(kNoticeHeader, std::string(waits.message()));
+}
+
 void Calls::Observe(const char* method, const grpc::Status& status, Timestamp started) {
   metrics_.ObserveRpc(method, CodeName(status.error_code()), MonotonicNow() - started);
 }

@@ -46,6 +46,7 @@ class Calls {
       const grpc::Status status = ToGrpcStatus(result.status());
       if (result.ok()) *response = *std::move(result);
       Observe(method, status, started);
+      AddNotice(context->server_context());
       context->Reply(status);
     };
     work(std::move(reply));
@@ -88,6 +89,9 @@ class Calls {
   BlockingPool& reads() { return reads_; }
   BlockingPool& tables() { return tables_; }
   BlockingPool& queries() { return queries_; }
+
+  // Adds a notice to the answer while the store cannot take anything.
+  void AddNotice(grpc::CallbackServerContext& context);
 
   // Counts a call that is not answered by the functions above.
   void Observe(const char* method, const grpc::Status& status, Timestamp started);

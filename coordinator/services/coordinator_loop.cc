@@ -4,6 +4,7 @@
 #include <future>
 #include <memory>
 
+#include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/failpoint.h"
 #include "base/log.h"
@@ -16,6 +17,12 @@ namespace {
 constexpr Duration kLongestSleep = std::chrono::seconds(60);
 
 }  // namespace
+
+absl::Status StoreWaits(const absl::Status& health) {
+  if (health.ok()) return health;
+  return absl::UnavailableError(absl::StrCat("the coordinator cannot store anything now: ", health.message(),
+                                             "; it continues by itself when it can"));
+}
 
 CoordinatorLoop::CoordinatorLoop(boost::asio::io_context& io, Orchestrator& orchestrator,
                                  Committer& committer, CoordinatorMetrics& metrics,
@@ -43,6 +50,29 @@ void CoordinatorLoop::Start(Effects effects) {
 void CoordinatorLoop::Stop() {
   stopped_ = true;
   timer_.cancel();
+}
+
+void CoordinatorLoop::OnStoreWaits(const absl::Status& reason, Store& store) {
+  std::shared_ptr<Orchestrator> stored;
+  if (!reason.ok()) {
+    stored = std::make_shared<Orchestrator>(orchestrator_.state().options);
+    absl::StatusOr<Snapshot> snapshot = store.Load();
+    Effects decided;  // By a start, which this is not.
+    const absl::Status read =
+        snapshot.ok() ? stored->Recover(*std::move(snapshot), Now(), decided) : snapshot.status();
+    if (!read.ok()) {
+      spdlog::warn("stored_state_unreadable reason=\"{}\"", std::string(read.message()));
+      stored = nullptr;
+    }
+  }
+  Post([this, reason, stored = std::move(stored)]() mutable {
+    stored_ = std::move(stored);
+    gate_.SetStoreWaits(StoreWaits(reason));
+  });
+}
+
+absl::Status CoordinatorLoop::CheckStore() const {
+  return Annotate(StoreWaits(StoreHealth().status), "nothing was changed; ask again then");
 }
 
 void CoordinatorLoop::Abandon(const absl::Status& reason) {

@@ -3,8 +3,8 @@
 // gRPC's threads only Post to it. Each call runs to its end on the coordinator's thread; its changes go to
 // the committer, whose thread writes them; its reply leaves from the coordinator's thread when they are
 // durable, and with them every earlier change that it shows (release_gate.h).
-// While the disk is full leases are still renewed, but no events are taken and nothing new is granted or
-// submitted. A change that can never be committed ends the process: the store would contradict the memory.
+// While the disk is full leases are still renewed, but no events are taken, nothing new is granted, and calls that
+// change something are refused with the reason; looks show the stored state. A change that can never be committed ends the process: the store would contradict the memory.
 //
 // Thread safety: Post and Run from any thread; everything else on the coordinator's thread.
 #ifndef INLIER_COORDINATOR_SERVICES_COORDINATOR_LOOP_H_
@@ -22,6 +22,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/status.h"
 #include "coordinator/metrics.h"
 #include "coordinator/orchestrator.h"
 #include "coordinator/services/listeners.h"
@@ -33,6 +34,9 @@ namespace inlier {
 // Called once, with the response of a call or why there is none.
 template <typename T>
 using Reply = std::function<void(absl::StatusOr<T>)>;
+
+// The error for users while the store cannot take anything; OK stays OK.
+absl::Status StoreWaits(const absl::Status& health);
 
 class CoordinatorLoop {
  public:
@@ -57,8 +61,20 @@ class CoordinatorLoop {
     absl::StatusOr<Response> response = decide(orchestrator_, Now(), effects);
     Deliver(std::move(effects), nullptr,
             [response = std::move(response), reply = std::move(reply)](absl::Status status) {
-              reply(status.ok() ? response : absl::StatusOr<Response>(status));
+              if (status.ok() || !response.ok()) return reply(response);
+              reply(Annotate(status, "this change is decided, and is lost if the coordinator ends before"));
             });
+  }
+  // Replies with `look(orchestrator)` once all that it shows is durable; while the store cannot take anything, with
+  // a look at the stored state.
+  template <typename Response, typename Look>
+  void Show(Look look, Reply<Response> reply) {
+    // Held by pointer: it can be large, and a waiting reply may be copied.
+    auto seen = std::make_shared<absl::StatusOr<Response>>(look(orchestrator_));
+    gate_.AfterAllForUser([this, seen, look, reply = std::move(reply)](const absl::Status& status) {
+      if (status.ok()) return reply(std::move(*seen));
+      reply(stored_ != nullptr ? absl::StatusOr<Response>(look(*stored_)) : absl::StatusOr<Response>(status));
+    });
   }
   // Commits changes that no one waits for.
   void Commit(Effects effects) { Deliver(std::move(effects)); }
@@ -74,9 +90,20 @@ class CoordinatorLoop {
   // Runs `call` when everything decided so far is durable, within this call or later; with an error when it
   // never will be.
   void AfterCommit(std::function<void(absl::Status)> call) { gate_.AfterAll(std::move(call)); }
+  // The same for a user: with the reason while the store cannot take anything.
+  void AfterCommitForUser(std::function<void(absl::Status)> call) { gate_.AfterAllForUser(std::move(call)); }
 
   // Runs `call` on the coordinator's thread after each change of the fleet by a person: it must only hand over.
   void OnFleetChange(std::function<void()> call) { on_fleet_change_ = std::move(call); }
+
+  // `store` cannot take anything, and why; OK: it can again. On the writer's thread, which reads what it holds.
+  void OnStoreWaits(const absl::Status& reason, Store& store);
+  // OK while the store takes changes.
+  const absl::Status& store_waits() const { return gate_.store_waits(); }
+  // The stored state, while the store cannot take anything; null where it can, and where it cannot be read.
+  const Orchestrator* stored() const { return stored_.get(); }
+  // Unavailable, with the reason, while the store cannot take anything. On any thread.
+  absl::Status CheckStore() const;
 
   // Commits the `effects` of recovery, and starts the timer.
   void Start(Effects effects);
@@ -107,6 +134,7 @@ class CoordinatorLoop {
   std::optional<Timestamp> armed_;
   bool stopped_ = true;
   ReleaseGate gate_;
+  std::shared_ptr<const Orchestrator> stored_;
 };
 
 }  // namespace inlier

@@ -36,20 +36,29 @@ std::uint64_t ReleaseGate::Decided(const Effects& effects, const std::string* wo
     if (last != last_bulk_.end() && !INLIER_BUG("earlier_bulk_not_awaited")) bulk = last->second;
   }
   if (INLIER_BUG("reply_released_when_decided")) bulk = control = 0;
-  if (reply) Wait(bulk, control, std::move(reply));
+  if (reply) Wait(bulk, control, {std::move(reply), worker == nullptr});
   return number;
 }
 
-void ReleaseGate::Wait(std::uint64_t bulk, std::uint64_t control, Reply reply) {
-  if (!closed_.ok()) return reply(closed_);
+void ReleaseGate::Wait(std::uint64_t bulk, std::uint64_t control, Waiting waiting) {
+  if (!closed_.ok()) return waiting.reply(closed_);
   const auto open = open_bulk_.find(bulk);
   if (open != open_bulk_.end()) {
-    open->second.emplace_back(control, std::move(reply));
+    open->second.emplace_back(control, std::move(waiting));
   } else if (control <= control_committed_) {
-    reply(absl::OkStatus());
+    waiting.reply(absl::OkStatus());
+  } else if (waiting.user && !store_waits_.ok()) {
+    waiting.reply(store_waits_);
   } else {
-    waiting_.emplace(control, std::move(reply));
+    waiting_.emplace(control, std::move(waiting));
   }
+}
+
+void ReleaseGate::SetStoreWaits(const absl::Status& reason) {
+  store_waits_ = reason;
+  if (reason.ok()) return;
+  // Replies to workers are kept; a reply may ask the gate again.
+  for (auto& [control, waiting] : std::exchange(waiting_, {})) Wait(0, control, std::move(waiting));
 }
 
 void ReleaseGate::Settled(std::uint64_t number, const absl::Status& status) {
@@ -58,12 +67,12 @@ void ReleaseGate::Settled(std::uint64_t number, const absl::Status& status) {
     Close(status);
   } else if (const auto bulk = open_bulk_.extract(number)) {
     if (open_bulk_.empty()) last_bulk_.clear();
-    for (auto& [control, reply] : bulk.mapped()) Wait(0, control, std::move(reply));
+    for (auto& [control, waiting] : bulk.mapped()) Wait(0, control, std::move(waiting));
   } else {
     control_committed_ = std::max(control_committed_, number);
     if (control_committed_ == control_decided_ || INLIER_BUG("touched_forgotten_too_early")) touched_.clear();
     while (!waiting_.empty() && waiting_.begin()->first <= control_committed_)
-      waiting_.extract(waiting_.begin()).mapped()(absl::OkStatus());
+      waiting_.extract(waiting_.begin()).mapped().reply(absl::OkStatus());
   }
 }
 
@@ -71,9 +80,9 @@ bool ReleaseGate::Close(const absl::Status& reason) {
   if (!closed_.ok()) return false;
   closed_ = reason;
   for (auto& [number, waiting] : std::exchange(open_bulk_, {})) {
-    for (auto& [control, reply] : waiting) reply(reason);
+    for (auto& [control, one] : waiting) one.reply(reason);
   }
-  for (auto& [control, reply] : std::exchange(waiting_, {})) reply(reason);
+  for (auto& [control, waiting] : std::exchange(waiting_, {})) waiting.reply(reason);
   return true;
 }
 

@@ -2,6 +2,7 @@
 //
 // A call decides changes, which are committed later, in batches; its reply waits here meanwhile.
 //  (1) Replies to users leave when all control changes decided so far are committed.
+//      While the store cannot take anything they get its reason at once.
 //  (2) The reply to a worker leaves when all changes of its own syncs, and all that touched its attempts, are
 //      committed. Its own include bulk of earlier syncs: the reply acknowledges their events.
 // A pure rule, run by the coordinator and by the simulation: no thread, no clock, no socket.
@@ -40,7 +41,14 @@ class ReleaseGate {
   std::uint64_t Decided(const Effects& effects, const std::string* worker, Reply reply);
 
   // Runs `reply` when all control changes decided so far are committed.
-  void AfterAll(Reply reply) { Wait(0, control_decided_, std::move(reply)); }
+  void AfterAll(Reply reply) { Wait(0, control_decided_, {std::move(reply)}); }
+  // The same for a user, who gets the reason instead while the store cannot take anything.
+  void AfterAllForUser(Reply reply) { Wait(0, control_decided_, {std::move(reply), /*user=*/true}); }
+
+  // The store cannot take anything, for `reason`: replies to users do not wait from now on. What was decided is
+  // committed later all the same. OK: it takes changes again.
+  void SetStoreWaits(const absl::Status& reason);
+  const absl::Status& store_waits() const { return store_waits_; }
 
   // The batch of that number is durable; or it never will be, which closes the gate. REQUIRES: a number that
   // Decided returned; earlier control batches, and earlier bulk of the same worker, have settled.
@@ -51,18 +59,22 @@ class ReleaseGate {
   bool Close(const absl::Status& reason);
 
  private:
-  // Runs `reply` when `bulk` (0: none) and all control batches up to `control` have settled: now, or later.
-  void Wait(std::uint64_t bulk, std::uint64_t control, Reply reply);
+  struct Waiting {
+    Reply reply;
+    bool user = false;
+  };
+  // Runs the reply when `bulk` (0: none) and all control batches up to `control` have settled: now, or later.
+  void Wait(std::uint64_t bulk, std::uint64_t control, Waiting waiting);
 
-  std::uint64_t numbers_ = 0;                    // The last one given.
-  std::uint64_t control_decided_ = 0;            // Number of the last control batch.
-  std::uint64_t control_committed_ = 0;          // Control batches up to here are durable.
-  std::multimap<std::uint64_t, Reply> waiting_;  // By the control batch they wait for.
+  std::uint64_t numbers_ = 0;                      // The last one given.
+  std::uint64_t control_decided_ = 0;              // Number of the last control batch.
+  std::uint64_t control_committed_ = 0;            // Control batches up to here are durable.
+  std::multimap<std::uint64_t, Waiting> waiting_;  // By the control batch they wait for.
   // Bulk batches that are not durable; the replies that wait for each, with the control batch they need too.
-  std::map<std::uint64_t, std::vector<std::pair<std::uint64_t, Reply>>> open_bulk_;
+  std::map<std::uint64_t, std::vector<std::pair<std::uint64_t, Waiting>>> open_bulk_;
   std::unordered_map<std::string, std::uint64_t> touched_;    // Worker -> last control batch that touched it.
   std::unordered_map<std::string, std::uint64_t> last_bulk_;  // Worker -> its last bulk batch.
-  absl::Status closed_;
+  absl::Status closed_, store_waits_;
 };
 
 }  // namespace inlier

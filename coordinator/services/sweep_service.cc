@@ -38,11 +38,7 @@ class SweepService {
   void Show(Context* context, const char* method, const Request* request, Response* response, Look look) {
     return calls_.OnLoop(context, method, response, [this, request, look](Reply<Response> reply) {
       if (absl::Status fits = CheckWords(*request); !fits.ok()) return reply(std::move(fits));
-      // Held by pointer: it can be large, and a waiting reply may be copied.
-      auto seen = std::make_shared<absl::StatusOr<Response>>(look(calls_.loop().orchestrator()));
-      calls_.loop().AfterCommit([seen, reply = std::move(reply)](absl::Status status) {
-        reply(status.ok() ? std::move(*seen) : absl::StatusOr<Response>(status));
-      });
+      calls_.loop().Show(look, std::move(reply));
     });
   }
 
@@ -67,6 +63,7 @@ class SweepService {
             row, *request,
             [&](Orchestrator& orchestrator, Moment now, Effects& effects) -> absl::StatusOr<Response> {
               RETURN_IF_ERROR(CheckWords(*request));
+              RETURN_IF_ERROR(calls_.loop().CheckStore());
               return (orchestrator.*decide)(*request, now, effects, context->calling());
             },
             reply);
@@ -95,6 +92,7 @@ class SweepService {
               row, *request,
               [&](Orchestrator& orchestrator, Moment now, Effects& effects) -> absl::StatusOr<Response> {
                 RETURN_IF_ERROR(grid.status());
+                RETURN_IF_ERROR(calls_.loop().CheckStore());
                 return (orchestrator.*decide)(*request, now, effects, *std::move(grid), context->calling());
               },
               reply);
@@ -104,15 +102,9 @@ class SweepService {
     });
   }
 
-  absl::Status CheckSubmission(const v1::SubmitSweepRequest& request) {
-    RETURN_IF_ERROR(CheckRequestId(request.request_id()));
-    return Annotate(calls_.loop().StoreHealth().status,
-                    "while storing the sweep; nothing was stored, submit it again when there is space");
-  }
-
   void SubmitSweep(Context* context, const v1::SubmitSweepRequest* request,
                    v1::SubmitSweepResponse* response) {
-    const auto check = [this, request] { return CheckSubmission(*request); };
+    const auto check = [request] { return CheckRequestId(request->request_id()); };
     return ChangeSweep(context, "SubmitSweep", request, request->sweep(), check, response,
                        &Orchestrator::OnSubmit);
   }
@@ -168,19 +160,19 @@ class SweepService {
     return calls_.OnLoop(
         context, "Explain", response, [this, context, request](Reply<v1::Explanation> reply) {
           if (absl::Status fits = CheckWords(*request); !fits.ok()) return reply(std::move(fits));
-          absl::StatusOr<v1::Explanation> seen =
-              inlier::Explain(calls_.loop().orchestrator().state(), *request, CoordinatorLoop::Now());
-          calls_.loop().AfterCommit(
-              [this, context, request, seen = std::move(seen), reply](absl::Status status) {
-                if (!status.ok()) return reply(status);
-                if (!seen.ok() || !request->has_trial()) return reply(seen);
-                // Past attempts are in the database alone.
-                const auto add_attempts = [this, request, explanation = *seen, reply]() mutable {
-                  const absl::Status added = reader_.AddPastAttempts(request->trial(), explanation);
-                  reply(added.ok() ? absl::StatusOr<v1::Explanation>(std::move(explanation)) : added);
-                };
-                calls_.reads().Run(context->calling().name, add_attempts, reply);
-              });
+          const auto look = [request](const Orchestrator& orchestrator) {
+            return inlier::Explain(orchestrator.state(), *request, CoordinatorLoop::Now());
+          };
+          const auto answer = [this, context, request, reply](absl::StatusOr<v1::Explanation> seen) {
+            if (!seen.ok() || !request->has_trial()) return reply(std::move(seen));
+            // Past attempts are in the database alone.
+            const auto add_attempts = [this, request, explanation = *std::move(seen), reply]() mutable {
+              const absl::Status added = reader_.AddPastAttempts(request->trial(), explanation);
+              reply(added.ok() ? absl::StatusOr<v1::Explanation>(std::move(explanation)) : added);
+            };
+            calls_.reads().Run(context->calling().name, add_attempts, reply);
+          };
+          calls_.loop().Show<v1::Explanation>(look, answer);
         });
   }
 
@@ -214,8 +206,9 @@ class SweepService {
 
   void ListWorkers(Context* context, const v1::ListWorkersRequest* request,
                    v1::ListWorkersResponse* response) {
-    return Show(context, "ListWorkers", request, response, [request](const Orchestrator& orchestrator) {
-      return inlier::ListWorkers(orchestrator.state(), *request);
+    // Who is connected is known in memory alone.
+    return Show(context, "ListWorkers", request, response, [this, request](const Orchestrator&) {
+      return inlier::ListWorkers(calls_.loop().orchestrator().state(), *request);
     });
   }
 

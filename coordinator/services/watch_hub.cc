@@ -54,20 +54,21 @@ class WatchHub::Watcher final : public CallStream {
   // Sends the present state when it is new, unless the last update is still under way.
   void Update() {
     if (busy_ || end_) return;
+    if (!loop().store_waits().ok()) return ShowStored();
     if (sequence_ < sweep().ForgottenNotices()) return ReadMissed();
     if (sent_version_ == sweep().version) return;
     sent_version_ = sweep().version;
     update_ = DescribeSweep(loop().orchestrator().state(), sweep_, CoordinatorLoop::Now(), sequence_);
-    sequence_ = update_.sequence();
-    last_ = IsOver(loop().orchestrator().state(), sweep_);
     busy_ = true;
-    loop().AfterCommit([this](const absl::Status& status) {
+    loop().AfterCommitForUser([this](const absl::Status& status) {
       if (status.ok() && !end_) {
-        Write(update_);
-      } else {
-        busy_ = false;
-        End(ToGrpcStatus(status));
+        sequence_ = update_.sequence();
+        last_ = IsOver(loop().orchestrator().state(), sweep_);
+        return Write(update_);
       }
+      busy_ = false;
+      if (end_ || loop().store_waits().ok()) return End(ToGrpcStatus(status));
+      ShowStored();
     });
   }
 
@@ -78,10 +79,25 @@ class WatchHub::Watcher final : public CallStream {
     finished_ = true;
     if (hub_.watchers_.erase(this) > 0 && --hub_.by_caller_[name_] == 0) hub_.by_caller_.erase(name_);
     hub_.calls_.Observe("WatchSweep", *end_, started_);
+    hub_.calls_.AddNotice(context());
     Finish(*end_);
   }
 
  private:
+  // While the store cannot take anything: the stored state, once, with the reason among its warnings.
+  void ShowStored() {
+    if (std::exchange(shows_stored_, true) && !sent_version_) return;
+    sent_version_.reset();
+    const absl::Status& reason = loop().store_waits();
+    const Orchestrator* stored = loop().stored();
+    if (stored == nullptr || !FindSweep(stored->state(), sweep_.ToString()).ok())
+      return End(ToGrpcStatus(reason));
+    update_ = DescribeSweep(stored->state(), sweep_, CoordinatorLoop::Now(), sequence_);
+    update_.set_sequence(sequence_);
+    update_.mutable_status()->add_warnings(std::string(reason.message()));
+    busy_ = true;
+    Write(update_);
+  }
   // Sends notices that are in the database alone, as many as fit into one update.
   void ReadMissed() {
     busy_ = true;
@@ -147,8 +163,9 @@ class WatchHub::Watcher final : public CallStream {
   std::uint64_t sequence_ = 0;  // Number of the last notice sent.
   std::optional<std::uint64_t> sent_version_;
   v1::SweepUpdate update_;
-  bool last_ = false;  // update_ is the final one.
-  bool busy_ = false;  // update_ waits for its commit or is being written.
+  bool last_ = false;          // update_ is the final one.
+  bool shows_stored_ = false;  // The last update that was new, unless sent_version_ is set.
+  bool busy_ = false;          // update_ waits for its commit or is being written.
   bool finished_ = false;
   std::optional<grpc::Status> end_;  // The status to end with.
 };

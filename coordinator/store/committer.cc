@@ -75,6 +75,7 @@ struct Committer::State {
   void Commit(std::unique_lock<std::mutex>& lock, std::vector<QueuedBatch> group);
   absl::Status ApplyOnce(std::unique_lock<std::mutex>& lock, std::span<const ChangeBatch* const> batches);
   absl::Status ApplyUntilSettled(std::unique_lock<std::mutex>& lock, const std::vector<QueuedBatch>& group);
+  void TellWaits(std::unique_lock<std::mutex>& lock, const absl::Status& status);
   void CheckpointIfLarge(std::unique_lock<std::mutex>& lock);
   void CheckpointWal(std::unique_lock<std::mutex>& lock);
   void Fail(std::unique_lock<std::mutex>& lock, const absl::Status& status);
@@ -92,6 +93,7 @@ struct Committer::State {
   std::uint64_t settled_ = 0;
   bool stopping_ = false;
   bool ended_ = false;  // An I/O error: nothing may be committed any more.
+  bool waits_ = false;  // Of the last call of on_wait.
   bool busy_ = false;   // A commit has just ended and work arrived meanwhile.
   bool dirty_ = false;  // Something was committed since the last idle checkpoint.
   CommitterHealth health_;
@@ -242,13 +244,23 @@ absl::Status Committer::State::ApplyUntilSettled(std::unique_lock<std::mutex>& l
   for (int tries = 1;; ++tries) {
     status = ApplyOnce(lock, batches);
     if (status.ok() && tries > 1) spdlog::info("commits_again tries={}", tries);
-    if (OutcomeOf(status) != CommitOutcome::kRetry || stopping_) break;
-    if (health_.status.ok()) spdlog::error("commit_waits reason=\"{}\"", std::string(status.message()));
-    health_.status = status;
+    const bool waits = OutcomeOf(status) == CommitOutcome::kRetry;
+    if (waits) health_.status = status;
+    if (waits || status.ok()) TellWaits(lock, status);
+    if (!waits || stopping_) break;
     work_.wait_for(lock, options_.full_backoff.Wait(tries, 0.5), [this] { return stopping_; });
   }
   health_.queued_batches = health_.queued_rows = health_.queued_bytes = 0;
   return status;
+}
+
+void Committer::State::TellWaits(std::unique_lock<std::mutex>& lock, const absl::Status& status) {
+  if (std::exchange(waits_, !status.ok()) == waits_) return;
+  if (waits_) spdlog::error("commit_waits reason=\"{}\"", std::string(status.message()));
+  if (!options_.on_wait) return;
+  lock.unlock();
+  options_.on_wait(status);
+  lock.lock();
 }
 
 void Committer::State::Finish(std::unique_lock<std::mutex>& lock, std::vector<QueuedBatch> group,

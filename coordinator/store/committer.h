@@ -11,7 +11,7 @@
 //     acknowledgement is stored before the events that it acknowledges.
 // (4) No space. The transaction is rolled back, its batches stay first in the queue and are retried with
 //     back-off until space returns; nothing is acknowledged meanwhile. Health() reports it. Control is always
-//     queued (its effects are already in memory): the owner refuses new submissions while
+//     queued (its effects are already in memory): the owner refuses new changes by users while
 //     !Health().status.ok(). Bulk above queued_bytes_max is refused.
 // (5) I/O error, of a commit or a checkpoint. `fatal` is called once and nothing more is committed; queued
 //     batches get an error. The process must end.
@@ -63,6 +63,8 @@ struct CommitterOptions {
   Duration idle_checkpoint = std::chrono::seconds(2);     // Idle for so long, the writer checkpoints.
   Backoff full_backoff;
   std::function<void(const CommitStats&)> on_commit;  // On the writer's thread.
+  // On the writer's thread, between two tries: nothing can be committed, and why. OK: it can again.
+  std::function<void(const absl::Status&)> on_wait;
 
   static CommitterOptions FromConfig(const v1::CoordinatorConfig& config);
 };

@@ -73,10 +73,14 @@ bool IsHeaderValue(const std::string& text) {
          std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7f; });
 }
 
+// ASCII alone, as a header must be.
+std::string JsonText(const nlohmann::json& value) {
+  return value.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+}
+
 std::string StatusJson(const absl::Status& status) {
-  return nlohmann::json{{"code", absl::StatusCodeToString(status.code())},
-                        {"message", std::string(status.message())}}
-      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return JsonText(
+      {{"code", absl::StatusCodeToString(status.code())}, {"message", std::string(status.message())}});
 }
 
 int HttpStatus(absl::StatusCode code) {
@@ -160,6 +164,11 @@ class Api::UnaryCall {
     absl::StatusOr<std::string> json = Json(method_->output_type(), response_);
     if (!json.ok()) return Finish(ErrorResponse(json.status()));
     HttpResponse response{.content_type = "application/json", .body = *std::move(json)};
+    const auto& trailing = context_.GetServerTrailingMetadata();
+    if (const auto notice = trailing.find(kNoticeHeader); notice != trailing.end()) {
+      const std::string text(notice->second.begin(), notice->second.end());
+      response.headers.emplace_back("Inlier-Notice", JsonText(text));
+    }
     Compress(http_->request(), response);
     Finish(std::move(response));
   }

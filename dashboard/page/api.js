@@ -54,6 +54,8 @@ export async function about() {
 export async function call(method, request = {}, signal = undefined) {
   const response = await send(`/api/inlier.v1.SweepService/${method}`,
     {method: "POST", headers: headers(), body: JSON.stringify(request), signal});
+  const notice = response.headers.get("Inlier-Notice");
+  window.dispatchEvent(new CustomEvent("inlier-notice", {detail: notice ? JSON.parse(notice) : ""}));
   return response.json();
 }
 

@@ -117,6 +117,11 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
 });
 
+// What the coordinator says of itself, such as that its disk is full.
+window.addEventListener("inlier-notice", ({detail}) => {
+  replace(document.getElementById("notice"), detail && notice(`${detail}; the page shows the stored state`));
+});
+
 // -- who asks --
 
 function askForToken(error) {

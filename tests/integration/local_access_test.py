@@ -5,10 +5,12 @@ import json
 import os
 import pathlib
 import shutil
+import socket
 import stat
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 
 import harness
@@ -112,6 +114,82 @@ def running(folder, *arguments, user=None):
 
 
 @unittest.skipUnless(os.geteuid() == 0 and shutil.which("setpriv"), "a second user needs root, and setpriv of util-linux")
+class DefaultPortTest(unittest.TestCase):
+    def test_no_token_goes_to_the_default_port(self):
+        """Any user of the machine may listen there; nothing named that coordinator."""
+        heard = bytearray()
+        with harness.temporary_folder() as folder, socket.socket() as listener:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                listener.bind(("127.0.0.1", 7420))
+            except OSError:
+                self.skipTest("port 7420 is taken")
+            listener.listen()
+
+            def serve():
+                while True:
+                    try:
+                        connection, _ = listener.accept()
+                    except OSError:
+                        return
+                    with connection:
+                        connection.settimeout(1)
+                        with contextlib.suppress(OSError):
+                            connection.sendall(bytes.fromhex("000000040000000000"))  # SETTINGS of HTTP/2, so that the call is sent.
+                            while data := connection.recv(65536):
+                                heard.extend(data)
+
+            thread = threading.Thread(target=serve, daemon=True)
+            thread.start()
+            secret = "inlier_" + 64 * "5"
+            own = folder / "own"
+            own.write_text(secret + "\n")
+            own.chmod(0o600)
+            settings = folder / "config/inlier/client.yaml"
+            settings.parent.mkdir(parents=True)
+            settings.write_text(f"token_file: {own}\n")
+            for env, flags in (({"INLIER_TOKEN": secret}, []), ({"INLIER_TOKEN_FILE": str(own)}, []), ({}, ["--token-file", own]),
+                               ({"XDG_CONFIG_HOME": str(folder / "config")}, [])):
+                heard.clear()
+                done = subprocess.run([str(harness.INLIER), *map(str, flags), "status"], capture_output=True, text=True, cwd=folder, timeout=60, env={**os.environ, **env}, check=False)
+                self.assertNotEqual(0, done.returncode, done.stdout)
+                self.assertIn(b"HTTP/2", bytes(heard), "the call was not sent")
+                self.assertNotIn(secret.encode(), bytes(heard), (env, flags))
+                page = subprocess.run([str(harness.INLIER), *map(str, flags), "page", "--print"], capture_output=True, text=True, cwd=folder, timeout=60, env={**os.environ, **env}, check=False)
+                self.assertNotIn(secret, page.stdout, (env, flags))
+            heard.clear()
+            subprocess.run([str(harness.INLIER), "status", "--server", "127.0.0.1:7420"], capture_output=True, cwd=folder, timeout=60, env={**os.environ, "INLIER_TOKEN": secret}, check=False)
+            self.assertIn(secret.encode(), bytes(heard), "a named server gets it")
+
+
+class TokensLockTest(unittest.TestCase):
+    def test_a_lock_that_another_process_holds_is_named_after_a_second(self):
+        with harness.temporary_folder() as folder:
+            tokens = folder / "tokens"
+            harness.inlier("token", "add", "--file", tokens, "--role", "read", "--name", "first")
+            lock = folder / "tokens.lock"
+            self.assertEqual(0o600, lock.stat().st_mode & 0o777)
+            lock.chmod(0o644)  # As older versions made it.
+            holder = subprocess.Popen([sys.executable, "-c", f"import fcntl, time; f = open({str(lock)!r}); fcntl.flock(f, fcntl.LOCK_EX); print('held', flush=True); time.sleep(1000)"],
+                                      stdout=subprocess.PIPE, text=True)
+            try:
+                self.assertEqual("held", holder.stdout.readline().strip())
+                for verb in (["add", "--role", "read", "--name", "second"], ["remove", "--name", "first"]):
+                    began = time.monotonic()
+                    done = harness.inlier("token", verb[0], "--file", tokens, *verb[1:], check=False, timeout=60)
+                    self.assertNotEqual(0, done.returncode)
+                    self.assertLess(time.monotonic() - began, 5)
+                    self.assertIn(f"tokens.lock is locked by process {holder.pid} (", done.stderr)
+                    self.assertIn(f"of user {os.getuid()}", done.stderr)
+                    self.assertEqual("", done.stdout)
+            finally:
+                holder.kill()
+                holder.wait()
+                holder.stdout.close()
+            harness.inlier("token", "add", "--file", tokens, "--role", "read", "--name", "second")
+            self.assertEqual(0o600, lock.stat().st_mode & 0o777)
+
+
 class OtherUserTest(unittest.TestCase):
     def test_another_user_gets_nothing(self):
         with harness.temporary_folder() as parent:

@@ -66,6 +66,7 @@ class Connection:
         if self._channel is not None:
             self._channel.close()
         self.address = found.address
+        self._named = found.named
         self._channel = channel
         self._stub = sweep_service_pb2_grpc.SweepServiceStub(channel)
         self._metadata = [("inlier-version", VERSION)] + ([("authorization", f"Bearer {token}")] if token else [])
@@ -116,10 +117,20 @@ class Connection:
                 if key == "inlier-retry-after-ms":
                     return int(value) / 1000
             return None
+        if _has_notice(error):
+            return None
         return backoff(tries) if error.code() == grpc.StatusCode.UNAVAILABLE else None
 
     def explain(self, error: grpc.RpcError) -> InlierError:
         code, details = error.code(), error.details() or ""
+        if _has_notice(error):
+            return make_error(code, details)
+        if code == grpc.StatusCode.UNAUTHENTICATED and not self._named and not self._security.tls_ca:
+            return make_error(
+                code,
+                f"the coordinator at {self.address} asks for a token, and none was sent: any user of this machine may listen there; "
+                f'name it with connect(address="{self.address}"), or its folder with connect(folder=...)',
+            )
         if code == grpc.StatusCode.UNAVAILABLE:
             if not self._security.tls_ca and _speaks_tls(self.address):
                 return ConflictError(f"the coordinator at {self.address} requires TLS: pass tls_ca, the CA of its certificate (or set INLIER_TLS_CA)")
@@ -131,6 +142,12 @@ class Connection:
         if code == grpc.StatusCode.UNIMPLEMENTED:
             return ConflictError(f"the server at {self.address} does not support this call: it is another program or another version of inlier", code)
         return make_error(code, details)
+
+
+def _has_notice(error: grpc.RpcError) -> bool:
+    """The coordinator answers, with the reason, for example a full disk: a repeated call would get the same."""
+    metadata: Any = error.trailing_metadata() or ()
+    return any(key == "inlier-notice-bin" for key, _ in metadata)
 
 
 def backoff(tries: int) -> float:

@@ -1,12 +1,6 @@
 // The edges of the daemon: ports, folders, health, reflection, metrics, and the generated reference.
 #include <grpcpp/support/byte_buffer.h>
 
-#include <boost/asio/connect.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/read.hpp>
-#include <boost/asio/streambuf.hpp>
-#include <boost/asio/write.hpp>
 #include <cstdlib>
 #include <fstream>
 #include <regex>
@@ -31,22 +25,7 @@ void ExpectLine(const std::string& text, const std::string& line) {
   EXPECT_NE(text.find("\n" + line + "\n"), std::string::npos) << line;
 }
 
-class DaemonTest : public CoordinatorTest {
- protected:
-  // The whole answer to GET `path`.
-  std::string Get(const std::string& path) {
-    const auto address = ParseAddress(coordinator_->http_address(), "http_listen");
-    boost::asio::io_context io;
-    boost::asio::ip::tcp::socket socket(io);
-    socket.connect({boost::asio::ip::make_address(address->host), address->port});
-    const std::string request = "GET " + path + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
-    boost::asio::write(socket, boost::asio::buffer(request));
-    std::string answer;
-    boost::system::error_code error;
-    boost::asio::read(socket, boost::asio::dynamic_buffer(answer), error);
-    return answer;
-  }
-};
+class DaemonTest : public CoordinatorTest {};
 
 TEST_F(DaemonTest, EndpointFileNamesTheRealPortsAndIsRemovedAtTheStop) {
   const auto endpoint = ReadEndpointFile(folder_.path());
@@ -137,43 +116,6 @@ TEST_F(DaemonTest, HealthAndReadinessAnswer) {
   EXPECT_THAT(Get("/healthz"), HasSubstr("200 OK"));
   EXPECT_THAT(Get("/readyz"), HasSubstr("ready"));
   EXPECT_THAT(Get("/nothing"), HasSubstr("404"));
-}
-
-// A full disk: callers may learn that the coordinator is not ready, and not where its files are.
-TEST_F(DaemonTest, ReadinessNamesNoPath) {
-  const TemporaryFolder disk;
-  const std::string where = disk.path().string();
-  if (std::system(("mount -t tmpfs -o size=4m tmpfs '" + where + "' 2>/dev/null").c_str()) != 0)
-    GTEST_SKIP() << "mounting a small disk needs root";
-  coordinator_.reset();
-  {
-    v1::CoordinatorConfig config = Config();
-    config.set_state_dir(where + "/state");
-    auto started = Coordinator::Start(config, [](absl::Status) {});
-    ASSERT_TRUE(started.ok()) << started.status();
-    coordinator_ = *std::move(started);
-    EXPECT_THAT(Get("/readyz"), HasSubstr("ready"));
-    std::ofstream filler(where + "/filler", std::ios::binary);
-    const std::string block(4096, 'x');
-    while (filler.write(block.data(), static_cast<std::streamsize>(block.size())).flush()) {
-    }
-    const auto stub = v1::SweepService::NewStub(MakeChannel(coordinator_->grpc_address()));
-    std::string answer;
-    for (int i = 0; i < 50 && answer.find(" 503 ") == std::string::npos; ++i) {
-      v1::SubmitSweepRequest request;
-      *request.mutable_sweep() = SmallSweep("full-" + std::to_string(i), 100);
-      v1::SubmitSweepResponse response;
-      grpc::ClientContext context;
-      context.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(500));
-      stub->SubmitSweep(&context, request, &response);
-      answer = Get("/readyz");
-    }
-    EXPECT_THAT(answer, HasSubstr(" 503 "));
-    EXPECT_THAT(answer, HasSubstr("see the coordinator's log"));
-    EXPECT_THAT(answer, testing::Not(HasSubstr(where)));
-    coordinator_.reset();
-  }
-  EXPECT_EQ(std::system(("umount -l '" + where + "'").c_str()), 0);
 }
 
 TEST_F(DaemonTest, MetricsShowTheEventsAndEveryFamilyOfTheTable) {

@@ -6,6 +6,11 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
+#include <boost/asio/connect.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/read.hpp>
+#include <boost/asio/write.hpp>
 #include <future>
 #include <memory>
 #include <string>
@@ -86,6 +91,20 @@ class CoordinatorTest : public testing::Test {
     const grpc::Status status = sweeps_->GetSweep(&context, request, &response);
     EXPECT_TRUE(status.ok()) << status.error_message();
     return response;
+  }
+
+  // The whole answer to GET `path`.
+  std::string Get(const std::string& path) {
+    const auto address = ParseAddress(coordinator_->http_address(), "http_listen");
+    boost::asio::io_context io;
+    boost::asio::ip::tcp::socket socket(io);
+    socket.connect({boost::asio::ip::make_address(address->host), address->port});
+    const std::string request = "GET " + path + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    boost::asio::write(socket, boost::asio::buffer(request));
+    std::string answer;
+    boost::system::error_code error;
+    boost::asio::read(socket, boost::asio::dynamic_buffer(answer), error);
+    return answer;
   }
 
   // Runs everything that is ready by unary syncs until nothing is left.

@@ -92,6 +92,27 @@ TEST_F(ReleaseGateTest, ReplyThatWaitsForBulkWaitsForControlToo) {
   EXPECT_THAT(Left(), ElementsAre("cancel", "points"));
 }
 
+// A full disk: users waited for half a minute, and heard that the coordinator may be overloaded.
+TEST_F(ReleaseGateTest, WhileTheStoreWaitsUsersGetTheReasonAtOnceAndWorkersWait) {
+  const std::uint64_t first = Call("submit", Control({"w-1"}));
+  Call("answer", {}, "w-1");
+  gate_.AfterAll([this](const absl::Status&) { left_.push_back("push"); });
+  gate_.SetStoreWaits(absl::UnavailableError("full"));
+  EXPECT_THAT(Left(), ElementsAre("submit: full"));
+  Call("status", {});
+  gate_.AfterAllForUser(
+      [this](const absl::Status& status) { left_.push_back("look: " + std::string(status.message())); });
+  EXPECT_THAT(Left(), ElementsAre("status: full", "look: full"));
+  const std::uint64_t bulk = Call("points", Bulk(), "w-2");
+  Settle(bulk);
+  EXPECT_THAT(Left(), ElementsAre("points"));
+  gate_.SetStoreWaits(absl::OkStatus());
+  Call("later", {});
+  EXPECT_THAT(Left(), IsEmpty());
+  Settle(first);
+  EXPECT_THAT(Left(), ElementsAre("answer", "push", "later"));
+}
+
 TEST_F(ReleaseGateTest, ReplyMayAskTheGateAgain) {
   const std::uint64_t first = gate_.Decided(Control(), nullptr, [this](const absl::Status&) {
     left_.push_back("a");

@@ -6,8 +6,11 @@
 #include <filesystem>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <thread>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "tests/coordinator/store/fault_vfs.h"
 #include "tests/coordinator/store/store_fixture.h"
 #include "tests/support/temporary_folder.h"
@@ -141,7 +144,14 @@ TEST_F(CommitterTest, BrokenBatchFailsAloneWithItsReason) {
 }
 
 TEST_F(CommitterTest, FullDiskAcknowledgesNothingAndRecoversByItself) {
-  StartCommitter();
+  std::vector<std::string> waits;  // On the writer's thread, before the answers.
+  CommitterOptions options;
+  options.on_wait = [&](const absl::Status& status) {
+    const absl::StatusOr<Snapshot> stored = store_->Load();
+    waits.push_back(stored.ok() ? absl::StrCat(status.ok() ? "stores, " : "waits, ", stored->sweeps.size())
+                                : "?");
+  };
+  StartCommitter(options);
   vfs_.SetFull(true);
   committer_->Submit(Batch(Lane::kControl, Sweep(1)), answers_.For(1));
   const CommitterHealth health =
@@ -159,6 +169,7 @@ TEST_F(CommitterTest, FullDiskAcknowledgesNothingAndRecoversByItself) {
   EXPECT_TRUE(committer_->Health().status.ok());
   EXPECT_THAT(Rows("SELECT sweep_id FROM sweeps ORDER BY 1"), ElementsAre("s-1", "s-2"));
   EXPECT_EQ(fatal_.count(), 0u);
+  EXPECT_THAT(waits, ElementsAre("waits, 0", "stores, 1"));
 }
 
 // Else what it acknowledges would be in a file that no one opens again.

@@ -1,0 +1,189 @@
+// A disk without space: every call is answered at once, looks show the stored state, and work continues when there is space.
+#include <chrono>
+#include <functional>
+#include <string>
+#include <thread>
+
+#include "tests/coordinator/services/fixture.h"
+#include "tests/support/small_disk.h"
+
+namespace inlier {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+class FullDiskTest : public CoordinatorTest {
+ protected:
+  void SetUp() override {
+    if (!disk_.mounted()) GTEST_SKIP() << "mounting a small disk needs root";
+    v1::CoordinatorConfig config = Config();
+    config.set_state_dir((disk_.path() / "state").string());
+    auto started =
+        Coordinator::Start(config, [](absl::Status status) { ADD_FAILURE() << "fatal: " << status; });
+    ASSERT_TRUE(started.ok()) << started.status();
+    coordinator_ = *std::move(started);
+    channel_ = MakeChannel(coordinator_->grpc_address());
+    sweeps_ = v1::SweepService::NewStub(channel_);
+    workers_ = v1::WorkerService::NewStub(channel_);
+  }
+  void TearDown() override { coordinator_.reset(); }
+
+  struct Answer {
+    grpc::Status status;
+    std::string notice;  // Of the coordinator, with the answer.
+  };
+  // `call(context)`, which must be answered within a second.
+  static Answer AnswerOf(const std::function<grpc::Status(grpc::ClientContext*)>& call) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + milliseconds(20'000));
+    const auto began = std::chrono::steady_clock::now();
+    Answer answer{call(&context), ""};
+    EXPECT_LT(std::chrono::steady_clock::now() - began, milliseconds(1000));
+    const auto& trailing = context.GetServerTrailingMetadata();
+    if (const auto notice = trailing.find(kNoticeHeader); notice != trailing.end())
+      answer.notice = std::string(notice->second.begin(), notice->second.end());
+    return answer;
+  }
+
+  Answer SubmitNow(const std::string& name, const std::string& request_id) {
+    v1::SubmitSweepRequest request;
+    *request.mutable_sweep() = SmallSweep(name, 100);
+    request.set_request_id(request_id);
+    v1::SubmitSweepResponse response;
+    return AnswerOf(
+        [&](grpc::ClientContext* context) { return sweeps_->SubmitSweep(context, request, &response); });
+  }
+  std::string Sweeps(Answer* answer = nullptr) {
+    v1::ListSweepsResponse response;
+    const Answer got =
+        AnswerOf([&](grpc::ClientContext* context) { return sweeps_->ListSweeps(context, {}, &response); });
+    EXPECT_TRUE(got.status.ok()) << got.status.error_message();
+    if (answer != nullptr) *answer = got;
+    std::string names;
+    for (const v1::SweepStatus& sweep : response.sweeps()) names += sweep.name() + " ";
+    return names;
+  }
+  // Submits until one finds no space, and is refused; returns the names of the others, and one of it in `last`.
+  std::string FillByWork(std::string* last) {
+    disk_.Fill();
+    for (int i = 0; i < 50; ++i) {
+      const std::string before = Sweeps();
+      *last = "full-" + std::to_string(i);
+      if (!SubmitNow(*last, *last).status.ok()) return before;
+    }
+    ADD_FAILURE() << "the disk is never full";
+    return "";
+  }
+
+  SmallDisk disk_;
+};
+
+constexpr char kReason[] = "the coordinator cannot store anything now: writing to ";
+
+TEST_F(FullDiskTest, EveryCallIsAnsweredAtOnceAndNothingAcknowledgedIsLost) {
+  HandWorker worker = MakeWorker("w", 1);
+  Submit(SmallSweep("stored", 2), "stored");
+  Sync(worker);
+  std::string last;
+  const std::string stored = FillByWork(&last);
+  const auto refused = [](const Answer& answer, const std::string& what) {
+    EXPECT_EQ(answer.status.error_code(), grpc::StatusCode::UNAVAILABLE) << what;
+    EXPECT_THAT(answer.status.error_message(),
+                AllOf(HasSubstr(kReason), HasSubstr("free space on the file system")))
+        << what;
+    EXPECT_THAT(answer.notice, HasSubstr(kReason)) << what;
+  };
+  // A change that was decided and is not stored has another message than one that was refused.
+  EXPECT_THAT(SubmitNow("refused", "refused").status.error_message(),
+              HasSubstr("nothing was changed; ask again then"));
+  refused(SubmitNow("refused", "refused"), "submit");
+  Answer seen;
+  EXPECT_EQ(Sweeps(&seen), stored);
+  EXPECT_THAT(stored, AllOf(HasSubstr("stored "), Not(HasSubstr(last + " "))));
+  EXPECT_THAT(seen.notice, HasSubstr(kReason));
+
+  v1::CancelRequest cancel;
+  cancel.set_sweep("stored");
+  v1::CancelResponse cancelled;
+  refused(AnswerOf([&](auto* context) { return sweeps_->Cancel(context, cancel, &cancelled); }), "cancel");
+  v1::PauseSweepRequest pause;
+  pause.set_sweep("stored");
+  v1::PauseSweepResponse paused;
+  refused(AnswerOf([&](auto* context) { return sweeps_->PauseSweep(context, pause, &paused); }), "pause");
+  v1::DrainWorkerRequest drain;
+  drain.set_worker("worker-w");
+  v1::DrainWorkerResponse drained;
+  refused(AnswerOf([&](auto* context) { return sweeps_->DrainWorker(context, drain, &drained); }), "drain");
+
+  v1::ListWorkersResponse workers;
+  EXPECT_TRUE(
+      AnswerOf([&](auto* context) { return sweeps_->ListWorkers(context, {}, &workers); }).status.ok());
+  ASSERT_EQ(workers.workers_size(), 1);
+  EXPECT_TRUE(workers.workers(0).connected());
+  v1::ExplainRequest explain;
+  explain.set_sweep("stored");
+  v1::Explanation why;
+  EXPECT_TRUE(AnswerOf([&](auto* context) { return sweeps_->Explain(context, explain, &why); }).status.ok());
+  v1::ListTrialsRequest list;
+  list.set_sweep("stored");
+  v1::ListTrialsResponse trials;
+  EXPECT_TRUE(
+      AnswerOf([&](auto* context) { return sweeps_->ListTrials(context, list, &trials); }).status.ok());
+  EXPECT_EQ(trials.trials_size(), 2);
+  v1::FleetStatus fleet;
+  EXPECT_TRUE(AnswerOf([&](auto* context) { return sweeps_->ListFleet(context, {}, &fleet); }).status.ok());
+  const auto artifacts = v1::ArtifactService::NewStub(channel_);
+  v1::CollectResponse collected;  // It makes space.
+  EXPECT_TRUE(
+      AnswerOf([&](auto* context) { return artifacts->Collect(context, {}, &collected); }).status.ok());
+
+  disk_.Free();
+  for (int i = 0; i < 200 && Sweeps().find(last + " ") == std::string::npos; ++i)
+    std::this_thread::sleep_for(milliseconds(50));
+  EXPECT_THAT(Sweeps(&seen), AllOf(HasSubstr(last + " "), HasSubstr("stored "), Not(HasSubstr("refused"))));
+  EXPECT_EQ(seen.notice, "");
+  EXPECT_TRUE(SubmitNow(last, last).status.ok());  // The same request: it was taken once.
+  EXPECT_TRUE(SubmitNow("after", "after").status.ok());
+}
+
+TEST_F(FullDiskTest, AWatcherSeesWhatIsStoredWithTheReasonAndLaterTheRest) {
+  Submit(SmallSweep("stored", 2), "stored");
+  std::string last;
+  FillByWork(&last);
+  v1::WatchSweepRequest request;
+  request.set_sweep("stored");
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + milliseconds(20'000));
+  const auto reader = sweeps_->WatchSweep(&context, request);
+  v1::SweepUpdate update;
+  ASSERT_TRUE(reader->Read(&update));
+  ASSERT_GE(update.status().warnings_size(), 1);
+  EXPECT_THAT(update.status().warnings(update.status().warnings_size() - 1), HasSubstr(kReason));
+  disk_.Free();
+  ASSERT_TRUE(reader->Read(&update));
+  for (const std::string& warning : update.status().warnings()) EXPECT_THAT(warning, Not(HasSubstr(kReason)));
+  context.TryCancel();
+
+  disk_.Fill();
+  request.set_sweep(last);  // Now it is there.
+  grpc::ClientContext another;
+  const auto second = sweeps_->WatchSweep(&another, request);
+  EXPECT_TRUE(second->Read(&update));
+  another.TryCancel();
+}
+
+// Callers without a token may learn that the coordinator is not ready, and not where its files are.
+TEST_F(FullDiskTest, ReadinessNamesNoPath) {
+  EXPECT_THAT(Get("/readyz"), HasSubstr("ready"));
+  std::string last;
+  FillByWork(&last);
+  EXPECT_THAT(Get("/readyz"), AllOf(HasSubstr(" 503 "), HasSubstr("see the coordinator's log"),
+                                    Not(HasSubstr(disk_.path().string()))));
+  disk_.Free();
+}
+
+}  // namespace
+}  // namespace inlier
