@@ -149,7 +149,7 @@ int main(int argc, char** argv) {
   }
   session.PrintNotice();
   if (const absl::Status printed = inlier::OutputStatus(); !printed.ok()) {
-    inlier::PrintError(printed.message());
+    inlier::PrintError(std::string(printed.message()));
     return inlier::kExitInternal;
   }
   return session.exit_code();
