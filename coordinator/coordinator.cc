@@ -45,6 +45,7 @@
 #include "coordinator/web/page.h"
 #include "rpc/endpoint_file.h"
 #include "rpc/http_server.h"
+#include "rpc/port_watch.h"
 #include "rpc/rpc.h"
 #include "rpc/server_tls.h"
 #include "s3/bucket_note.h"
@@ -140,6 +141,7 @@ struct Coordinator::Parts {
   std::unique_ptr<Calls> calls;
   Services services;
   ListeningServer grpc;
+  std::optional<PortWatch> port_watch;
   std::unique_ptr<Deliveries> deliveries;
   std::unique_ptr<FleetDriver> fleet;
   std::thread thread;
@@ -279,6 +281,7 @@ absl::Status Coordinator::Parts::OpenPorts() {
                                      {.tls = Tls(),
                                       .request_bytes_max = static_cast<int>(config.message_bytes_max()),
                                       .door = services.door.get()}));
+  port_watch.emplace(grpc.address, !config.tls_certificate().empty());
   if (web.api != nullptr) web.api->UseServer(*grpc.server);
   v1::Endpoint endpoint;
   endpoint.set_grpc(grpc.address);
@@ -321,7 +324,10 @@ void Coordinator::Parts::AddRoutes() {
     metrics.Update(*orchestrator, disk.committer->Health(), *disk.results);
     return HttpResponse{.content_type = kMetricsContentType, .body = metrics.registry().Expose()};
   });
-  get("/healthz", [] { return HttpResponse{.body = "ok\n"}; });
+  get("/healthz", [this] {
+    if (port_watch->answers()) return HttpResponse{.body = "ok\n"};
+    return HttpResponse{.status = 503, .body = "the gRPC port does not answer; see the coordinator's log\n"};
+  });
   get("/readyz", [this] {  // While submissions are accepted.
     const absl::Status status = disk.committer->Health().status;
     if (status.ok()) return HttpResponse{.body = "ready\n"};
@@ -373,7 +379,8 @@ void Coordinator::Parts::Stop() {
   disk.queries->Stop();
   disk.reader->Stop();
   if (disk.bucket != nullptr) disk.bucket->Stop();
-  if (grpc.server) grpc.server->Shutdown(std::chrono::system_clock::now() + kCallsEnd);
+  if (port_watch) port_watch->Stop();
+  grpc.Shutdown(std::chrono::system_clock::now() + kCallsEnd);
   StopHttp();
   services.artifacts->Join();
   calls->Join();
@@ -430,6 +437,8 @@ absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Start(const v1::Coordi
 void Coordinator::Stop() { parts_->Stop(); }
 
 void Coordinator::Post(std::function<void()> call) { parts_->loop->Post(std::move(call)); }
+
+bool Coordinator::Serves() const { return parts_->port_watch->answers(); }
 
 const std::string& Coordinator::grpc_address() const { return parts_->grpc.address; }
 const std::string& Coordinator::http_address() const { return parts_->web.http->address(); }

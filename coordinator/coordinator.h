@@ -45,6 +45,9 @@ class Coordinator {
   // Runs `call` on the thread that makes the decisions, after those that wait for it. Before Stop.
   void Post(std::function<void()> call);
 
+  // False: its gRPC port does not answer.
+  bool Serves() const;
+
   // With the ports that were bound.
   const std::string& grpc_address() const;
   const std::string& http_address() const;

@@ -108,8 +108,11 @@ int Run(const DaemonOptions& options, bool test_hooks) {
   LogStarted({{"listen", (*coordinator)->grpc_address()},
               {"http", (*coordinator)->http_address()},
               {"state_dir", config.state_dir()}});
-  // A thread that makes no decision any more reports nothing, and the manager restarts the coordinator.
-  const Watchdog watchdog(io, manager, [&] { (*coordinator)->Post([&manager] { manager.Alive(); }); });
+  // A thread that makes no decision any more, or a port that does not answer, reports nothing, and the manager restarts
+  // the coordinator.
+  const Watchdog watchdog(io, manager, [&] {
+    if ((*coordinator)->Serves()) (*coordinator)->Post([&manager] { manager.Alive(); });
+  });
   if (config.standby() && manager.watchdog()) manager.SetWatchdog(*manager.watchdog());
   manager.Ready();
   io.run();

@@ -2,18 +2,14 @@
 
 #include <grpcpp/resource_quota.h>
 #include <grpcpp/support/client_interceptor.h>
-#include <netdb.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "base/version.h"
+#include "rpc/connection_acceptor.h"
 #include "rpc/server_tls.h"
 
 namespace inlier {
@@ -78,7 +74,22 @@ grpc::ChannelArguments MakeChannelArguments(int message_bytes_max) {
   return arguments;
 }
 
+// On all addresses of both families where the host is 0.0.0.0, as gRPC listens.
+absl::StatusOr<std::vector<Descriptor>> ListenForServer(Address& address, std::string_view field) {
+  Address both{.host = "::", .port = address.port};
+  absl::StatusOr<std::vector<Descriptor>> sockets;
+  if (address.host == "0.0.0.0") sockets = Listen(both, field);
+  if (!sockets.ok()) return Listen(address, field);
+  address.port = both.port;
+  return sockets;
+}
+
 }  // namespace
+
+void ListeningServer::Shutdown(std::chrono::system_clock::time_point deadline) {
+  acceptor.reset();
+  if (server != nullptr) server->Shutdown(deadline);
+}
 
 grpc::Status ToGrpcStatus(const absl::Status& status) {
   if (status.ok()) return grpc::Status::OK;
@@ -144,41 +155,7 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> MakeSecureChannel(const std::stri
                                                                  std::move(interceptors));
 }
 
-absl::Status ProbeBind(const Address& address, std::string_view field) {
-  const std::string name(field), shown = address.ToString();
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_PASSIVE;
-  addrinfo* found = nullptr;
-  const int looked_up =
-      ::getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(), &hints, &found);
-  if (looked_up != 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(name, ": cannot resolve the host of ", shown, ": ", ::gai_strerror(looked_up)));
-  }
-  absl::Status status = absl::OkStatus();
-  for (const addrinfo* info = found; info != nullptr && status.ok(); info = info->ai_next) {
-    const int fd = ::socket(info->ai_family, info->ai_socktype | SOCK_CLOEXEC, info->ai_protocol);
-    if (fd < 0) continue;  // This address family does not exist here.
-    const int on = 1;
-    ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-    if (::bind(fd, info->ai_addr, info->ai_addrlen) != 0 || ::listen(fd, 1) != 0) {
-      const int error = errno;
-      if (error == EADDRINUSE) {
-        status = absl::AlreadyExistsError(absl::StrCat(
-            name, ": ", shown,
-            " is already in use; stop the program that listens there (`ss -ltnp 'sport = :", address.port,
-            "'` names it), or give ", name, " another port (0 takes a free one)"));
-      } else {
-        status = absl::FailedPreconditionError(
-            absl::StrCat(name, ": cannot listen on ", shown, ": ", std::strerror(error)));
-      }
-    }
-    ::close(fd);
-  }
-  ::freeaddrinfo(found);
-  return status;
-}
+absl::Status ProbeBind(Address address, std::string_view field) { return Listen(address, field).status(); }
 
 absl::StatusOr<ListeningServer> StartServer(const std::string& address, const std::string& field,
                                             const std::vector<grpc::Service*>& services,
@@ -186,11 +163,11 @@ absl::StatusOr<ListeningServer> StartServer(const std::string& address, const st
   ASSIGN_OR_RETURN(Address wanted, ParseAddress(address, field));
   ListeningServer listening;
   ASSIGN_OR_RETURN(listening.credentials, MakeServerCredentials(options.tls));
-  // gRPC gives no reason when it cannot bind, and logs its own lines: ask the system first.
-  RETURN_IF_ERROR(ProbeBind(wanted, field));
+  ASSIGN_OR_RETURN(std::vector<Descriptor> sockets, ListenForServer(wanted, field));
   grpc::ServerBuilder builder;
-  int port = 0;
-  builder.AddListeningPort(wanted.ToString(), listening.credentials, &port);
+  std::shared_ptr<grpc::experimental::ExternalConnectionAcceptor> connections =
+      builder.experimental().AddExternalConnectionAcceptor(
+          grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, listening.credentials);
   builder.SetMaxReceiveMessageSize(options.request_bytes_max);
   builder.SetMaxSendMessageSize(std::max(options.request_bytes_max, kRpcMessageBytesMax));
   // A compressed message is unpacked whole before anybody can look at its size.
@@ -204,18 +181,22 @@ absl::StatusOr<ListeningServer> StartServer(const std::string& address, const st
   builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kIdleConnectionMs);
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMs);
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5000);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   builder.AddChannelArgument(GRPC_ARG_ENABLE_CHANNELZ, 0);
   for (grpc::Service* service : services) builder.RegisterService(service);
   if (options.door != nullptr) builder.RegisterCallbackGenericService(options.door);
   listening.server = builder.BuildAndStart();
-  if (listening.server == nullptr || port == 0) {
-    RETURN_IF_ERROR(ProbeBind(wanted, field));
-    return absl::FailedPreconditionError(absl::StrCat(field, ": cannot listen on ", wanted.ToString()));
-  }
-  wanted.port = static_cast<std::uint16_t>(port);
+  if (listening.server == nullptr)
+    return absl::InternalError(absl::StrCat(field, ": gRPC cannot serve ", wanted.ToString()));
+  const auto take = [connections](int listener, int connection) {
+    grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters taken;
+    taken.listener_fd = listener;
+    taken.fd = connection;
+    connections->HandleNewConnection(&taken);
+  };
+  listening.acceptor =
+      std::make_shared<ConnectionAcceptor>(std::move(sockets), options.tls.certificate.empty(), take);
   listening.address = wanted.ToString();
   return listening;
 }

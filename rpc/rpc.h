@@ -8,6 +8,7 @@
 #include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/grpcpp.h>
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -54,11 +55,17 @@ inline constexpr char kTokenHeader[] = "authorization";
 inline constexpr char kNoticeHeader[] = "inlier-notice-bin";
 inline constexpr char kTokenScheme[] = "Bearer ";
 
+class ConnectionAcceptor;
+
 // A server that is listening. Destroy or Shutdown() it to stop.
 struct ListeningServer {
+  // Takes no more connections, and ends the calls that are open at `deadline`.
+  void Shutdown(std::chrono::system_clock::time_point deadline = std::chrono::system_clock::now());
+
   std::shared_ptr<grpc::ServerCredentials> credentials;  // The server uses them until it is destroyed.
   std::unique_ptr<grpc::Server> server;
-  std::string address;  // With the port that was bound.
+  std::shared_ptr<ConnectionAcceptor> acceptor;  // Destroyed before the server.
+  std::string address;                           // With the port that was bound.
 };
 
 struct ServerOptions {
@@ -75,7 +82,7 @@ absl::StatusOr<ListeningServer> StartServer(const std::string& address, const st
                                             const ServerOptions& options = {});
 
 // The error of bind(2) on `address`, as StartServer and HttpServer report it; OK when it can be bound now.
-absl::Status ProbeBind(const Address& address, std::string_view field);
+absl::Status ProbeBind(Address address, std::string_view field);
 
 }  // namespace inlier
 

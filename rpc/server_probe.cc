@@ -73,6 +73,14 @@ bool AcceptsConnections(const std::string& address, Duration wait) {
   return Connect(address, wait).has_value();
 }
 
+bool Answers(const std::string& address, bool tls, Duration wait) {
+  const std::optional<Descriptor> socket = Connect(address, wait);
+  if (!socket) return false;
+  const std::string hello = tls ? ClientHello() : "";
+  static_cast<void>(::send(socket->fd(), hello.data(), hello.size(), MSG_NOSIGNAL));
+  return WaitFor(socket->fd(), POLLIN, wait);
+}
+
 bool SpeaksTls(const std::string& address, Duration wait) {
   constexpr unsigned char kHandshake = 22, kAlert = 21, kMajorVersion = 3;  // RFC 8446, section 5.1.
   const std::optional<Descriptor> socket = Connect(address, wait);

@@ -13,6 +13,10 @@ namespace inlier {
 // True if a connection to "host:port" is accepted. False also for a text that is no address.
 bool AcceptsConnections(const std::string& address, Duration wait = std::chrono::seconds(1));
 
+// True if the server at "host:port" sends something, or closes, within `wait`: a gRPC server speaks first, and one with
+// TLS answers the first message of TLS. A connection alone shows nothing: the system accepts those of a dead server, too.
+bool Answers(const std::string& address, bool tls, Duration wait);
+
 // True if the server at "host:port" answers the first message of TLS with one of TLS.
 bool SpeaksTls(const std::string& address, Duration wait = std::chrono::seconds(1));
 

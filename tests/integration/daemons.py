@@ -9,14 +9,14 @@ import harness
 
 
 class Daemon:
-    """One process of `program` with `settings` (field: value) and the environment's `further` variables; its log is a file of its own."""
+    """One process of `program` with `settings` (field: value) and the environment's `further` variables; its log is a file of its own. `limit` runs before it."""
 
-    def __init__(self, folder, program, label, settings, further=None):
+    def __init__(self, folder, program, label, settings, further=None, limit=None):
         self.http = settings["http_listen"]
         self.log_file = pathlib.Path(folder) / f"{label}.log"
         arguments = [word for field, value in settings.items() for word in ("--set", f"{field}={value}")]
         with open(self.log_file, "wb") as log:
-            self.process = subprocess.Popen([str(harness.BIN / program), *arguments], stdout=log, stderr=log, env={**os.environ, **(further or {})})
+            self.process = subprocess.Popen([str(harness.BIN / program), *arguments], stdout=log, stderr=log, env={**os.environ, **(further or {})}, preexec_fn=limit)
 
     def log(self):
         return self.log_file.read_text(errors="replace")

@@ -3,13 +3,16 @@
 import json
 import os
 import re
+import resource
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
 import unittest
 
+import daemons
 import harness
 
 EVIL = "\x1b]0;owned\x07\x1b[2J\u202e\u009b31m"
@@ -117,6 +120,30 @@ class QueryTest(unittest.TestCase):
             caller.wait()
             harness.wait_for("the end of the query", lambda: not busy(local.dir), 8)
             self.assertEqual("1\n1\n", local.inlier("query", "SELECT 1").stdout)
+
+
+class ConnectionsTest(unittest.TestCase):
+    def test_connections_beyond_the_limit_of_files_are_refused_and_later_ones_served(self):
+        with harness.temporary_folder() as folder:
+            grpc, http = (f"127.0.0.1:{harness.free_port()}" for _ in range(2))
+            settings = {"state_dir": folder / "state", "listen": grpc, "http_listen": http}
+            soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+            coordinator = daemons.Daemon(folder, "inlier-coordinator", "coordinator", settings,
+                                         limit=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256)))
+            self.addCleanup(coordinator.stop)
+            coordinator.wait_for_log("started ")
+            resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, 4096)), hard))
+            for _ in range(2):
+                held = [socket.create_connection(("127.0.0.1", int(grpc.split(":")[1]))) for _ in range(400)]
+                coordinator.wait_for_log("connections_refused ")
+                refused = harness.inlier("status", "--server", grpc, check=False)
+                self.assertNotEqual(0, refused.returncode)
+                self.assertIn("as many connections as its limit of open files allows", refused.stderr)
+                self.assertEqual((200, "ok\n"), coordinator.get("/healthz"))
+                for one in held:
+                    one.close()
+                harness.wait_for("the port", lambda: harness.inlier("status", "--server", grpc, check=False).returncode == 0, 30)
+            self.assertEqual(0, coordinator.stop())
 
 
 def children(folder):

@@ -15,7 +15,7 @@ FakeCoordinator::FakeCoordinator(Settings settings, const std::string& address)
   server_ = *std::move(server);
 }
 
-FakeCoordinator::~FakeCoordinator() { server_.server->Shutdown(std::chrono::system_clock::now()); }
+FakeCoordinator::~FakeCoordinator() { server_.Shutdown(); }
 
 void FakeCoordinator::Assign(const v1::Assignment& assignment) {
   const std::lock_guard lock(mutex_);

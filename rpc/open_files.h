@@ -1,0 +1,33 @@
+// How the descriptors of a daemon are shared: those who connect never take the last ones, which files and the other
+// port need.
+//
+// Thread safety: free functions, all thread-safe.
+#ifndef INLIER_RPC_OPEN_FILES_H_
+#define INLIER_RPC_OPEN_FILES_H_
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cstddef>
+
+namespace inlier {
+
+struct OpenFileShares {
+  std::size_t all = 0;               // The process may have open: RLIMIT_NOFILE.
+  std::size_t http_connections = 0;  // Of one HTTP server.
+  std::size_t kept = 0;              // For everything but connections to the gRPC port.
+
+  // With the limit that is in force now.
+  static OpenFileShares Now() {
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) limit.rlim_cur = 1024;
+    const std::size_t all = std::min<std::size_t>(limit.rlim_cur, 1 << 30);
+    return {.all = all,
+            .http_connections = std::clamp<std::size_t>(all / 8, 8, 256),
+            .kept = std::min<std::size_t>(all / 2, 1024)};
+  }
+};
+
+}  // namespace inlier
+
+#endif  // INLIER_RPC_OPEN_FILES_H_
