@@ -78,4 +78,23 @@ absl::StatusOr<json> ParseJsonText(std::string_view text, const std::string& fil
   }
 }
 
+int NestingDepth(std::string_view text) {
+  int depth = 0, deepest = 0;
+  char quote = 0;  // Of the string; protobuf's parser takes both kinds.
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quote != 0) {
+      if (c == '\\') ++i;
+      if (c == quote) quote = 0;
+    } else if (c == '"' || c == '\'') {
+      quote = c;
+    } else if (c == '[' || c == '{') {
+      deepest = std::max(deepest, ++depth);
+    } else if (c == ']' || c == '}') {
+      --depth;
+    }
+  }
+  return deepest;
+}
+
 }  // namespace inlier

@@ -25,6 +25,9 @@ struct JsonLimits {
 absl::StatusOr<nlohmann::json> ParseJsonText(std::string_view text, const std::string& file,
                                              std::size_t first_line = 1, const JsonLimits& limits = {});
 
+// How deep brackets and braces are nested in `text`, JSON or not: for parsers that take long for deep ones. One pass.
+int NestingDepth(std::string_view text);
+
 }  // namespace inlier
 
 #endif  // INLIER_BASE_JSON_TEXT_H_

@@ -86,6 +86,7 @@ struct Coordinator::Parts {
     boost::asio::io_context io{1};
     std::unique_ptr<HttpServer> http;
     std::unique_ptr<Api> api;
+    SharedAnswer scrapes;
     std::thread thread;
   };
 
@@ -300,7 +301,7 @@ absl::Status Coordinator::Parts::OpenHttp() {
   web.http = std::make_unique<HttpServer>(web.io);
   AddRoutes();
   if (config.page()) {
-    web.api = std::make_unique<Api>(config);
+    web.api = std::make_unique<Api>(config, *access);
     AddPage(*web.http, *web.api, *access, config);
   }
   return web.http->Start(config.http_listen(), "http_listen", config.http_tls() ? Tls() : ServerTls());
@@ -320,9 +321,12 @@ void Coordinator::Parts::AddRoutes() {
       loop->Post([answer, call = std::move(call)] { call->Reply(answer()); });
     });
   };
-  get("/metrics", [this] {
-    metrics.Update(*orchestrator, disk.committer->Health(), *disk.results);
-    return HttpResponse{.content_type = kMetricsContentType, .body = metrics.registry().Expose()};
+  web.http->GetLater("/metrics", [this](std::shared_ptr<HttpCall> call) {
+    if (!web.scrapes.Add(std::move(call))) return;
+    loop->Post([this] {
+      metrics.Update(*orchestrator, disk.committer->Health(), *disk.results);
+      web.scrapes.Reply({.content_type = kMetricsContentType, .body = metrics.registry().Expose()});
+    });
   });
   get("/healthz", [this] {
     if (port_watch->answers()) return HttpResponse{.body = "ok\n"};

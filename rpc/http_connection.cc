@@ -67,6 +67,9 @@ class HttpServer::State::Call final : public HttpCall {
   }
 
   const HttpRequest& request() const override { return *request_; }
+  void WhenGone(std::function<void()> gone) override {
+    Post([gone = std::move(gone)](Connection& one) mutable { one.WhenGone(std::move(gone)); });
+  }
   void Reply(HttpResponse response) override {
     Post([response = std::move(response)](Connection& one) mutable { one.Write(std::move(response)); });
   }
@@ -99,7 +102,7 @@ void HttpServer::State::Connection::Begin() {
   if (state_->tls == nullptr) return Read();
   context_ = state_->tls->Current();
   tls_.emplace(stream_, *context_);
-  silent_since_ = MonotonicNow();
+  waiting_since_ = MonotonicNow();
   stream_.expires_after(state_->limits.transfer);
   tls_->async_handshake(asio::ssl::stream_base::server, [self = shared_from_this()](beast::error_code error) {
     error ? self->stream_.close() : self->Read();
@@ -107,14 +110,16 @@ void HttpServer::State::Connection::Begin() {
 }
 
 void HttpServer::State::Connection::Close() {
-  silent_since_.reset();
+  waiting_since_.reset();
   stream_.close();
+  if (const auto gone = std::exchange(gone_, nullptr)) gone();
 }
 
 void HttpServer::State::Connection::Write(HttpResponse response) {
-  silent_since_.reset();
+  waiting_since_ = MonotonicNow();
   answered_ = true;
-  response_ = {};
+  gone_ = nullptr;
+  held_ = std::move(response.held);
   FillHead(response_, response);
   if (response.status == 405) response_.set(http::field::allow, "GET, HEAD");
   response_.keep_alive(keep_alive_);
@@ -123,10 +128,31 @@ void HttpServer::State::Connection::Write(HttpResponse response) {
   if (head_only_) response_.body().clear();
   stream_.expires_after(state_->limits.transfer);
   const auto then = [self = shared_from_this()](beast::error_code error, std::size_t) {
-    if (!error && self->keep_alive_ && !self->state_->stopped) return self->Read();
-    self->Shutdown();
+    self->response_ = {};
+    self->held_.reset();
+    if (error) return self->Close();
+    self->keep_alive_ && !self->state_->stopped ? self->Read() : self->Shutdown();
   };
   With([&](auto& stream) { http::async_write(stream, response_, then); });
+}
+
+void HttpServer::State::Connection::WhenGone(std::function<void()> gone) {
+  if (!stream_.socket().is_open()) return gone();
+  if (answered_) return;
+  gone_ = std::move(gone);
+  WatchClient();
+}
+
+// Nothing is read: what has come may be the next request.
+void HttpServer::State::Connection::WatchClient() {
+  const auto readable = [weak = weak_from_this()](beast::error_code error) {
+    const auto self = weak.lock();
+    if (error || self == nullptr || self->gone_ == nullptr) return;
+    char byte = 0;
+    if (::recv(self->stream_.socket().native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0)
+      std::exchange(self->gone_, nullptr)();
+  };
+  stream_.socket().async_wait(tcp::socket::wait_read, readable);
 }
 
 void HttpServer::State::Connection::BeginStream(const HttpResponse& head, std::function<void()> gone) {
@@ -170,7 +196,7 @@ void HttpServer::State::Connection::Read() {
   parser_.emplace();
   parser_->header_limit(kHeadBytesMax);
   parser_->body_limit(kBodyBytesMax);
-  silent_since_ = MonotonicNow();
+  waiting_since_ = MonotonicNow();
   stream_.expires_after(state_->limits.transfer);
   const auto then = [self = shared_from_this()](beast::error_code error, std::size_t) {
     self->OnHead(error);
@@ -204,6 +230,7 @@ void HttpServer::State::Connection::OnHead(beast::error_code error) {
   }
   const std::size_t most = route_->body_bytes_max;
   if (parser_->content_length().value_or(0) > most) return TooLarge(most);
+  if (std::optional<HttpResponse> refusal = route_->admit(*request_)) return Write(*std::move(refusal));
   parser_->body_limit(most);
   const auto then = [self = shared_from_this()](beast::error_code failed, std::size_t) {
     self->OnBody(failed);
@@ -275,6 +302,7 @@ void HttpServer::State::Connection::Refuse(int status, std::string_view reason) 
 void HttpServer::State::Connection::WriteWaiting() {
   endless_.writing = true;
   endless_.leaving = std::exchange(endless_.waiting, {});
+  waiting_since_ = MonotonicNow();
   stream_.expires_after(state_->limits.transfer);
   const auto then = [self = shared_from_this()](beast::error_code error, std::size_t) { self->Sent(error); };
   With([&](auto& stream) { asio::async_write(stream, asio::buffer(endless_.leaving), then); });
@@ -282,6 +310,7 @@ void HttpServer::State::Connection::WriteWaiting() {
 
 void HttpServer::State::Connection::Sent(beast::error_code error) {
   endless_.writing = false;
+  waiting_since_.reset();
   if (error) return Gone();
   if (!endless_.waiting.empty()) return WriteWaiting();
   if (endless_.ended) return Shutdown();
@@ -302,10 +331,21 @@ void HttpServer::State::Connection::Shutdown() {
   }
   beast::error_code ignored;
   stream_.socket().shutdown(tcp::socket::shutdown_send, ignored);
+  if (!parser_ || parser_->is_done()) return;
+  stream_.expires_after(state_->limits.transfer);
+  Drain(kBodyBytesMax);
+}
+
+void HttpServer::State::Connection::Drain(std::size_t bytes_left) {
+  buffer_.clear();
+  const auto then = [self = shared_from_this(), bytes_left](beast::error_code error, std::size_t bytes) {
+    error || bytes >= bytes_left ? self->Close() : self->Drain(bytes_left - bytes);
+  };
+  stream_.async_read_some(buffer_.prepare(kHeadBytesMax), then);
 }
 
 void HttpServer::State::Connection::Handle() {
-  silent_since_.reset();
+  waiting_since_.reset();
   route_->handler(std::make_shared<Call>(shared_from_this(), request_));
 }
 

@@ -4,6 +4,7 @@
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl/stream.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <map>
@@ -32,14 +33,15 @@ struct HttpServer::State : std::enable_shared_from_this<State> {
   struct Route {
     bool post = false;
     std::size_t body_bytes_max = 0;
+    Admit admit = nullptr;
     Handler handler;
   };
 
-  State(asio::io_context& io, HttpLimits limits) : io(io), limits(limits) {}
+  State(asio::io_context& io, HttpLimits limits) : io(io), limits(limits), pause(io) {}
 
   void Accept();
-  // Closes the connection that loses its place to another. False: all of them are being answered.
-  bool MakeRoom();
+  // Closes the connection that loses its place to one of `newcomer`. False: there is none.
+  bool MakeRoom(const asio::ip::address& newcomer);
   void Add(const std::string& path, Route route) {
     INLIER_CHECK(!acceptor);
     INLIER_CHECK(routes.emplace(path, std::move(route)).second);
@@ -56,7 +58,8 @@ struct HttpServer::State : std::enable_shared_from_this<State> {
   }
 
   asio::io_context& io;
-  const HttpLimits limits;
+  HttpLimits limits;
+  asio::steady_timer pause;                          // After a failed accept.
   std::map<std::string, Route, std::less<>> routes;  // A prefix ends in "/".
   std::unique_ptr<HttpTls> tls;
   std::optional<tcp::acceptor> acceptor;
@@ -83,12 +86,15 @@ class HttpServer::State::Connection : public std::enable_shared_from_this<Connec
 
   void Close();
 
-  // Since when it waits for a request; absent: it is being answered.
-  std::optional<Timestamp> silent_since() const { return silent_since_; }
+  // Since when it waits for its client, to send a request or to read its answer; absent: its request is being handled.
+  std::optional<Timestamp> waiting_since() const { return waiting_since_; }
+  bool is_open() const { return stream_.socket().is_open(); }
   const asio::ip::address peer() const { return peer_.address(); }
   const std::shared_ptr<State>& state() const { return state_; }
 
   void Write(HttpResponse response);
+
+  void WhenGone(std::function<void()> gone);
 
   // An answer without end.
   void BeginStream(const HttpResponse& head, std::function<void()> gone);
@@ -116,6 +122,7 @@ class HttpServer::State::Connection : public std::enable_shared_from_this<Connec
   void FillRequest();
 
   void Handle();
+  void WatchClient();
 
   void NotFound();
   void TooLarge(std::size_t most);
@@ -126,18 +133,22 @@ class HttpServer::State::Connection : public std::enable_shared_from_this<Connec
   void Gone();
 
   void Shutdown();
+  // Reads what is left of a refused request: a socket that is closed with unread bytes takes back an answer on its way.
+  void Drain(std::size_t bytes_left);
 
   beast::tcp_stream stream_;
   std::shared_ptr<asio::ssl::context> context_;
   std::optional<asio::ssl::stream<beast::tcp_stream&>> tls_;
   std::shared_ptr<State> state_;
   tcp::endpoint peer_;
-  std::optional<Timestamp> silent_since_;
+  std::optional<Timestamp> waiting_since_;
   beast::flat_buffer buffer_{kHeadBytesMax + 1024};
   std::optional<http::request_parser<http::string_body>> parser_;
   std::shared_ptr<HttpRequest> request_;
   const Route* route_ = nullptr;
   http::response<http::string_body> response_;
+  std::shared_ptr<void> held_;  // With the body.
+  std::function<void()> gone_;  // Of WhenGone.
   bool keep_alive_ = false;
   bool head_only_ = false;
   bool answered_ = false;

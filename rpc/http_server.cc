@@ -1,29 +1,39 @@
 #include "rpc/http_server.h"
 
+#include <algorithm>
 #include <boost/asio/ip/tcp.hpp>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/status.h"
 #include "rpc/http_connection.h"
+#include "rpc/open_files.h"
 #include "rpc/rpc.h"
 
 namespace inlier {
+namespace {
 
-bool HttpServer::State::MakeRoom() {
-  std::map<asio::ip::address, std::size_t> silent;
-  for (const Connection* connection : connections) {
-    if (connection->silent_since()) ++silent[connection->peer()];
-  }
+constexpr Duration kAcceptPause = std::chrono::milliseconds(100);
+
+}  // namespace
+
+bool HttpServer::State::MakeRoom(const asio::ip::address& newcomer) {
+  std::map<asio::ip::address, std::size_t> places;
+  for (const Connection* connection : connections) places[connection->peer()] += connection->is_open();
+  const std::size_t own = places[newcomer];
   const Timestamp now = MonotonicNow();
   Connection* loser = nullptr;
   for (Connection* connection : connections) {
-    if (!connection->silent_since()) continue;
     const auto rank = [&](const Connection& one) {  // The greatest loses.
-      return std::pair(silent.at(one.peer()), now - *one.silent_since());
+      const Duration waited = now - one.waiting_since().value_or(now);
+      return std::tuple(places.at(one.peer()), one.waiting_since().has_value(), waited);
     };
+    // One whose request is being handled makes room only for an address with fewer places.
+    const bool waits = connection->waiting_since().has_value();
+    if (!connection->is_open() || (!waits && places.at(connection->peer()) <= own + 1)) continue;
     if (loser == nullptr || rank(*connection) > rank(*loser)) loser = connection;
   }
   if (loser == nullptr) return false;
@@ -35,23 +45,30 @@ bool HttpServer::State::MakeRoom() {
 void HttpServer::State::Accept() {
   acceptor->async_accept([state = shared_from_this()](beast::error_code error, tcp::socket socket) {
     if (error == asio::error::operation_aborted || state->stopped) return;
-    if (!error) {
-      const bool has_room = state->connections.size() < state->limits.connections || state->MakeRoom();
-      const auto connection = std::make_shared<Connection>(std::move(socket), state);
-      if (!has_room && state->tls != nullptr) {
-        connection->Close();
-      } else if (!has_room) {
-        connection->Write({.status = 503, .body = "too many connections; try again\n"});
-      } else {
-        connection->Begin();
-      }
+    if (error) {  // No descriptor is free, for example.
+      state->pause.expires_after(kAcceptPause);
+      return state->pause.async_wait([state](beast::error_code ended) {
+        if (!ended && !state->stopped) state->Accept();
+      });
+    }
+    const bool has_room = state->connections.size() < state->limits.connections ||
+                          state->MakeRoom(socket.remote_endpoint(error).address());
+    const auto connection = std::make_shared<Connection>(std::move(socket), state);
+    if (!has_room && state->tls != nullptr) {
+      connection->Close();
+    } else if (!has_room) {
+      connection->Write({.status = 503, .body = "too many connections; try again\n"});
+    } else {
+      connection->Begin();
     }
     state->Accept();
   });
 }
 
 HttpServer::HttpServer(asio::io_context& io, HttpLimits limits)
-    : state_(std::make_shared<State>(io, limits)) {}
+    : state_(std::make_shared<State>(io, limits)) {
+  state_->limits.connections = std::min(limits.connections, OpenFileShares::Now().http_connections);
+}
 HttpServer::~HttpServer() { Stop(); }
 
 void HttpServer::Get(const std::string& path, std::function<HttpResponse()> handler) {
@@ -68,9 +85,13 @@ void HttpServer::GetBelow(const std::string& prefix, Handler handler) {
   state_->Add(prefix, {.handler = std::move(handler)});
 }
 
-void HttpServer::PostBelow(const std::string& prefix, std::size_t body_bytes_max, Handler handler) {
+void HttpServer::PostBelow(const std::string& prefix, std::size_t body_bytes_max, Admit admit,
+                           Handler handler) {
   INLIER_CHECK(prefix.ends_with('/') && prefix.size() > 1 && body_bytes_max <= kBodyBytesMax);
-  state_->Add(prefix, {.post = true, .body_bytes_max = body_bytes_max, .handler = std::move(handler)});
+  state_->Add(prefix, {.post = true,
+                       .body_bytes_max = body_bytes_max,
+                       .admit = std::move(admit),
+                       .handler = std::move(handler)});
 }
 
 absl::Status HttpServer::Start(const std::string& address, const std::string& field, const ServerTls& tls) {
@@ -113,6 +134,7 @@ void HttpServer::Stop() {
   if (!state_->acceptor || std::exchange(state_->stopped, true)) return;
   beast::error_code ignored;
   state_->acceptor->close(ignored);
+  state_->pause.cancel();
   for (State::Connection* connection : state_->connections) connection->Close();
 }
 

@@ -3,9 +3,9 @@
 //
 // Bounds: 8 KiB of request head, the body that a route allows, and HttpLimits: by default 10 s for a request to
 // arrive whole (a kept connection that sends nothing included), for an answer to leave and for each piece of an
-// answer without end, 256 connections at once. Anything beyond is answered 4xx, or closed: a connection above the
-// limit takes the place of one that has sent no request, the longest silent of the peer that has most of them, so
-// that no caller shuts others out with connections.
+// answer without end, 256 connections at once (fewer under a low limit of open files). Anything beyond is answered
+// 4xx, or closed: a connection above the limit takes the place of one that waits for its client, to send a request or
+// to read its answer: the longest waiting of the address that has most connections. So no address shuts others out.
 //
 // On loopback a request must name a host of loopback: a page in a browser on this machine must not read what
 // is served here by giving its own name this machine's address (DNS rebinding).
@@ -19,6 +19,8 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,6 +36,7 @@ struct HttpResponse {
   std::string content_type = "text/plain; charset=utf-8";
   std::string body = {};
   std::vector<std::pair<std::string, std::string>> headers = {};  // Further ones.
+  std::shared_ptr<void> held = {};  // Let go when the body has left, or never will.
 };
 
 struct HttpRequest {
@@ -56,6 +59,8 @@ class HttpCall {
  public:
   virtual ~HttpCall() = default;
   virtual const HttpRequest& request() const = 0;
+  // Before the answer, of a POST: `gone` runs on the server's thread when the client closes its side. At most once.
+  virtual void WhenGone(std::function<void()> gone) = 0;
   virtual void Reply(HttpResponse response) = 0;
   // Sends the head of an answer without end; the body of `head` is not used. `gone` runs once, on the server's
   // thread, when the client closes or a Send takes too long; not after End.
@@ -66,6 +71,28 @@ class HttpCall {
   virtual void End() = 0;
 };
 
+// The calls that wait for one answer: however many ask meanwhile, it is made once.
+//
+// Thread safety: any thread.
+class SharedAnswer {
+ public:
+  // True for the first of them, which has the answer made: Reply follows.
+  bool Add(std::shared_ptr<HttpCall> call) {
+    const std::lock_guard lock(mutex_);
+    waiting_.push_back(std::move(call));
+    return waiting_.size() == 1;
+  }
+  void Reply(const HttpResponse& answer) {
+    const std::lock_guard lock(mutex_);
+    for (const std::shared_ptr<HttpCall>& call : waiting_) call->Reply(answer);
+    waiting_.clear();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::shared_ptr<HttpCall>> waiting_;
+};
+
 struct HttpLimits {
   Duration transfer = std::chrono::seconds(10);
   std::size_t connections = 256;
@@ -74,6 +101,8 @@ struct HttpLimits {
 class HttpServer {
  public:
   using Handler = std::function<void(std::shared_ptr<HttpCall>)>;
+  // The refusal of a request whose body has not been read; none: it is read and handled.
+  using Admit = std::function<std::optional<HttpResponse>(const HttpRequest&)>;
 
   explicit HttpServer(boost::asio::io_context& io, HttpLimits limits = {});
   ~HttpServer();  // Stops.
@@ -86,8 +115,9 @@ class HttpServer {
   void GetLater(const std::string& path, Handler handler);
   // The same for every path that begins with `prefix`, which ends in "/".
   void GetBelow(const std::string& prefix, Handler handler);
-  // Answers POST of every path that begins with `prefix`, with a body of at most `body_bytes_max`.
-  void PostBelow(const std::string& prefix, std::size_t body_bytes_max, Handler handler);
+  // Answers POST of every path that begins with `prefix`, with a body of at most `body_bytes_max`, if `admit` does not
+  // refuse its head.
+  void PostBelow(const std::string& prefix, std::size_t body_bytes_max, Admit admit, Handler handler);
 
   // Listens on `address` ("127.0.0.1:7421", port 0 for a free one), by TLS if `tls` names files; its client_ca is
   // optional to callers. `field` is the configuration's name for the address, for the message: AlreadyExists when it

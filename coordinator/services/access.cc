@@ -196,17 +196,28 @@ absl::StatusOr<Access::Identity> Access::IdentifyByToken(const std::optional<std
       "new one (`inlier token add`)");
 }
 
+absl::StatusOr<Access::Identity> Access::IdentifyHttp(const std::string& authorization,
+                                                      const std::string& peer, const char* method) {
+  ReloadIfChanged();
+  if (tokens_file_.empty()) return Identity();
+  absl::StatusOr<Identity> known =
+      IdentifyByToken(authorization.empty() ? std::nullopt : std::optional(authorization));
+  if (!known.ok()) return RefusePeer(peer, Caller(), method, "unauthenticated", known.status());
+  return known;
+}
+
+absl::Status Access::CheckHttp(const std::string& authorization, const std::string& peer,
+                               const char* method) {
+  const std::lock_guard lock(mutex_);
+  const std::string shown = absl::StrCat("http:", peer);
+  ASSIGN_OR_RETURN(const Identity who, IdentifyHttp(authorization, shown, method));
+  const absl::Status role = CheckRole(who, method);
+  return role.ok() ? role : RefusePeer(shown, who.caller, method, "forbidden", role);
+}
+
 absl::StatusOr<Introduction> Access::Introduce(const std::string& authorization, const std::string& peer) {
   const std::lock_guard lock(mutex_);
-  ReloadIfChanged();
-  Identity who;
-  if (!tokens_file_.empty()) {
-    absl::StatusOr<Identity> known =
-        IdentifyByToken(authorization.empty() ? std::nullopt : std::optional(authorization));
-    if (!known.ok())
-      return RefusePeer(absl::StrCat("http:", peer), Caller(), "about", "unauthenticated", known.status());
-    who = *std::move(known);
-  }
+  ASSIGN_OR_RETURN(const Identity who, IdentifyHttp(authorization, absl::StrCat("http:", peer), "about"));
   Introduction introduction{
       .name = who.caller.name, .role = who.caller.role, .admin = who.caller.admin, .methods = {}};
   for (const MethodRole& entry : MethodRoles()) {

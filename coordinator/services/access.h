@@ -104,6 +104,9 @@ class Access {
   // For a caller by HTTP with this header Authorization. UNAUTHENTICATED as for a call.
   absl::StatusOr<Introduction> Introduce(const std::string& authorization, const std::string& peer);
 
+  // The same caller may make the call; else as Admit, but for rates, which count with the call itself.
+  absl::Status CheckHttp(const std::string& authorization, const std::string& peer, const char* method);
+
   // OK while the credentials of an admitted call are in force.
   absl::Status Recheck(grpc::CallbackServerContext& context, Admission& admission);
 
@@ -132,6 +135,9 @@ class Access {
   void ReloadIfChanged();                                                   // Under mutex_.
   absl::StatusOr<Identity> Identify(grpc::CallbackServerContext& context);  // Under mutex_.
   absl::StatusOr<Identity> IdentifyByToken(const std::optional<std::string>& header) const;
+  // Under mutex_.
+  absl::StatusOr<Identity> IdentifyHttp(const std::string& authorization, const std::string& peer,
+                                        const char* method);
   absl::StatusOr<Identity> IdentifyByCertificate(grpc::CallbackServerContext& context) const;
   absl::Status CheckRole(const Identity& who, const char* method) const;
   absl::Status CheckRate(const Caller& caller, grpc::CallbackServerContext& context);  // Under mutex_.

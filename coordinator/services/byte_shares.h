@@ -6,11 +6,13 @@
 
 #include <cstddef>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 
 namespace inlier {
@@ -46,6 +48,14 @@ class ByteShares {
     all_ -= bytes;
     const auto held = callers_.find(caller);
     if ((held->second -= bytes) == 0) callers_.erase(held);
+  }
+
+  // The same, held until what it returns is destroyed.
+  static absl::StatusOr<std::shared_ptr<void>> Hold(const std::shared_ptr<ByteShares>& shares,
+                                                    const std::string& caller, std::size_t bytes) {
+    if (absl::Status taken = shares->Take(caller, bytes); !taken.ok()) return taken;
+    return std::shared_ptr<void>(shares.get(),
+                                 [shares, caller, bytes](void*) { shares->LetGo(caller, bytes); });
   }
 
   std::size_t all() const {

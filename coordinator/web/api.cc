@@ -6,6 +6,7 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <string>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "base/json_text.h"
 #include "base/status.h"
 #include "base/utf8.h"
 #include "coordinator/web/api_gate.h"
@@ -55,6 +57,10 @@ absl::StatusOr<std::string> Json(const google::protobuf::Descriptor* type, const
 // Of JSON. Errors are the parser's, on one line.
 absl::StatusOr<grpc::ByteBuffer> ReadRequest(const google::protobuf::Descriptor* type,
                                              const std::string& body) {
+  if (NestingDepth(body) > Api::kDepthMax) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the request is no ", type->name(), ": it is nested deeper than ", Api::kDepthMax));
+  }
   const auto message = NewMessage(type);
   const auto parsed = google::protobuf::util::JsonStringToMessage(body.empty() ? "{}" : body, message.get());
   if (!parsed.ok()) {
@@ -113,6 +119,14 @@ int HttpStatus(absl::StatusCode code) {
   }
 }
 
+// The address of the client, without its port.
+std::string AddressOf(const HttpRequest& request) { return request.peer.substr(0, request.peer.rfind(':')); }
+
+const MethodDescriptor* FindMethod(const HttpRequest& request) {
+  const auto* service = v1::SubmitSweepRequest::descriptor()->file()->FindServiceByName("SweepService");
+  return service->FindMethodByName(request.path.substr(sizeof(Api::kPrefix) - 1));
+}
+
 }  // namespace
 
 HttpResponse ErrorResponse(const absl::Status& status) {
@@ -139,29 +153,40 @@ void Compress(const HttpRequest& request, HttpResponse& response) {
   response.headers.emplace_back("Content-Encoding", "gzip");
 }
 
-// One call and its answer; deletes itself.
-class Api::UnaryCall {
+// One call and its answer; kept by gRPC's callback and the pool.
+class Api::UnaryCall : public std::enable_shared_from_this<UnaryCall> {
  public:
   UnaryCall(Api& api, std::shared_ptr<HttpCall> http, const MethodDescriptor* method,
             grpc::ByteBuffer request)
-      : api_(api), http_(std::move(http)), method_(method), request_(std::move(request)) {}
+      : open_(api), api_(api), http_(std::move(http)), method_(method), request_(std::move(request)) {}
 
   grpc::ClientContext& context() { return context_; }
 
   void Start(const std::string& path) {
+    http_->WhenGone([weak = weak_from_this()] {
+      const auto self = weak.lock();
+      if (self == nullptr) return;
+      self->gone_ = true;
+      self->context_.TryCancel();
+    });
     grpc::GenericStub(api_.channel_)
         .UnaryCall(&context_, path, grpc::StubOptions(), &request_, &response_,
-                   [this](const grpc::Status& status) {
-                     const auto answer = [this, status] { Answer(FromGrpcStatus(status)); };
-                     api_.pool_.Run("", answer,
-                                    [this](const absl::Status& refused) { Finish(ErrorResponse(refused)); });
+                   [self = shared_from_this()](const grpc::Status& status) {
+                     self->Answered(FromGrpcStatus(status));
                    });
   }
 
  private:
-  void Answer(const absl::Status& status) {
-    if (!status.ok()) return Finish(ErrorResponse(status));
+  void Answered(const absl::Status& status) {
+    absl::StatusOr<std::shared_ptr<void>> held = status;
+    if (status.ok()) held = ByteShares::Hold(api_.answers_, caller_, response_.Length());
+    if (!held.ok()) return Finish(ErrorResponse(held.status()));
+    api_.Run(http_, [self = shared_from_this(), held = *std::move(held)] { self->Answer(); });
+  }
+  void Answer() {
+    if (gone_) return;
     absl::StatusOr<std::string> json = Json(method_->output_type(), response_);
+    response_.Clear();
     if (!json.ok()) return Finish(ErrorResponse(json.status()));
     HttpResponse response{.content_type = "application/json", .body = *std::move(json)};
     const auto& trailing = context_.GetServerTrailingMetadata();
@@ -170,22 +195,30 @@ class Api::UnaryCall {
       response.headers.emplace_back("Inlier-Notice", JsonText(text));
     }
     Compress(http_->request(), response);
+    auto held = ByteShares::Hold(api_.answers_, caller_, response.body.size());
+    if (!held.ok()) return Finish(ErrorResponse(held.status()));
+    response.held = *std::move(held);
     Finish(std::move(response));
   }
   void Finish(HttpResponse response) {
     response.headers.emplace_back("Cache-Control", "no-store");
     http_->Reply(std::move(response));
-    http_.reset();
-    Api& api = api_;
-    delete this;
-    api.Ended();
   }
 
+  struct Open {
+    explicit Open(Api& api) : api(api) { api.Began(); }
+    ~Open() { api.Ended(); }
+    Api& api;
+  };
+
+  const Open open_;  // The first: the API may be gone when it has ended.
   Api& api_;
-  std::shared_ptr<HttpCall> http_;
+  const std::shared_ptr<HttpCall> http_;
+  const std::string caller_ = AddressOf(http_->request());
   const MethodDescriptor* const method_;
   grpc::ClientContext context_;
   grpc::ByteBuffer request_, response_;
+  std::atomic<bool> gone_{false};
 };
 
 // A call whose answers go to the client one by one; kept by itself until OnDone. Each answer is held by gRPC (a read),
@@ -218,7 +251,8 @@ class Api::StreamCall final : public grpc::ClientBidiReactor<grpc::ByteBuffer, g
       if (holder_ == Holder::kNone) return RemoveHold();
     }
     api_.pool_.Run(
-        "", [self = self_] { self->SendUpdate(); }, [self = self_](const absl::Status&) { self->Stop(); });
+        AddressOf(http_->request()), [self = self_] { self->SendUpdate(); },
+        [self = self_](const absl::Status&) { self->Stop(); });
   }
 
   void SendUpdate() {
@@ -298,31 +332,52 @@ void Api::UseServer(grpc::Server& server) {
   channel_ = server.InProcessChannel(arguments);
 }
 
+std::optional<HttpResponse> Api::Refusal(const HttpRequest& head) {
+  const absl::Status status = Check(head);
+  if (status.ok()) return std::nullopt;
+  return ErrorResponse(status);
+}
+
+absl::Status Api::Check(const HttpRequest& head) {
+  RETURN_IF_ERROR(CheckTransport(head, config_));
+  RETURN_IF_ERROR(CheckOrigin(head));
+  if (!IsHeaderValue(head.authorization))
+    return absl::UnauthenticatedError("the header Authorization must be: Bearer TOKEN");
+  const MethodDescriptor* method = FindMethod(head);
+  if (method == nullptr) {
+    return absl::UnimplementedError(
+        absl::StrCat("there is no method ", head.path.substr(sizeof(kPrefix) - 1, 100), " here"));
+  }
+  return access_.CheckHttp(head.authorization, head.peer, method->name().c_str());
+}
+
+void Api::Run(const std::shared_ptr<HttpCall>& call, std::function<void()> work) {
+  const auto refuse = [call](const absl::Status& refused) { call->Reply(ErrorResponse(refused)); };
+  const auto run = [this, refuse, work = std::move(work)] {
+    stopping_ ? refuse(absl::UnavailableError("the coordinator is stopping; call again when it is back"))
+              : work();
+  };
+  pool_.Run(AddressOf(call->request()), run, refuse);
+}
+
 void Api::Handle(const std::shared_ptr<HttpCall>& call) {
-  const absl::Status started = Start(call);
-  if (!started.ok()) call->Reply(ErrorResponse(started));
+  Run(call, [this, call] {
+    const absl::Status started = Start(call);
+    if (!started.ok()) call->Reply(ErrorResponse(started));
+  });
 }
 
 absl::Status Api::Start(const std::shared_ptr<HttpCall>& call) {
   const HttpRequest& request = call->request();
-  RETURN_IF_ERROR(CheckTransport(request, config_));
-  RETURN_IF_ERROR(CheckOrigin(request));
-  if (!IsHeaderValue(request.authorization))
-    return absl::UnauthenticatedError("the header Authorization must be: Bearer TOKEN");
-  const std::string name = request.path.substr(sizeof(kPrefix) - 1);
-  const auto* service = v1::SubmitSweepRequest::descriptor()->file()->FindServiceByName("SweepService");
-  const MethodDescriptor* method = service->FindMethodByName(name);
-  if (method == nullptr)
-    return absl::UnimplementedError(absl::StrCat("there is no method ", name.substr(0, 100), " here"));
+  const MethodDescriptor* method = FindMethod(request);
   ASSIGN_OR_RETURN(grpc::ByteBuffer message, ReadRequest(method->input_type(), request.body));
   const auto prepare = [&request](grpc::ClientContext& context) {
     if (!request.authorization.empty()) context.AddMetadata(kTokenHeader, request.authorization);
     context.AddMetadata(kPeerHeader, request.peer);
   };
-  const std::string path = absl::StrCat("/", service->full_name(), "/", name);
+  const std::string path = absl::StrCat("/", method->service()->full_name(), "/", method->name());
   if (!method->server_streaming()) {
-    Began();
-    auto* unary = new UnaryCall(*this, call, method, std::move(message));
+    const auto unary = std::make_shared<UnaryCall>(*this, call, method, std::move(message));
     prepare(unary->context());
     unary->context().set_deadline(std::chrono::system_clock::now() + kCallTime);
     unary->Start(path);
@@ -354,11 +409,10 @@ void Api::Ended() {
 }
 
 void Api::Join() {
-  {
-    std::unique_lock lock(mutex_);
-    ended_.wait(lock, [this] { return open_ == 0; });
-  }
+  stopping_ = true;
   pool_.Join();
+  std::unique_lock lock(mutex_);
+  ended_.wait(lock, [this] { return open_ == 0; });
 }
 
 }  // namespace inlier

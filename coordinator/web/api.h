@@ -4,7 +4,9 @@
 // roles, rates, bounds and the audit are those of gRPC. WatchSweep answers with server-sent events: "update" with a
 // SweepUpdate, and "end" with the status. An update is read when the client has taken the one before.
 //
-// JSON is made on a thread of its own: no call waits for another one's answer on the threads of gRPC or HTTP.
+// A request's credentials and role are checked on its head, before its body is read. JSON is read and made on threads of
+// their own, where addresses take turns: no call waits for another one's on the threads of gRPC or HTTP. Answers that wait
+// for their clients have a limit of bytes, and a call whose client has gone is cancelled.
 //
 // Thread safety: Handle from any thread.
 #ifndef INLIER_COORDINATOR_WEB_API_H_
@@ -12,11 +14,16 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <atomic>
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 
+#include "coordinator/services/access.h"
 #include "coordinator/services/blocking_pool.h"
+#include "coordinator/services/byte_shares.h"
 #include "inlier/v1/config.pb.h"
 #include "rpc/http_server.h"
 
@@ -26,15 +33,20 @@ class Api {
  public:
   static constexpr char kPrefix[] = "/api/inlier.v1.SweepService/";
   static constexpr std::size_t kBodyBytesMax = 64 << 10;
+  static constexpr int kDepthMax = 50;    // Of the JSON in it.
   static constexpr int kStreamsMax = 64;  // Open at once.
+  // Of answers that have not been read.
+  static constexpr ByteShares::Limits kAnswerBytes{.of_caller = 128 << 20, .of_all = 256 << 20};
 
-  // `config` outlives it.
-  explicit Api(const v1::CoordinatorConfig& config) : config_(config) {}
+  // Both outlive it.
+  Api(const v1::CoordinatorConfig& config, Access& access) : config_(config), access_(access) {}
   ~Api() { Join(); }
 
   // REQUIRES: before the first call. `server` outlives the calls.
   void UseServer(grpc::Server& server);
 
+  // The refusal of a request that must not be handled, by its head.
+  std::optional<HttpResponse> Refusal(const HttpRequest& head);
   void Handle(const std::shared_ptr<HttpCall>& call);
 
   // Waits for the calls that are under way; the server is to be shut down before.
@@ -44,17 +56,24 @@ class Api {
   class UnaryCall;
   class StreamCall;
 
+  absl::Status Check(const HttpRequest& head);
   absl::Status Start(const std::shared_ptr<HttpCall>& call);
+  // Runs `work` on a thread for JSON, in the turn of the call's address; or answers that it cannot.
+  void Run(const std::shared_ptr<HttpCall>& call, std::function<void()> work);
   void Began();
   void Ended();
 
   const v1::CoordinatorConfig& config_;
+  Access& access_;
+  const std::shared_ptr<ByteShares> answers_ =
+      std::make_shared<ByteShares>(kAnswerBytes, "answers that have not been read");
   std::shared_ptr<grpc::Channel> channel_;
   std::mutex mutex_;
   std::condition_variable ended_;
+  std::atomic<bool> stopping_{false};
   int open_ = 0;
   int streams_ = 0;
-  BlockingPool pool_{{}, "answers of the page"};  // The last one: its work uses the others.
+  BlockingPool pool_{{.threads = 2}, "requests of the page"};  // The last one: its work uses the others.
 };
 
 // An error as JSON: {"code": "NOT_FOUND", "message": "…"}.

@@ -108,8 +108,9 @@ void AddPage(HttpServer& http, Api& api, Access& access, const v1::CoordinatorCo
   http.GetLater("/api/about", [&access, &config](const std::shared_ptr<HttpCall>& call) {
     call->Reply(About(call->request(), access, config));
   });
-  http.PostBelow(Api::kPrefix, Api::kBodyBytesMax,
-                 [&api](const std::shared_ptr<HttpCall>& call) { api.Handle(call); });
+  http.PostBelow(
+      Api::kPrefix, Api::kBodyBytesMax, [&api](const HttpRequest& head) { return api.Refusal(head); },
+      [&api](const std::shared_ptr<HttpCall>& call) { api.Handle(call); });
 }
 
 }  // namespace inlier

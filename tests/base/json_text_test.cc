@@ -54,5 +54,16 @@ TEST(JsonTextTest, HostileTextsTakeLittleMemory) {
   }
 }
 
+TEST(JsonTextTest, NestingIsCountedOutsideOfStrings) {
+  EXPECT_EQ(NestingDepth(""), 0);
+  EXPECT_EQ(NestingDepth("{}"), 1);
+  EXPECT_EQ(NestingDepth(R"({"a": [1, {"b": []}], "c": {}})"), 4);
+  EXPECT_EQ(NestingDepth(R"({"a": "[[[\"[[[", "b": '{{"{{'})"), 1);
+  EXPECT_EQ(NestingDepth(R"('"[[[' [[[)"), 3);  // The parser takes both quotes.
+  EXPECT_EQ(NestingDepth(std::string(1000, '[')), 1000);
+  EXPECT_EQ(NestingDepth("]]]]["), 0);
+  EXPECT_EQ(NestingDepth("\"\\"), 0);
+}
+
 }  // namespace
 }  // namespace inlier

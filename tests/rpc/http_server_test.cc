@@ -25,10 +25,18 @@ class HttpServerTest : public testing::Test {
   void SetUp() override {
     server_.Get("/metrics", [] { return HttpResponse{200, "text/plain; version=0.0.4", "m 1\n"}; });
     server_.Get("/healthz", [] { return HttpResponse{.body = "ok\n"}; });
-    server_.PostBelow("/echo/", 10, [this](const std::shared_ptr<HttpCall>& call) {
+    const auto admit = [](const HttpRequest& head) -> std::optional<HttpResponse> {
+      if (head.authorization.empty() || head.authorization == "known") return std::nullopt;
+      return HttpResponse{.status = 401, .body = "who are you?\n"};
+    };
+    server_.PostBelow("/echo/", 10, admit, [this](const std::shared_ptr<HttpCall>& call) {
       // From another thread, as the services answer.
       others_.emplace_back(
           [call] { call->Reply({.body = call->request().path + " " + call->request().body}); });
+    });
+    server_.PostBelow("/slow/", 10, admit, [this](const std::shared_ptr<HttpCall>& call) {
+      ticking_ = call;
+      call->WhenGone([this] { gone_ = true; });
     });
     server_.GetLater("/ticks", [this](const std::shared_ptr<HttpCall>& call) {
       ticking_ = call;
@@ -105,7 +113,8 @@ TEST_F(HttpServerTest, AConnectionServesSeveralRequests) {
 TEST_F(HttpServerTest, WhatIsNotThereIsNamed) {
   const std::string answer = Get("/metric");
   EXPECT_THAT(answer, StartsWith("HTTP/1.1 404 Not Found\r\n"));
-  EXPECT_THAT(answer, HasSubstr("nothing at /metric; there is /dropped /echo/ /healthz /metrics /ticks\n"));
+  EXPECT_THAT(answer,
+              HasSubstr("nothing at /metric; there is /dropped /echo/ /healthz /metrics /slow/ /ticks\n"));
 }
 
 TEST_F(HttpServerTest, WrongRequestsAreRefused) {
@@ -131,6 +140,56 @@ TEST_F(HttpServerTest, APostIsAnsweredFromAnotherThread) {
   EXPECT_THAT(Exchange("POST /echo/a HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
                        "14\r\n12345678901234567890\r\n0\r\n\r\n"),
               StartsWith("HTTP/1.1 413 "));
+}
+
+TEST_F(HttpServerTest, AHeadIsRefusedBeforeItsBodyHasCome) {
+  const std::string head =
+      "POST /echo/a HTTP/1.1\r\nHost: localhost\r\nAuthorization: unknown\r\nContent-Length: 10\r\n\r\n";
+  asio::ip::tcp::socket socket = Connect();
+  asio::write(socket, asio::buffer(head));  // And no body.
+  std::string answer;
+  asio::read_until(socket, asio::dynamic_buffer(answer), "who are you?\n");
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 401 "));
+  asio::write(socket, asio::buffer(std::string("0123456789")));  // Read, and no other request.
+  EXPECT_THAT(Exchange(head + "0123456789"), EndsWith("who are you?\n"));
+}
+
+TEST_F(HttpServerTest, AClientThatClosesBeforeItsAnswerIsNoticed) {
+  {
+    asio::ip::tcp::socket socket = Connect();
+    asio::write(
+        socket,
+        asio::buffer(std::string("POST /slow/ HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n")));
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    EXPECT_FALSE(gone_);
+  }
+  for (int i = 0; i < 1000 && !gone_; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_TRUE(gone_);
+}
+
+TEST_F(HttpServerTest, WhatAnAnswerHoldsIsLetGoWhenItHasLeft) {
+  auto held = std::make_shared<int>(1);
+  const std::weak_ptr<int> watched = held;
+  asio::ip::tcp::socket socket = Connect();
+  asio::write(
+      socket,
+      asio::buffer(std::string("POST /slow/ HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n")));
+  std::atomic<bool> came{false};
+  for (int i = 0; i < 1000 && !came; ++i) {
+    asio::post(io_, [&] { came = ticking_ != nullptr; });
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  ASSERT_TRUE(came);
+  const std::string body(64 << 20, 'b');  // More than the buffers of a connection take.
+  ticking_->Reply({.body = body, .held = std::move(held)});
+  std::string answer;
+  asio::read_until(socket, asio::dynamic_buffer(answer), "\r\n\r\n");
+  EXPECT_FALSE(watched.expired());
+  asio::read(socket, asio::dynamic_buffer(answer),
+             asio::transfer_exactly(answer.find("\r\n\r\n") + 4 + body.size() - answer.size()));
+  for (int i = 0; i < 1000 && !watched.expired(); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_TRUE(watched.expired());
 }
 
 TEST_F(HttpServerTest, AConnectionServesGetAfterPost) {
@@ -240,6 +299,49 @@ TEST(HttpServerLimitsTest, IdleConnectionsGiveTheirPlacesToNewOnes) {
   idle.front().read_some(asio::buffer(&byte, 1), error);
   EXPECT_EQ(error, asio::error::eof);  // The first one is closed.
   asio::post(io, [&server] { server.Stop(); });
+  guard.reset();
+  thread.join();
+}
+
+// Nor those that ask again and again and read no answer: an address with most places gives one of them to another.
+TEST(HttpServerLimitsTest, ConnectionsThatReadNothingGiveTheirPlacesToOtherAddresses) {
+  asio::io_context io, client_io;
+  HttpServer server(io, {.transfer = std::chrono::seconds(60), .connections = 20});
+  const std::string large(16 << 20, 'm');
+  server.Get("/large", [&large] { return HttpResponse{.body = large}; });
+  server.Get("/metrics", [] { return HttpResponse{.body = "m 1\n"}; });
+  std::vector<std::shared_ptr<HttpCall>> unanswered;
+  server.GetLater("/unanswered",
+                  [&](std::shared_ptr<HttpCall> call) { unanswered.push_back(std::move(call)); });
+  ASSERT_TRUE(server.Start("127.0.0.1:0", "http_listen").ok());
+  auto guard = asio::make_work_guard(io);
+  std::thread thread([&io] { io.run(); });
+  const asio::ip::tcp::endpoint endpoint(asio::ip::make_address("127.0.0.1"), server.port());
+  for (const std::string path : {"/large", "/unanswered"}) {
+    std::vector<asio::ip::tcp::socket> greedy;
+    for (int i = 0; i < 30; ++i) {
+      asio::ip::tcp::socket& socket = greedy.emplace_back(client_io);
+      socket.open(asio::ip::tcp::v4());
+      socket.bind({asio::ip::make_address("127.0.0.2"), 0});
+      socket.connect(endpoint);
+      boost::system::error_code refused;
+      const std::string request = "GET " + path + " HTTP/1.1\r\nHost: localhost\r\n\r\n";
+      for (int k = 0; k < 10; ++k) asio::write(socket, asio::buffer(request), refused);
+    }
+    for (int i = 0; i < 10; ++i) {
+      asio::ip::tcp::socket socket(client_io);
+      socket.connect(endpoint);
+      asio::write(socket, asio::buffer(std::string("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")));
+      std::string answer;
+      boost::system::error_code error;
+      asio::read_until(socket, asio::dynamic_buffer(answer), "m 1\n", error);
+      EXPECT_THAT(answer, StartsWith("HTTP/1.1 200 OK\r\n")) << path << " " << i << ": " << error.message();
+    }
+  }
+  asio::post(io, [&] {
+    server.Stop();
+    unanswered.clear();
+  });
   guard.reset();
   thread.join();
 }

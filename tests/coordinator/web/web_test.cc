@@ -285,5 +285,70 @@ TEST_F(WebTest, TheMatrixHasEveryTrialWithItsLabelsStateAndValue) {
   EXPECT_THAT(wrong.body, HasSubstr("no final measurement"));
 }
 
+// protobuf's parser takes minutes for 64 KiB of it.
+TEST_F(WebTest, ARequestThatIsNestedTooDeeplyIsNotParsed) {
+  Start();
+  HttpClient client = Client();
+  std::string deep = "{\"sweep\":";
+  for (std::size_t i = 0; i + 20 < Api::kBodyBytesMax - deep.size(); i += 5) deep += "{\"a\":";
+  const Answer refused = client.Post("SubmitSweep", deep.substr(0, Api::kBodyBytesMax));
+  EXPECT_EQ(refused.status, 400);
+  EXPECT_EQ(refused.json()["message"], "the request is no SubmitSweepRequest: it is nested deeper than 50");
+  // Brackets in texts are none.
+  const Answer texts = client.Post("GetSweep", R"({"sweep": ")" + std::string(100, '[') + "\"}");
+  EXPECT_EQ(texts.status, 404);
+}
+
+TEST_F(WebTest, CredentialsAndRolesAreCheckedBeforeTheBodyIsRead) {
+  const std::string reader = AddToken(Role::kRead, "eve");
+  Start();
+  HttpClient client = Client();
+  const auto status_of = [&client](const std::string& method, const std::string& token) {
+    HttpClient::Socket socket = client.Connect();
+    std::string head =
+        "POST /api/inlier.v1.SweepService/" + method +
+        " HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n";
+    if (!token.empty()) head += "Authorization: Bearer " + token + "\r\n";
+    boost::asio::write(socket, boost::asio::buffer(head + "\r\n"));  // And nothing of the body.
+    std::string answer;
+    boost::asio::read_until(socket, boost::asio::dynamic_buffer(answer), "\r\n");
+    return answer.substr(0, answer.find("\r\n"));
+  };
+  EXPECT_EQ(status_of("SubmitSweep", ""), "HTTP/1.1 401 Unauthorized");
+  EXPECT_EQ(status_of("SubmitSweep", "inlier_wrong"), "HTTP/1.1 401 Unauthorized");
+  EXPECT_EQ(status_of("SubmitSweep", reader), "HTTP/1.1 403 Forbidden");
+}
+
+TEST_F(WebTest, AnswersThatNobodyReadsHaveALimitAndThenAreRefused) {
+  Start();
+  HttpClient client = Client();
+  const std::string body =
+      json{{"sql", "SELECT hex(zeroblob(480000)), hex(zeroblob(480000)), hex(zeroblob(480000))"}}.dump();
+  std::vector<HttpClient::Socket> unread;
+  std::string answer;
+  const std::size_t most = Api::kAnswerBytes.of_caller / (3 * 960'000);
+  while (unread.size() < 2 * most && answer.rfind("HTTP/1.1 429", 0) != 0) {
+    HttpClient::Socket& socket = unread.emplace_back(client.Connect());
+    client.Write(socket, "POST", "/api/inlier.v1.SweepService/Query", {{"Content-Type", "application/json"}},
+                 body);
+    answer.clear();
+    boost::asio::read_until(socket, boost::asio::dynamic_buffer(answer), "\r\n\r\n");
+  }
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 429 "));
+  EXPECT_GE(unread.size(), most / 2);
+  EXPECT_LE(unread.size(), most + 5);
+  EXPECT_EQ(client.Send("GET", "/healthz").status, 200);
+  EXPECT_EQ(client.Post("ListSweeps", "{}").status, 200);
+  EXPECT_THAT(client.Post("Query", body).body,
+              HasSubstr("answers that have not been read of 127.0.0.1 would take"));
+  unread.clear();
+  int status = 0;
+  for (int i = 0; i < 600 && status != 200; ++i) {
+    status = client.Post("Query", body).status;
+    if (status != 200) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  EXPECT_EQ(status, 200);
+}
+
 }  // namespace
 }  // namespace inlier
