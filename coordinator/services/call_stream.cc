@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/status.h"
+#include "rpc/rpc.h"
 
 namespace inlier {
 namespace {
@@ -154,6 +155,12 @@ void CallStream::OnWriteDone(bool ok) {
 
 void CallStream::WriteAndFinish(const google::protobuf::Message& message) {
   Serialize(message);
+  if (const absl::Status room = bounds_.answers.Take(caller().name, out_.Length()); !room.ok()) {
+    out_.Clear();
+    return Finish(ToGrpcStatus(room));
+  }
+  answer_holder_ = caller().name;
+  answer_bytes_ = out_.Length();
   write_waits_ = &bounds_.writes;
   write_waits_->Begin(write_wait_, MonotonicNow());
   StartWriteAndFinish(&out_, grpc::WriteOptions(), grpc::Status::OK);
@@ -161,6 +168,7 @@ void CallStream::WriteAndFinish(const google::protobuf::Message& message) {
 
 void CallStream::OnDone() {
   if (write_waits_ != nullptr) write_waits_->End(write_wait_);  // Of WriteAndFinish.
+  bounds_.answers.LetGo(answer_holder_, answer_bytes_);
   Release();
 }
 

@@ -43,6 +43,8 @@ struct CallBounds {
   static constexpr std::size_t kLeftByHeavyBytes = 128 << 20;
   // Of heavy messages, as they came, that wait for their turn.
   static constexpr ByteShares::Limits kWaitingBytes{.of_caller = 64 << 20, .of_all = 256 << 20};
+  // Of answers that their callers have not read.
+  static constexpr ByteShares::Limits kAnswerBytes{.of_caller = 128 << 20, .of_all = 512 << 20};
 
   CallBounds(Access& access, Duration session_silence) : access(access), sessions(session_silence) {}
 
@@ -72,6 +74,7 @@ struct CallBounds {
   Waits writes{std::chrono::seconds(60)};     // For room to send any other message.
   ByteShares messages{kMessageBytes, "requests that are being served"};
   ByteShares waiting{kWaitingBytes, "requests that wait for their turn"};
+  ByteShares answers{kAnswerBytes, "answers that have not been read"};
   std::atomic<bool> stopping{false};
   BlockingPool heavy{{}, "large requests"};  // The last one: its calls use the others.
 };
@@ -103,7 +106,7 @@ class CallStream : public grpc::ServerGenericBidiReactor {
   // Sends `message`; OnWritten follows. One at a time.
   void Write(const google::protobuf::Message& message) { Write(message, bounds_.writes); }
   void Write(const google::protobuf::Message& message, Waits& waits);
-  // The last one, with the status OK.
+  // The last one, with the status OK; or, where answers that were not read leave no room for it, that refusal alone.
   void WriteAndFinish(const google::protobuf::Message& message);
 
   // True: the message is there. False: the caller has closed its side, or is gone. An error: why the call
@@ -164,6 +167,8 @@ class CallStream : public grpc::ServerGenericBidiReactor {
   WriteWait write_wait_{*this};
   Waits* write_waits_ = nullptr;
   grpc::ByteBuffer out_;
+  std::size_t answer_bytes_ = 0;  // Of the last one, the share of
+  std::string answer_holder_;     // this caller.
 };
 
 // A call with one message and one answer, as its handler sees it.
@@ -190,7 +195,10 @@ class UnaryCall final : public CallStream, public UnaryContext {
   }
 
   void Reply(const grpc::Status& status) override {
-    status.ok() ? WriteAndFinish(response_) : Finish(status);
+    if (!status.ok()) return Finish(status);
+    Response answer;  // Not kept beside its bytes, for which the caller may let wait.
+    answer.Swap(&response_);
+    WriteAndFinish(answer);
   }
   grpc::CallbackServerContext& server_context() override { return context(); }
   const Caller& calling() const override { return caller(); }

@@ -65,8 +65,12 @@ class Calls {
   void OnPool(BlockingPool& pool, UnaryContext* context, const char* method, Response* response, Work work) {
     OnCaller(context, method, response,
              [&pool, context, work = std::move(work)](Reply<Response> reply) mutable {
-               pool.Run(
-                   context->calling().name, [work = std::move(work), reply] { reply(work()); }, reply);
+               const auto run = [context, work = std::move(work), reply] {
+                 if (context->server_context().IsCancelled())
+                   return reply(absl::CancelledError("the caller has gone"));
+                 reply(work());
+               };
+               pool.Run(context->calling().name, run, reply);
              });
   }
 

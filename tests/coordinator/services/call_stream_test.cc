@@ -71,8 +71,7 @@ class CallStreamTest : public testing::Test, public grpc::CallbackGenericService
     Arrival arrival{*context, *bounds_, *std::move(admitted)};
     if (context->method() == "/inlier.v1.SweepService/WatchSweep")
       return new EndlessCall(std::move(arrival), written_);
-    auto* const call =
-        new Query(std::move(arrival), handler_, [this](const grpc::Status&) { ++refused_; });
+    auto* const call = new Query(std::move(arrival), handler_, [this](const grpc::Status&) { ++refused_; });
     ++waiting_;
     return call;
   }
@@ -164,6 +163,20 @@ TEST_F(CallStreamTest, MessagesThatTogetherTakeTooMuchAreRefusedForNow) {
   }
   bounds_->messages.LetGo("", most);
   EXPECT_TRUE(Ask(kHeavy).ok());
+}
+
+TEST_F(CallStreamTest, AnswersThatNobodyReadsAreBounded) {
+  const std::size_t most = CallBounds::kAnswerBytes.of_caller;
+  ASSERT_TRUE(bounds_->answers.Take("", most - 1000).ok());
+  EXPECT_TRUE(Ask(100).ok());
+  const grpc::Status refused = Ask(kLight);
+  EXPECT_EQ(refused.error_code(), StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_EQ(refused.error_message(),
+            "the answers that have not been read of callers without a name would take more than 128 MiB of "
+            "memory, the maximum; try again in a moment");
+  bounds_->answers.LetGo("", most - 1000);
+  EXPECT_TRUE(Ask(kLight).ok());
+  Until([this] { return bounds_->answers.all() == 0; });
 }
 
 TEST_F(CallStreamTest, HeavyMessagesOfSomeLeaveRoomForTheLightOnesOfOthers) {
