@@ -77,6 +77,18 @@ void TakeCheckpoint(Context& context, Attempt& attempt, const v1::CheckpointSave
   }
 }
 
+void TakeLogLine(Context& context, Attempt& attempt, const v1::LogLine& line, WallTime at) {
+  if (attempt.log_lines > Limits::kLogLinesMax || attempt.log_bytes > Limits::kLogBytesMax) return;
+  LogRow row{.token = attempt.token, .text = Shortened(line.text(), Limits::kLogLineBytesMax), .at = at};
+  ++attempt.log_lines;
+  attempt.log_bytes += row.text.size();
+  if (attempt.log_lines > Limits::kLogLinesMax || attempt.log_bytes > Limits::kLogBytesMax)
+    row.text = absl::StrCat("[the coordinator keeps ", Limits::kLogLinesMax, " lines and ",
+                            Limits::kLogBytesMax >> 20,
+                            " MiB of an attempt's log; this line and later ones are left out]");
+  context.out.changes.Add(std::move(row));
+}
+
 void TakePeak(Context& context, Attempt& attempt, const v1::Outcome& outcome) {
   attempt.gpu_out_of_memory = outcome.gpu_out_of_memory();
   if (!outcome.has_peak_memory_mib() && !outcome.has_peak_gpu_memory_mib()) return;
@@ -238,8 +250,7 @@ void TakeEvent(Context& context, WorkerEntry& worker, const v1::NumberedEvent& n
       TakeOutcome(context, worker, attempt, event.outcome());
       return;
     case v1::TrialEvent::kLog:
-      context.out.changes.Add(LogRow{
-          .token = attempt.token, .text = Shortened(event.log().text(), Limits::kLogLineBytesMax), .at = at});
+      TakeLogLine(context, attempt, event.log(), at);
       return;
     case v1::TrialEvent::EVENT_NOT_SET:
       ++state.stats.events_invalid;

@@ -48,6 +48,8 @@ struct Attempt {
   std::uint64_t peak_memory_mib = 0;   // From its outcome; 0: not known.
   std::uint64_t peak_gpu_memory_mib = 0;
   bool gpu_out_of_memory = false;
+  std::uint64_t log_lines = 0;  // Stored since it started, or was adopted after a restart,
+  std::uint64_t log_bytes = 0;  // and their bytes.
   LatestPoints latest;
   std::string setting;  // Of the model that it measures, see SweepValue; empty: not looked up yet.
 };

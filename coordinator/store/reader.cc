@@ -22,6 +22,7 @@
 #include "coordinator/store/sqlite_handle.h"
 #include "coordinator/store/sweep_json.h"
 #include "nlohmann/json.hpp"
+#include "spec/schema/limits.h"
 #include "spec/sweep/point_labels.h"
 
 namespace inlier {
@@ -100,6 +101,9 @@ PointLabels LabelsInOrder(const std::string& json) {
     labels.emplace_back(axis, label.is_string() ? label.get<std::string>() : label.dump());
   return labels;
 }
+
+// Ends a ForEach.
+absl::Status PageIsFull() { return absl::CancelledError("the page is full"); }
 
 void FillLabels(const std::string& json, google::protobuf::Map<std::string, std::string>* labels) {
   for (const auto& [axis, label] : LabelsInOrder(json)) (*labels)[axis] = label;
@@ -265,24 +269,12 @@ absl::StatusOr<v1::ListTrialsResponse> Reader::ListTrials(const v1::ListTrialsRe
   }
   if (request.page_size() == 0) return absl::InvalidArgumentError("page_size: must be at least 1");
   const std::uint32_t size = std::min(request.page_size(), kPageSizeMax);
-  ASSIGN_OR_RETURN(
-      const SqlRows found,
-      Select(absl::StrCat("SELECT trial.id, ", TrialStateSql(),
-                          " AS now, trial.message, trial.train_stage, trial.evaluate_stage, labels, ",
-                          kWholeSpecSql,
-                          ", (SELECT count(*) FROM attempt WHERE attempt.stage IN (trial.train_stage, "
-                          "trial.evaluate_stage)) FROM trial",
-                          kStagesOfTrialJoin,
-                          " WHERE trial.sweep = ?1 AND point >= 0 AND trial.id > ?2 "
-                          "AND (?3 IS NULL OR now = ?3) ORDER BY trial.id LIMIT ?4"),
-             {sweep.value(), after,
-              request.has_state() ? SqlValue(v1::TrialState_Name(request.state())) : SqlValue(),
-              static_cast<std::int64_t>(size) + 1}));
   v1::ListTrialsResponse response;
-  for (const auto& row : found.rows) {
-    if (static_cast<std::uint32_t>(response.trials_size()) == size) {
+  std::size_t bytes = 0;
+  const auto add = [&](const std::vector<SqlValue>& row) {
+    if (static_cast<std::uint32_t>(response.trials_size()) == size || bytes >= Limits::kPageBytesMax) {
       response.set_next_page_token(response.trials(response.trials_size() - 1).trial_id());
-      break;
+      return PageIsFull();
     }
     v1::TrialStatus* trial = response.add_trials();
     trial->set_trial_id(TrialId(Integer(row[0])).ToString());
@@ -296,7 +288,22 @@ absl::StatusOr<v1::ListTrialsResponse> Reader::ListTrials(const v1::ListTrialsRe
     FillLabels(Text(row[5]), trial->mutable_labels());
     trial->set_spec_json(Text(row[6]));
     trial->set_attempts(static_cast<std::uint32_t>(Integer(row[7])));
-  }
+    bytes += trial->ByteSizeLong();
+    return absl::OkStatus();
+  };
+  const absl::Status read = ForEach(
+      absl::StrCat("SELECT trial.id, ", TrialStateSql(),
+                   " AS now, trial.message, trial.train_stage, trial.evaluate_stage, labels, ", kWholeSpecSql,
+                   ", (SELECT count(*) FROM attempt WHERE attempt.stage IN (trial.train_stage, "
+                   "trial.evaluate_stage)) FROM trial",
+                   kStagesOfTrialJoin,
+                   " WHERE trial.sweep = ?1 AND point >= 0 AND trial.id > ?2 "
+                   "AND (?3 IS NULL OR now = ?3) ORDER BY trial.id LIMIT ?4"),
+      {sweep.value(), after,
+       request.has_state() ? SqlValue(v1::TrialState_Name(request.state())) : SqlValue(),
+       static_cast<std::int64_t>(size) + 1},
+      add);
+  if (!response.has_next_page_token()) RETURN_IF_ERROR(read);
   return response;
 }
 
@@ -351,27 +358,40 @@ absl::Status Reader::AddPastAttempts(const std::string& trial, v1::Explanation& 
 
 absl::StatusOr<v1::GetLogsResponse> Reader::Logs(TrialId trial, std::uint64_t after, std::uint32_t max_lines,
                                                  bool newest) {
-  ASSIGN_OR_RETURN(
-      SqlRows found,
-      Select(absl::StrCat("SELECT attempt.stage, log.token, log.at_ms, log.text, log.id FROM trial "
-                          "CROSS JOIN attempt ON attempt.stage IN (trial.train_stage, trial.evaluate_stage) "
-                          "CROSS JOIN log ON log.token = attempt.token AND log.id > ?2 WHERE trial.id = ?1 "
-                          "ORDER BY log.id ",
-                          newest ? "DESC" : "ASC", " LIMIT ?3"),
-             {trial.value(),
-              static_cast<std::int64_t>(
-                  std::min<std::uint64_t>(after, std::numeric_limits<std::int64_t>::max())),
-              static_cast<std::int64_t>(max_lines)}));
-  if (newest) std::reverse(found.rows.begin(), found.rows.end());
   v1::GetLogsResponse response;
-  for (const auto& row : found.rows) {
-    v1::LoggedLine* line = response.add_lines();
-    line->set_stage_id(StageId(Integer(row[0])).ToString());
-    line->set_token(static_cast<std::uint64_t>(Integer(row[1])));
-    line->set_time_unix_ms(Integer(row[2]));
-    line->set_text(Text(row[3]));
-    line->set_line(static_cast<std::uint64_t>(Integer(row[4])));
-  }
+  std::size_t bytes = 0;
+  bool full = false;
+  const auto add = [&](const std::vector<SqlValue>& row) {
+    v1::LoggedLine line;
+    line.set_stage_id(StageId(Integer(row[0])).ToString());
+    line.set_token(static_cast<std::uint64_t>(Integer(row[1])));
+    line.set_time_unix_ms(Integer(row[2]));
+    line.set_text(Text(row[3]));
+    line.set_line(static_cast<std::uint64_t>(Integer(row[4])));
+    full = bytes >= Limits::kPageBytesMax;
+    if (full && newest)
+      line.set_text(absl::StrCat("[this line and those before it are left out: an answer has at most ",
+                                 Limits::kPageBytesMax >> 20, " MiB]"));
+    if (full && !newest) return PageIsFull();
+    bytes += line.ByteSizeLong();
+    *response.add_lines() = std::move(line);
+    return full ? PageIsFull() : absl::OkStatus();
+  };
+  // The lines are found and put in order by their numbers alone, and each text is read when it is its turn.
+  const absl::Status read = ForEach(
+      absl::StrCat(
+          "SELECT stage, log.token, log.at_ms, log.text, log.id FROM (SELECT attempt.stage AS stage, "
+          "log.id AS number FROM trial "
+          "CROSS JOIN attempt ON attempt.stage IN (trial.train_stage, trial.evaluate_stage) "
+          "CROSS JOIN log ON log.token = attempt.token AND log.id > ?2 WHERE trial.id = ?1 "
+          "ORDER BY log.id ",
+          newest ? "DESC" : "ASC", " LIMIT ?3) CROSS JOIN log ON log.id = number"),
+      {trial.value(),
+       static_cast<std::int64_t>(std::min<std::uint64_t>(after, std::numeric_limits<std::int64_t>::max())),
+       static_cast<std::int64_t>(max_lines)},
+      add);
+  if (!full) RETURN_IF_ERROR(read);
+  if (newest) std::reverse(response.mutable_lines()->begin(), response.mutable_lines()->end());
   return response;
 }
 

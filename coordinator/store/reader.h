@@ -66,7 +66,8 @@ class Reader {
 
   // With its spec.
   absl::StatusOr<v1::SweepStatus> GetSweep(SweepId sweep);
-  // By id, without those that an edit withdrew. The page token is the last trial of the page before.
+  // By id, without those that an edit withdrew. The page token is the last trial of the page before. This and the lines of
+  // Logs end at Limits::kPageBytesMax.
   absl::StatusOr<v1::ListTrialsResponse> ListTrials(const v1::ListTrialsRequest& request);
   // Messages of the sweep's notices number after + 1 to `last`, at most `limit`, oldest first.
   absl::StatusOr<std::vector<std::string>> Notices(SweepId sweep, std::uint64_t after, std::uint64_t last,
@@ -76,7 +77,7 @@ class Reader {
   absl::Status AddPastAttempts(const std::string& trial, v1::Explanation& explanation);
   static constexpr int kAttemptsListed = 50;
   // Lines of all attempts of the trial's stages after line number `after`, oldest first; of more than `max_lines` the first of
-  // them, or with `newest` the last.
+  // them, or with `newest` the last, after a line that says so where bytes left out others.
   absl::StatusOr<v1::GetLogsResponse> Logs(TrialId trial, std::uint64_t after, std::uint32_t max_lines,
                                            bool newest);
 

@@ -27,11 +27,16 @@ struct Limits {
   static constexpr int kSlotsMax = 1024;
   static constexpr int kAttemptsMax = 4096;
   static constexpr int kEventsMax = 10'000;
-  static constexpr std::size_t kSiteBytesMax = 512;         // Module path of a measurement.
-  static constexpr std::size_t kMessageBytesMax = 4096;     // Of an outcome; a longer one is cut.
-  static constexpr std::size_t kLogLineBytesMax = 65536;    // A longer one is cut.
+  static constexpr std::size_t kSiteBytesMax = 512;       // Module path of a measurement.
+  static constexpr std::size_t kMessageBytesMax = 4096;   // Of an outcome; a longer one is cut.
+  static constexpr std::size_t kLogLineBytesMax = 65536;  // A longer one is cut.
+  static constexpr std::uint64_t kLogLinesMax =
+      10'000;  // Of one attempt; further ones are left out, and a line says so.
+  static constexpr std::uint64_t kLogBytesMax = 8 << 20;    // Of these lines.
   static constexpr std::size_t kProvenanceBytesMax = 4096;  // Of each text in Started.
   static constexpr std::size_t kPathBytesMax = 4096;
+  // Of an answer that is a page, which ends when it has so much: below the 4 MiB that any client of gRPC takes.
+  static constexpr std::size_t kPageBytesMax = 3 << 20;
   // Of any request.
   static constexpr std::size_t kNameBytesMax = 256;   // Names, groups, paths of fields, labels.
   static constexpr std::size_t kWordBytesMax = 1024;  // Of any other text: an id, a page token.

@@ -220,9 +220,11 @@ class Client(Results):
             request = service.GetLogsRequest(trial=trial, max_lines=_LINES_IN_A_PAGE, after_line=after)
             page = self._connection.call("GetLogs", request).lines
             lines += [models.LogLine(line.stage_id, line.token, models.at(line.time_unix_ms), line.text) for line in page]
-            if len(page) < _LINES_IN_A_PAGE:
+            if not page:
                 return lines
-            if page[-1].line <= after:
+            if page[-1].line <= after:  # Of a coordinator without pages.
+                if len(page) < _LINES_IN_A_PAGE:
+                    return lines
                 raise TruncatedError(f"{trial} has more than {_LINES_IN_A_PAGE:,} log lines, and this coordinator has no pages of them")
             after = page[-1].line
 

@@ -158,5 +158,59 @@ TEST_F(ReaderTest, LogsAreOldestFirstFromALineOnOrTheNewest) {
   EXPECT_EQ(reader_->Logs(TrialId(1), ~std::uint64_t{0}, 2, true)->lines_size(), 0);
 }
 
+// However many lines or trials are asked for.
+TEST_F(ReaderTest, APageOfLogsEndsAtItsBytes) {
+  MustAddTrial();
+  MustTrain();
+  MustApply(Start(2, 2));
+  constexpr int kLines = 100;
+  for (int i = 0; i < kLines; ++i) MustApply(LogRow{2, std::to_string(i) + std::string(60'000, 'x'), {i}});
+  std::vector<std::string> lines;
+  int pages = 0;
+  for (std::uint64_t after = 0;; ++pages) {
+    const auto page = reader_->Logs(TrialId(1), after, 100'000, /*newest=*/false);
+    ASSERT_TRUE(page.ok()) << page.status();
+    EXPECT_LE(page->ByteSizeLong(), 4u << 20);
+    if (page->lines().empty()) break;
+    for (const v1::LoggedLine& line : page->lines())
+      lines.push_back(line.text().substr(0, line.text().find('x')));
+    after = page->lines(page->lines_size() - 1).line();
+  }
+  EXPECT_EQ(pages, 2);
+  ASSERT_EQ(lines.size(), static_cast<std::size_t>(kLines));
+  for (int i = 0; i < kLines; ++i) EXPECT_EQ(lines[i], std::to_string(i));
+  const auto newest = reader_->Logs(TrialId(1), 0, 100'000, /*newest=*/true);
+  EXPECT_LE(newest->ByteSizeLong(), 4u << 20);
+  EXPECT_EQ(newest->lines(newest->lines_size() - 1).time_unix_ms(), kLines - 1);
+  EXPECT_EQ(newest->lines(0).text(),
+            "[this line and those before it are left out: an answer has at most 3 MiB]");
+  EXPECT_EQ(newest->lines(1).time_unix_ms(), kLines - newest->lines_size() + 1);
+}
+
+TEST_F(ReaderTest, APageOfTrialsEndsAtItsBytes) {
+  MustAddTrial();
+  constexpr int kTrials = 80;
+  const std::string message(60'000, 'm');
+  for (int id = 2; id <= kTrials; ++id) {
+    MustApply(Trial(id, 1, id, 1, 2),
+              TrialChange{.id = TrialId(id), .state = v1::FAILED, .message = message});
+  }
+  v1::ListTrialsRequest request;
+  request.set_sweep("s-1");
+  request.set_page_size(10'000);
+  int trials = 0, pages = 0;
+  do {
+    const auto page = reader_->ListTrials(request);
+    ASSERT_TRUE(page.ok()) << page.status();
+    EXPECT_LE(page->ByteSizeLong(), 4u << 20);
+    for (const v1::TrialStatus& trial : page->trials())
+      EXPECT_EQ(trial.trial_id(), TrialId(++trials).ToString());
+    request.set_page_token(page->next_page_token());
+    ++pages;
+  } while (!request.page_token().empty());
+  EXPECT_EQ(trials, kTrials);
+  EXPECT_EQ(pages, 2);
+}
+
 }  // namespace
 }  // namespace inlier
