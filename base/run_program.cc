@@ -5,12 +5,15 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -22,6 +25,26 @@ namespace inlier {
 namespace {
 
 constexpr int kLookEveryMs = 20;
+
+// The file or folder belongs to root or this user, and no other user can write it.
+absl::Status CheckOwned(const std::filesystem::path& path, bool folder) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0)
+    return absl::InvalidArgumentError(absl::StrCat(path.string(), " is not there"));
+  if (info.st_uid != 0 && info.st_uid != ::geteuid()) {
+    return absl::InvalidArgumentError(absl::StrCat(path.string(), " belongs to another user (uid ",
+                                                   info.st_uid, "), who could change what runs: chown ",
+                                                   ::geteuid(), " ", path.string()));
+  }
+  if (folder && (info.st_mode & S_ISVTX) != 0)
+    return absl::OkStatus();  // As /tmp: others cannot rename what is not theirs.
+  if ((info.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path.string(), " is writable by other users, who could change what runs: chmod go-w ",
+                     path.string()));
+  }
+  return absl::OkStatus();
+}
 
 // A file without a name that holds the text, at its beginning.
 absl::Status WriteInput(const std::string& text, Descriptor& input) {
@@ -132,6 +155,21 @@ absl::StatusOr<ProgramEnd> RunToEnd(const ProgramCall& call, const std::function
   while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
   }
   return end;
+}
+
+absl::Status CheckProgram(const std::string& path) {
+  const auto wrong = [](const std::string& what) { return absl::InvalidArgumentError(what); };
+  if (path.empty() || path.front() != '/')
+    return wrong("the path must be absolute, and arguments are not possible: write a script that has them");
+  std::error_code error;
+  const std::filesystem::path file = std::filesystem::canonical(path, error);  // Links resolved.
+  if (error) return wrong(absl::StrCat(path, ": ", error.message()));
+  if (!std::filesystem::is_regular_file(file, error)) return wrong(absl::StrCat(path, " is not a file"));
+  RETURN_IF_ERROR(CheckOwned(file, /*folder=*/false));
+  RETURN_IF_ERROR(CheckOwned(file.parent_path(), /*folder=*/true));
+  if (::access(file.c_str(), X_OK) != 0)
+    return wrong(absl::StrCat(path, " is not executable: chmod u+x ", path));
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::string> OutputOf(ProgramCall call, const std::string& name) {

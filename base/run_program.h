@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/time.h"
 
@@ -38,6 +39,10 @@ struct ProgramEnd {
 // Runs the program without a shell, in a process group of its own and in the folder "/". The group is killed at the
 // limit, and within 20 ms once `must_stop` is true. Errors: the program cannot be started.
 absl::StatusOr<ProgramEnd> RunToEnd(const ProgramCall& call, const std::function<bool()>& must_stop);
+
+// OK for a program that only root and this user can have written: an absolute path of an executable file, which is theirs,
+// as its folder is, and that others cannot write. InvalidArgument with the remedy.
+absl::Status CheckProgram(const std::string& path);
 
 // The output of a program that ends well, its errors joined. Unavailable: "NAME: it ended with status 2; it printed: …".
 absl::StatusOr<std::string> OutputOf(ProgramCall call, const std::string& name);

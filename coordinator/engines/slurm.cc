@@ -29,7 +29,9 @@ absl::StatusOr<std::string> FindProgram(const v1::SlurmConfig& slurm, const std:
   const std::vector<std::string> each = absl::StrSplit(folders, ':', absl::SkipEmpty());
   for (const std::string& folder : each) {
     std::string path = absl::StrCat(folder, "/", name);
-    if (::access(path.c_str(), X_OK) == 0) return path;
+    if (::access(path.c_str(), X_OK) != 0) continue;
+    if (slurm.has_programs()) RETURN_IF_ERROR(Annotate(CheckProgram(path), "checking fleet.slurm.programs"));
+    return path;
   }
   return absl::NotFoundError(absl::StrCat(name, " is not in ", folders,
                                           "; install Slurm's client programs, or name their folder in "

@@ -40,6 +40,17 @@ absl::StatusOr<v1::SetFleetResponse> SetFleet(Context& context, const v1::SetFle
         "or use inlier "
         "fleet scale");
   RETURN_IF_ERROR(CheckFleetConfig(request.config()));
+  for (const char* field : {"programs", "conf"}) {
+    const v1::SlurmConfig& slurm = request.config().slurm();
+    if (slurm.GetReflection()->HasField(slurm, slurm.GetDescriptor()->FindFieldByName(field))) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "fleet.slurm.", field,
+          ": it decides what the coordinator runs on its own machine, so no request sets it; put `fleet` "
+          "with it into the coordinator's configuration, or leave it out: Slurm's programs are found by PATH "
+          "and SLURM_CONF of "
+          "the coordinator's environment"));
+    }
+  }
   FleetRow row{.id = fleet.row ? fleet.row->id : context.state.options.new_fleet_id};
   if (!google::protobuf::util::MessageToJsonString(request.config(), &row.config_json).ok())
     return absl::InvalidArgumentError("fleet: it cannot be stored as JSON");

@@ -9,7 +9,7 @@
 namespace inlier {
 
 // Makes the fleet or replaces it; a scale and a stop of before end. FailedPrecondition: the coordinator's configuration has
-// one. InvalidArgument: CheckFleetConfig.
+// one. InvalidArgument: CheckFleetConfig, or a field that decides what the coordinator runs itself.
 absl::StatusOr<v1::SetFleetResponse> SetFleet(Context& context, const v1::SetFleetRequest& request);
 
 // NotFound: there is no fleet. The same for the next.

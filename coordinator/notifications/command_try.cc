@@ -13,7 +13,7 @@ TryOutcome RunCommand(const v1::HookConfig& hook, const Notification& notificati
   const auto failed = [](const absl::Status& status) {
     return TryOutcome{.error = std::string(status.message())};
   };
-  if (const absl::Status status = CheckCommand(hook.command()); !status.ok()) return failed(status);
+  if (const absl::Status status = CheckProgram(hook.command()); !status.ok()) return failed(status);
   const absl::StatusOr<ProgramEnd> end =
       RunToEnd({.program = hook.command(),
                 .arguments = {},

@@ -11,7 +11,7 @@ namespace inlier {
 
 // Runs the program, without a shell, in a process group of its own and in the folder "/": the body on its standard input; of
 // the environment PATH, HOME and LANG, and INLIER_EVENT and INLIER_DELIVERY. Taken with exit status 0. The group is killed
-// after hook.timeout_seconds. `output`: the last lines that it wrote. The program is checked (CheckCommand) at each try.
+// after hook.timeout_seconds. `output`: the last lines that it wrote. The program is checked (CheckProgram) at each try.
 TryOutcome RunCommand(const v1::HookConfig& hook, const Notification& notification, const MustStop& must_stop,
                       std::string& output);
 

@@ -1,10 +1,6 @@
 #include "coordinator/notifications/hook_check.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <filesystem>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -14,6 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "base/file.h"
+#include "base/run_program.h"
 #include "base/status.h"
 #include "coordinator/store/hook_key.h"
 #include "rpc/pem_files.h"
@@ -27,30 +24,12 @@ constexpr std::size_t kUrlBytesMax = 4096;
 
 absl::Status Wrong(const std::string& what) { return absl::InvalidArgumentError(what); }
 
-// The file or folder belongs to root or this user, and no other user can write it.
-absl::Status CheckOwned(const std::filesystem::path& path, bool folder) {
-  struct stat info {};
-  if (::stat(path.c_str(), &info) != 0) return Wrong(absl::StrCat(path.string(), " is not there"));
-  if (!IsOurs(info)) {
-    return Wrong(absl::StrCat(path.string(), " belongs to another user (uid ", info.st_uid,
-                              "), who could change what runs: chown ", ::geteuid(), " ", path.string()));
-  }
-  if (folder && (info.st_mode & S_ISVTX) != 0)
-    return absl::OkStatus();  // As /tmp: others cannot rename what is not theirs.
-  if ((info.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-    return Wrong(absl::StrCat(path.string(),
-                              " is writable by other users, who could change what runs: chmod go-w ",
-                              path.string()));
-  }
-  return absl::OkStatus();
-}
-
 absl::Status CheckHook(const v1::HookConfig& hook, bool insecure) {
   if (hook.has_command() == hook.has_url()) return Wrong("a hook needs a command or a url, one of the two");
   if (hook.has_command()) {
     if (hook.has_secret_file() || hook.has_tls_ca())
       return Wrong("secret_file and tls_ca are for a url, not for a command");
-    const absl::Status command = CheckCommand(hook.command());
+    const absl::Status command = CheckProgram(hook.command());
     return command.ok() ? command : Wrong(absl::StrCat("command: ", std::string(command.message())));
   }
   const absl::StatusOr<HookUrl> url = ParseHookUrl(hook.url());
@@ -96,20 +75,6 @@ absl::StatusOr<HookUrl> ParseHookUrl(const std::string& text) {
   if (host.empty()) return Wrong("url: it has no host");
   url.host = std::string(host);
   return url;
-}
-
-absl::Status CheckCommand(const std::string& command) {
-  if (command.empty() || command.front() != '/')
-    return Wrong("the path must be absolute, and arguments are not possible: write a script that has them");
-  std::error_code error;
-  const std::filesystem::path file = std::filesystem::canonical(command, error);  // Links resolved.
-  if (error) return Wrong(absl::StrCat(command, ": ", error.message()));
-  if (!std::filesystem::is_regular_file(file, error)) return Wrong(absl::StrCat(command, " is not a file"));
-  RETURN_IF_ERROR(CheckOwned(file, /*folder=*/false));
-  RETURN_IF_ERROR(CheckOwned(file.parent_path(), /*folder=*/true));
-  if (::access(file.c_str(), X_OK) != 0)
-    return Wrong(absl::StrCat(command, " is not executable: chmod u+x ", command));
-  return absl::OkStatus();
 }
 
 absl::StatusOr<std::string> ReadSecret(const std::string& file, bool insecure) {

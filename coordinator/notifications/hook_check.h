@@ -22,10 +22,6 @@ struct HookUrl {
 // http:// or https://, a host, no password. InvalidArgument without the text of the URL, which may hold a secret.
 absl::StatusOr<HookUrl> ParseHookUrl(const std::string& url);
 
-// OK for a program that only root and this user can have written: an absolute path of an executable file, which is theirs,
-// as its folder is, and that others cannot write. InvalidArgument with the remedy.
-absl::Status CheckCommand(const std::string& command);
-
 // The first line of the file, which must be private (rpc/private_file.h) unless `insecure`; empty for no file.
 absl::StatusOr<std::string> ReadSecret(const std::string& file, bool insecure);
 

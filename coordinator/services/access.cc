@@ -98,7 +98,7 @@ const std::vector<MethodRole>& MethodRoles() {
       {"EditSweep", Role::kSubmit, true},
       {"StoreAnalysis", Role::kSubmit, true},
       {"DrainWorker", Role::kAdmin, true},
-      {"SetFleet", Role::kAdmin, true},
+      {"SetFleet", Role::kAdmin, true, true},
       {"ScaleFleet", Role::kAdmin, true},
       {"StopFleet", Role::kAdmin, true},
       {"Collect", Role::kAdmin, true},
@@ -244,8 +244,16 @@ absl::StatusOr<Access::Identity> Access::IdentifyByCertificate(grpc::CallbackSer
 }
 
 absl::Status Access::CheckRole(const Identity& who, const char* method) const {
-  if (who.caller.name.empty()) return absl::OkStatus();  // Callers are not checked.
   const MethodRole* needed = Find(method);
+  if (who.caller.name.empty()) {  // Callers are not checked.
+    if (needed == nullptr || !needed->runs_programs) return absl::OkStatus();
+    return absl::PermissionDeniedError(absl::StrCat(
+        method,
+        " decides which programs run as the coordinator's user, so it is refused where callers are not "
+        "checked; set tokens_file (`inlier token add --role admin`) or tls_client_ca, or put `fleet` into "
+        "the "
+        "coordinator's configuration"));
+  }
   if (needed == nullptr)
     return absl::PermissionDeniedError(
         absl::StrCat(method, " has no role in MethodRoles and is refused to every caller"));

@@ -46,7 +46,8 @@ namespace inlier {
 struct MethodRole {
   const char* method;  // Its name without the service; no two services have the same.
   Role role;
-  bool changes = false;  // Something that outlives the call.
+  bool changes = false;        // Something that outlives the call.
+  bool runs_programs = false;  // As the coordinator's user: refused where callers are not checked.
 };
 const std::vector<MethodRole>& MethodRoles();
 

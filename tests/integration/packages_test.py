@@ -107,6 +107,10 @@ class PackagesTest(unittest.TestCase):
     def demo(self, system):
         (system.root / "srv/sweep.yaml").write_text(SWEEP.replace("SHORT", str(SHORT)))
         server = ("--server", f"127.0.0.1:{self.ports[0]}")
+        self.assertIn("requires a token", system.run("inlier", "workers", *server, check=False).stderr)
+        for file, user in (("tokens", "inlier"), ("worker.token", "inlier"), ("admin.token", "root")):
+            self.assertEqual(f"{user} 600", system.run("stat", "-c", "%U %a", f"/etc/inlier/{file}").stdout.strip())
+        server += ("--token-file", "/etc/inlier/admin.token")
         harness.wait_for("the worker", lambda: "connected" in system.run("inlier", "workers", *server, check=False).stdout)
         system.run("inlier", "submit", "/srv/sweep.yaml", *server)
         harness.wait_for("a result", lambda: harness.sql(system.root / "var/lib/inlier", "SELECT 1 FROM results"), 120)

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -117,6 +118,20 @@ TEST_F(SlurmTest, WithoutItsProgramsTheRemedyIsNamed) {
   EXPECT_THAT(std::string(slurm_.List(step_).status().message()),
               AllOf(HasSubstr("squeue is not in "), HasSubstr("fleet.slurm.programs")));
   EXPECT_EQ(slurm_.Submit(step_).kind, Submitted::Kind::kRefused);
+}
+
+TEST_F(SlurmTest, ProgramsThatOthersCanChangeAreNotRun) {
+  Program("squeue", absl::StrCat("touch ", Path("ran")));
+  ASSERT_EQ(::chmod(Path("squeue").c_str(), 0757), 0);
+  EXPECT_THAT(std::string(slurm_.List(step_).status().message()),
+              AllOf(HasSubstr("fleet.slurm.programs"), HasSubstr("squeue is writable by other users")));
+  ASSERT_EQ(::chmod(Path("squeue").c_str(), 0755), 0);
+  ASSERT_EQ(::chmod(folder_.path().c_str(), 0777), 0);
+  EXPECT_THAT(std::string(slurm_.List(step_).status().message()), HasSubstr("chmod go-w"));
+  EXPECT_FALSE(std::filesystem::exists(Path("ran")));
+  ASSERT_EQ(::chmod(folder_.path().c_str(), 0755), 0);
+  EXPECT_TRUE(slurm_.List(step_).ok());
+  EXPECT_TRUE(std::filesystem::exists(Path("ran")));
 }
 
 TEST_F(SlurmTest, JobsAreCancelledByTheirIdsAndGoneOnesAreNoError) {

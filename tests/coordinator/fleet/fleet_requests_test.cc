@@ -41,6 +41,24 @@ TEST(FleetRequestsTest, WithoutAFleetOneIsMadeStoredAndReplaced) {
   EXPECT_EQ(harness.orchestrator().state().fleet.config.slurm().partition(), "cpu");
 }
 
+// They run as the coordinator's user, on its machine.
+TEST(FleetRequestsTest, ProgramsOfTheCoordinatorComeFromItsConfigurationAlone) {
+  Harness harness(Harness::DefaultOptions());
+  for (const char* field : {"programs", "conf"}) {
+    v1::SetFleetRequest request;
+    *request.mutable_config() = SmallFleet();
+    v1::SlurmConfig& slurm = *request.mutable_config()->mutable_slurm();
+    slurm.GetReflection()->SetString(&slurm, slurm.GetDescriptor()->FindFieldByName(field), "/home/eve");
+    const absl::Status refused = harness.Ask(&Orchestrator::OnSetFleet, request).status();
+    EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
+    EXPECT_NE(refused.message().find(std::string("fleet.slurm.") + field +
+                                     ": it decides what the coordinator runs"),
+              std::string::npos)
+        << refused;
+  }
+  EXPECT_FALSE(harness.orchestrator().state().fleet.row);
+}
+
 // Else a fleet that was made larger would count the slots of its old jobs, and never ask for a new one.
 TEST(FleetRequestsTest, TheSlotsOfItsEarlierJobsAreNotThoseOfAFleetThatIsReplaced) {
   OrchestratorOptions options = Harness::DefaultOptions();

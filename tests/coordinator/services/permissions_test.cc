@@ -66,7 +66,6 @@ MessagePtr Drain(const Subject&) {
 MessagePtr NewFleet(const Subject&) {
   auto request = std::make_unique<v1::SetFleetRequest>();
   *request->mutable_config() = SmallFleet();
-  request->mutable_config()->mutable_slurm()->set_programs("/nonexistent");
   return request;
 }
 MessagePtr Scale(const Subject&) {

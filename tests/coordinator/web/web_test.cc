@@ -350,5 +350,20 @@ TEST_F(WebTest, AnswersThatNobodyReadsHaveALimitAndThenAreRefused) {
   EXPECT_EQ(status, 200);
 }
 
+// Of those who are not known nobody makes the coordinator run a program.
+TEST_F(WebTest, AFleetIsMadeByCheckedCallersAlone) {
+  Start();
+  HttpClient client = Client();
+  const Answer refused = client.Post("SetFleet", "{}");
+  EXPECT_EQ(refused.status, 403);
+  EXPECT_THAT(refused.json()["message"].get<std::string>(),
+              HasSubstr("where callers are not checked; set tokens_file"));
+  EXPECT_EQ(client.Post("StopFleet", "{}").status, 404);  // There is none.
+  const json about = client.Send("GET", "/api/about").json();
+  const auto methods = about["caller"]["methods"].get<std::set<std::string>>();
+  EXPECT_TRUE(methods.contains("Cancel"));
+  EXPECT_FALSE(methods.contains("SetFleet"));
+}
+
 }  // namespace
 }  // namespace inlier

@@ -27,11 +27,16 @@ class Fleet:
     def __init__(self, folder, slurm, fleet=None, **settings):
         self.folder, self.slurm, self.address = folder, slurm, f"127.0.0.1:{harness.free_port()}"
         (folder / "data").mkdir()
+        for role in ("admin", "work"):
+            made = harness.inlier("token", "add", "--file", folder / "tokens", "--role", role, "--name", role, "--quiet")
+            (folder / f"{role}.token").write_text(made.stdout)
+            (folder / f"{role}.token").chmod(0o600)
         self.worker_config = folder / "worker.yaml"
         self.worker_config.write_text(json.dumps({
-            "coordinator": self.address, "state_dir": str(folder / "state"), "data_dir": str(folder / "data"), "trial_program": str(FAKE_TRIAL),
+            "coordinator": self.address, "token_file": str(folder / "work.token"), "state_dir": str(folder / "state"), "data_dir": str(folder / "data"), "trial_program": str(FAKE_TRIAL),
             "trial_environment": ["FAKE_*"], "slots": 1, "threads_per_slot": 1}))
-        self.config = {"state_dir": str(folder / "state"), "listen": self.address, "http_listen": "127.0.0.1:0", "lease_ttl_ms": 5000, **settings}
+        self.config = {"state_dir": str(folder / "state"), "listen": self.address, "http_listen": "127.0.0.1:0", "lease_ttl_ms": 5000,
+                       "tokens_file": str(folder / "tokens"), **settings}
         if fleet is not None:
             self.config["fleet"] = self.fleet_config(**fleet)
         (folder / "coordinator.yaml").write_text(json.dumps(self.config))
@@ -59,7 +64,7 @@ class Fleet:
         self.process.wait()
 
     def inlier(self, *arguments, **options):
-        return harness.inlier(*arguments, "--server", self.address, **options)
+        return harness.inlier(*arguments, "--server", self.address, "--token-file", self.folder / "admin.token", **options)
 
     def json(self, *arguments):
         return json.loads(self.inlier(*arguments, "--json").stdout)
