@@ -28,8 +28,7 @@ constexpr int kPauseMs = 100;  // After an accept that failed.
 constexpr Duration kLogPeriod = std::chrono::seconds(1);
 constexpr char kFull[] =
     "the coordinator has as many connections as its limit of open files allows; raise it (LimitNOFILE of its "
-    "unit, "
-    "ulimit -n), or end other programs that are connected";
+    "unit, ulimit -n), or end other programs that are connected";
 
 // Empty SETTINGS and a GOAWAY with ENHANCE_YOUR_CALM (RFC 9113): clients of gRPC report its text.
 std::string GoAway(std::string_view text) {
@@ -142,8 +141,7 @@ bool ConnectionAcceptor::Accept(int listener) {
     return !exhausted;
   }
   // The system gives the lowest number that is free: so many others are open.
-  const OpenFileShares shares = OpenFileShares::Now();
-  const bool has_room = static_cast<std::size_t>(connection) < shares.all - shares.kept;
+  const bool has_room = static_cast<std::size_t>(connection) < OpenFileShares::Now().grpc_end;
   has_room ? take_(listener, connection) : Refuse(Descriptor(connection));
   return true;
 }

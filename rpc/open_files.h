@@ -15,16 +15,18 @@ namespace inlier {
 struct OpenFileShares {
   std::size_t all = 0;               // The process may have open: RLIMIT_NOFILE.
   std::size_t http_connections = 0;  // Of one HTTP server.
-  std::size_t kept = 0;              // For everything but connections to the gRPC port.
+  std::size_t grpc_end =
+      0;  // Connections to the gRPC port have descriptors below it: each takes memory, too.
 
   // With the limit that is in force now.
   static OpenFileShares Now() {
     rlimit limit{};
     if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) limit.rlim_cur = 1024;
     const std::size_t all = std::min<std::size_t>(limit.rlim_cur, 1 << 30);
+    const std::size_t kept = std::min<std::size_t>(all / 2, 1024);
     return {.all = all,
             .http_connections = std::clamp<std::size_t>(all / 8, 8, 256),
-            .kept = std::min<std::size_t>(all / 2, 1024)};
+            .grpc_end = std::min<std::size_t>(all - kept, 1 << 17)};
   }
 };
 

@@ -35,7 +35,7 @@ class ConnectionAcceptorTest : public testing::Test {
     auto sockets = Listen(address_, "listen");
     ASSERT_TRUE(sockets.ok()) << sockets.status();
     acceptor_.emplace(*std::move(sockets), /*plain=*/true, [this](int, int connection) {
-      EXPECT_LT(static_cast<std::size_t>(connection), kLimit - OpenFileShares::Now().kept);
+      EXPECT_LT(static_cast<std::size_t>(connection), OpenFileShares::Now().grpc_end);
       const std::lock_guard lock(mutex_);
       taken_.emplace_back(connection);
     });
