@@ -314,14 +314,15 @@ void Supervisor::OnEvents(std::string_view bytes) {
 
 void Supervisor::OnOutput(std::string_view bytes) {
   std::vector<v1::TrialEvent> events;
-  log_.Write(bytes, [&](const std::string& line) {
-    if (++reported_.log_lines <= kLogLinesSentMax) events.push_back(LogEvent(line));
-    if (reported_.log_lines == kLogLinesSentMax) {
-      events.push_back(LogEvent(absl::StrCat("further lines are only in ",
-                                             (folder_ / kAttemptLogName).string(), " on the worker")));
-    }
-  });
+  log_.Write(bytes, [&](const std::string& line) { AddLogLine(LogEvent(line), events); });
   Report(std::move(events));
+}
+
+void Supervisor::AddLogLine(v1::TrialEvent line, std::vector<v1::TrialEvent>& events) {
+  if (++reported_.log_lines <= kLogLinesSentMax) events.push_back(std::move(line));
+  if (reported_.log_lines != kLogLinesSentMax) return;
+  events.push_back(LogEvent(absl::StrCat("further lines are not sent; the output is in ",
+                                         (folder_ / kAttemptLogName).string(), " on the worker")));
 }
 
 void Supervisor::Route(std::vector<v1::TrialEvent> events) {
@@ -342,6 +343,9 @@ void Supervisor::Route(std::vector<v1::TrialEvent> events) {
         parts_.request_sync(CoordinatorClient::Urgency::kProgress);
         break;
       }
+      case v1::TrialEvent::kLog:
+        AddLogLine(std::move(event), reported);
+        break;
       case v1::TrialEvent::kStarted:
         // The CPUs of a gang's slots are all in use, and its ranks wait for the slowest.
         if (assignment_.kind() == v1::TRAIN_STAGE && !slot_.on_gpu() && ranks_.empty())

@@ -20,7 +20,7 @@
 //   rank_0_stubborn  of a gang: rank 0 as stubborn, the others hang
 //   gate          hangs until there is a file `fake_trial.go` in the data folder, then succeeds
 //   flood         200,000 points of a curve, then succeeds
-//   chatter       100,000 lines on stderr, then succeeds
+//   chatter       100,000 lines on stderr and 2,000 as events, then succeeds
 //   garbage       prints garbage on descriptor 3, exits 3
 //   mixed         garbage between events, then succeeds
 //   endless       a line of 8 MiB without an end on descriptor 3, then succeeds
@@ -276,6 +276,9 @@ int Behave(const std::string& behaviour, const v1::AttemptSpec& spec) {
   }
   if (behaviour == "chatter") {
     for (int i = 1; i <= 100000; ++i) std::fprintf(stderr, "line %d of a trial that talks too much\n", i);
+    v1::TrialEvent line;
+    line.mutable_log()->set_text("an event of a trial that talks too much");
+    for (int i = 1; i <= 2000; ++i) Emit(line);
   }
   if (behaviour == "garbage") {
     WriteAll(3, "Segmentation violation at \x01\xff 0xdead\nmore of it\nand more\nand yet more\n");
