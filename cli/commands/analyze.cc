@@ -7,8 +7,8 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "base/data/checked_files.h"
 #include "base/data/data_dir.h"
-#include "base/digest.h"
 #include "base/file.h"
 #include "base/status.h"
 #include "cli/analysis_report.h"
@@ -101,12 +101,10 @@ absl::StatusOr<bool> Stores(Session& session, bool no_store) {
 }
 
 absl::StatusOr<std::string> Store(Session& session, const std::string& model, const v1::AnalysisSpec& spec,
-                                  const AnalysisReport& report) {
+                                  const AnalysisReport& report, const std::string& model_sha256) {
   v1::StoreAnalysisRequest request = report.ToRequest();
   request.set_model(model);
-  // Of a model in shards: not known.
-  const auto digest = Sha256HexOfFile(std::filesystem::path(spec.folder()) / "model.safetensors");
-  if (digest.ok()) request.set_model_sha256(*digest);
+  if (!model_sha256.empty()) request.set_model_sha256(model_sha256);
   request.set_spec_json(SpecToJson(spec));
   ASSIGN_OR_RETURN(const v1::StoreAnalysisResponse stored,
                    session.CallOnce(&v1::SweepService::Stub::StoreAnalysis, request));
@@ -123,6 +121,10 @@ absl::Status Analyze(Session& session, const AnalyzeArguments& arguments) {
   ASSIGN_OR_RETURN(const bool stores, Stores(session, arguments.no_store));
   ASSIGN_OR_RETURN(const TemporaryFile request, TemporaryFile::Make(SpecToJson(spec)));
   AnalysisReport report;
+  // Of a model in shards: not known.
+  CheckedFiles files;
+  const std::filesystem::path weights = std::filesystem::path(spec.folder()) / "model.safetensors";
+  const std::string digest = stores ? files.DigestOf(weights).value_or("") : "";
   const bool shows_progress = session.people() && StderrIsTerminal();
   RETURN_IF_ERROR(RunTrialProgram({"analyze", request.path()}, [&](const std::string& line) {
     const auto parsed = nlohmann::ordered_json::parse(line, nullptr, /*allow_exceptions=*/false);
@@ -133,7 +135,8 @@ absl::Status Analyze(Session& session, const AnalyzeArguments& arguments) {
   if (shows_progress) PrintProgress("");
   RETURN_IF_ERROR(WriteLayers(report, arguments.layers));
   absl::StatusOr<std::string> id = std::string();
-  if (stores) id = Store(session, arguments.model, spec, report);
+  const absl::Status unchanged = digest.empty() ? absl::OkStatus() : files.Check(weights, digest);
+  if (stores) id = unchanged.ok() ? Store(session, arguments.model, spec, report, digest) : unchanged;
   if (session.mode() == OutputMode::kJson) {
     nlohmann::ordered_json answer = report.ToJson();
     if (id.ok() && !id->empty()) answer["analysis"] = *id;

@@ -167,7 +167,8 @@ void AddDoctorCommand(CLI::App& app, Session& session) {
   CLI::App* command = app.add_subcommand(
       "doctor",
       "Check the state folder of --dir: database, invariants, files, versions; exit status 1 on a problem");
-  command->add_flag("--deep", options->deep, "Also read every artifact and compare its digest");
+  command->add_flag("--deep", options->deep,
+                    "Compare the digest of every artifact and checkpoint, not only of the first GiB of them");
   command->add_flag(
       "--repair", *repair,
       "Make the safe repairs, after a backup; the coordinator must be stopped. Never removes a result");

@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/status.h"
+#include "coordinator/store/rows.h"
 #include "s3/prefix_owner.h"
 
 namespace inlier {
@@ -57,7 +58,8 @@ absl::StatusOr<Known> LoadKnown(Reader& reader) {
       reader.Select("SELECT stage.id, stage.result_token IS NOT NULL, stage.checkpoint = artifact.sha256, "
                     "artifact.final, artifact.sha256, artifact.path FROM artifact JOIN attempt ON "
                     "attempt.token = artifact.token JOIN stage ON stage.id = attempt.stage "
-                    "ORDER BY stage.id, artifact.final, artifact.step DESC, artifact.id DESC"));
+                    "ORDER BY stage.id, artifact.final, " +
+                    std::string(kWasPassedOver) + ", artifact.step DESC, artifact.id DESC"));
   std::int64_t last_stage = 0;
   for (const auto& row : rows.rows) {
     const bool first = std::exchange(last_stage, Integer(row[0])) != Integer(row[0]);
@@ -111,6 +113,8 @@ class Collector {
         RETURN_IF_ERROR(Judge(File(path), sha256));
       } else if (path == PartFile::NameOf(store_.PathOf(sha256))) {
         RETURN_IF_ERROR(Remove(File(path), kPartKept, kNotContinued));
+      } else if (path.extension() == kDamagedSuffix) {
+        RETURN_IF_ERROR(Remove(File(path), not_reported_age_, kDamaged));
       }
     }
     return absl::OkStatus();

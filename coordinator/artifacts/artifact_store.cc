@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/digest.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "base/status.h"
 #include "base/uuid.h"
 
@@ -59,14 +60,24 @@ std::filesystem::path ArtifactStore::PathOf(const std::string& sha256) const {
   return folder_ / absl::StrCat(sha256, ".safetensors");
 }
 
+bool ArtifactStore::HasSound(const std::string& sha256) {
+  const std::filesystem::path path = PathOf(sha256);
+  const absl::Status sound = files_.Check(path, sha256);
+  if (absl::IsDataLoss(sound))
+    spdlog::error("artifact_damaged sha256={} reason={} done={}", sha256, LogText(sound.message()),
+                  LogText(PutAside(path)));
+  if (sound.ok()) files_.MarkUsed(path);
+  return sound.ok();
+}
+
 absl::StatusOr<ArtifactStore::Found> ArtifactStore::Stat(const std::string& sha256) {
   RETURN_IF_ERROR(CheckDigest(sha256));
+  const bool sound = HasSound(sha256);
   const std::lock_guard lock(mutex_);
   Found found;
   struct stat file {};
   const std::filesystem::path path = PathOf(sha256);
-  if (IsFile(path, &file)) {
-    ::utimensat(AT_FDCWD, path.c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
+  if (sound && IsFile(path, &file)) {
     found.complete = true;
     found.bytes = static_cast<std::uint64_t>(file.st_size);
   } else if (IsFile(PartFile::NameOf(path), &file)) {
@@ -101,14 +112,11 @@ absl::StatusOr<std::unique_ptr<ArtifactStore::Upload>> ArtifactStore::BeginUploa
     return absl::InvalidArgumentError(
         absl::StrCat("bytes: ", bytes, " and offset: ", offset, " are not those of an artifact"));
   }
+  const bool sound = HasSound(sha256);
   const std::lock_guard lock(mutex_);
   std::unique_ptr<Upload> upload(new Upload(*this, sha256, bytes));
   const std::filesystem::path path = PathOf(sha256);
-  struct stat file {};
-  if (IsFile(path, &file)) {
-    ::utimensat(AT_FDCWD, path.c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
-    return upload;
-  }
+  if (struct stat file{}; sound && IsFile(path, &file)) return upload;
   const Timestamp now = MonotonicNow();
   // Uploads of dead connections are dropped first.
   for (auto at = uploads_.begin(); at != uploads_.end();) {
@@ -193,8 +201,16 @@ absl::StatusOr<std::unique_ptr<ArtifactStore::Download>> ArtifactStore::BeginDow
     const std::string& sha256, std::uint64_t offset) {
   RETURN_IF_ERROR(CheckDigest(sha256));
   const std::filesystem::path path = PathOf(sha256);
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-  if (fd < 0 && errno == ENOENT) {
+  const bool sound = HasSound(sha256);
+  const int fd = sound ? ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
+  if (struct stat file{}; !sound && IsFile(path.string() + kDamagedSuffix, &file)) {
+    return absl::NotFoundError(absl::StrCat(
+        "the coordinator's copy of ", sha256,
+        " was damaged, and was put aside; a worker that is connected and has a copy sends it again; without "
+        "one put a sound one in artifacts/ of the coordinator's state_dir, or train the model again by "
+        "`inlier submit --again`"));
+  }
+  if (!sound || (fd < 0 && errno == ENOENT)) {
     return absl::NotFoundError(
         absl::StrCat("the coordinator has no artifact ", sha256,
                      " in its state_dir; the worker that made it keeps its artifacts in another folder: set "
@@ -208,7 +224,6 @@ absl::StatusOr<std::unique_ptr<ArtifactStore::Download>> ArtifactStore::BeginDow
     return absl::OutOfRangeError(
         absl::StrCat("offset: ", offset, " is behind the artifact's end at ", download->bytes()));
   }
-  ::futimens(fd, nullptr);
   return download;
 }
 

@@ -3,6 +3,7 @@
 //
 //   artifacts/<sha256>.safetensors       complete: never changes
 //   artifacts/<sha256>.safetensors.part  being received
+//   artifacts/<sha256>.safetensors.damaged  put aside: its content did not have its digest
 //   artifacts/store.id                   fresh text of every start: a worker that finds it shares the
 //   folder
 //
@@ -22,6 +23,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/data/checked_files.h"
 #include "base/part_file.h"
 #include "base/time.h"
 
@@ -46,7 +48,8 @@ class ArtifactStore {
     std::uint64_t bytes = 0;     // When complete.
     std::uint64_t received = 0;  // When not.
   };
-  // InvalidArgument for what is no SHA-256. A complete artifact counts as used now: see RemoveIfOlder.
+  // InvalidArgument for what is no SHA-256. A complete artifact counts as used now: see RemoveIfOlder. One whose content
+  // has another digest is put aside, here and below, and is not there then; each version of a file is read once for that.
   absl::StatusOr<Found> Stat(const std::string& sha256);
 
   // One artifact on its way in. What it has written stays when it is destroyed.
@@ -112,10 +115,13 @@ class ArtifactStore {
  private:
   ArtifactStore(std::filesystem::path folder, std::string id, ArtifactStoreLimits limits);
   absl::Status CheckRoom(std::uint64_t wanted) const;  // REQUIRES: mutex_ is held.
+  // Whether the artifact is there with its content; it counts as used now.
+  bool HasSound(const std::string& sha256);
 
   const std::filesystem::path folder_;
   const std::string id_;
   const ArtifactStoreLimits limits_;
+  CheckedFiles files_;
   std::mutex mutex_;  // Before that of an Upload::Active.
   std::map<std::string, std::shared_ptr<Upload::Active>> uploads_;
 };

@@ -9,12 +9,13 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "base/digest.h"
+#include "base/data/checked_files.h"
 #include "base/file.h"
 #include "base/status.h"
 #include "base/time.h"
 #include "coordinator/store/backup.h"
 #include "coordinator/store/database.h"
+#include "coordinator/store/rows.h"
 #include "coordinator/store/sqlite_handle.h"
 #include "s3/bucket_note.h"
 
@@ -68,6 +69,8 @@ class Examination {
       CheckAttemptFolders(attempts);
       CheckArtifactFiles(artifacts);
       CheckArtifactRows();
+      CheckCheckpoints();
+      NoteUnread();
     }
     CheckLeftovers();
     CheckBackups();
@@ -186,6 +189,10 @@ class Examination {
       known.insert(row[0]);
     for (const fs::path& file : files) {
       const std::string name = absl::StrCat("artifacts/", file.filename().string());
+      if (file.extension() == kDamagedSuffix)
+        Note("artifact_file",
+             absl::StrCat(file.string(), " was put aside: its content did not have its digest"),
+             "`inlier gc` removes it in time");
       if (file.extension() != ".safetensors" || known.contains(name)) continue;
       Note("artifact_file", absl::StrCat(file.string(), " is of no attempt of this database"),
            "its worker may not have reported it yet; otherwise remove it if it is not needed");
@@ -217,15 +224,44 @@ class Examination {
                 remedy);
         continue;
       }
-      if (!options_.deep) continue;
-      const absl::StatusOr<std::string> digest = Sha256HexOfFile(file);
-      if (digest.ok() && *digest == row[2]) continue;
-      Problem(check,
-              digest.ok()
-                  ? absl::StrCat(file.string(), " has the SHA-256 ", *digest, ", recorded is ", row[2])
-                  : std::string(digest.status().message()),
-              remedy);
+      const absl::Status sound = Read(file, row[2]);
+      if (!sound.ok()) Problem(check, std::string(sound.message()), remedy);
     }
+  }
+
+  // CheckContent, as far as the options allow.
+  absl::Status Read(const fs::path& file, const std::string& sha256) {
+    const std::uint64_t bytes = SizeOf(file);
+    if (!options_.deep && read_bytes_ + bytes > options_.read_bytes_max) {
+      unread_bytes_ += bytes;
+      return absl::OkStatus();
+    }
+    read_bytes_ += bytes;
+    return CheckContent(file, sha256);
+  }
+
+  // Those that trainings may resume from. One that is damaged costs time alone.
+  void CheckCheckpoints() {
+    const std::string check = "checkpoint";
+    for (const auto& row :
+         Ask(check,
+             absl::StrCat(
+                 "SELECT artifact.path, artifact.sha256, 'st-' || stage.id FROM artifact JOIN attempt ON "
+                 "attempt.token = artifact.token JOIN stage ON stage.id = attempt.stage WHERE "
+                 "stage.result_token IS NULL AND final = 0 AND artifact.sha256 <> '' AND NOT ",
+                 kWasPassedOver, " ORDER BY stage.id, step DESC"))) {
+      const absl::Status sound = Read(state_dir_ / row[0], row[1]);
+      if (sound.ok() || absl::IsNotFound(sound)) continue;
+      Note(
+          check, std::string(sound.message()),
+          absl::StrCat("nothing: the training of ", row[2], " resumes from the one before, or starts again"));
+    }
+  }
+
+  void NoteUnread() {
+    if (unread_bytes_ > 0)
+      Note("artifact_row", absl::StrCat(unread_bytes_, " bytes of artifacts and checkpoints were not read"),
+           "`inlier doctor --deep` compares their digests, too");
   }
 
   void CheckLeftovers() {
@@ -277,6 +313,7 @@ class Examination {
   const fs::path state_dir_;
   const DoctorOptions options_;
   SqliteHandle database_;
+  std::uint64_t read_bytes_ = 0, unread_bytes_ = 0;
   DoctorReport report_;
 };
 

@@ -39,7 +39,9 @@ struct Finding {
 };
 
 struct DoctorOptions {
-  bool deep = false;  // Also reads every artifact and compares its digest.
+  bool deep =
+      false;  // Reads every artifact and compares its digest, else as many as fit into read_bytes_max.
+  std::uint64_t read_bytes_max = std::uint64_t{1} << 30;
 };
 
 struct DoctorReport {

@@ -146,8 +146,17 @@ struct AttemptRow {
   std::uint64_t final_step = 0;
 };
 
-// A checkpoint complete on the worker's disk. Read back: of each training without a result that has one, the
-// one of the highest step (the latest written of those) that the next attempt can resume from.
+// Checkpoints that the next attempt at a training is told of: where the first cannot be used, the next one is.
+inline constexpr std::size_t kResumePointsMax = 3;
+
+// Of `attempt` joined with `artifact`: a later attempt has begun before this checkpoint, as it could not be used.
+inline constexpr char kWasPassedOver[] =
+    "EXISTS (SELECT 1 FROM attempt AS later WHERE later.stage = attempt.stage AND later.token > "
+    "attempt.token AND "
+    "later.resumed_step < artifact.step)";
+
+// A checkpoint complete on the worker's disk. Read back: of each training without a result those of the highest steps
+// (the latest written first) that the next attempt can resume from.
 struct CheckpointRow {
   Token token = 0;
   std::uint64_t step = 0;

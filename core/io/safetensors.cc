@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <bit>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/atomic_file.h"
+#include "base/digest.h"
 #include "base/regular_file.h"
 #include "base/status.h"
 #include "nlohmann/json.hpp"
@@ -112,7 +114,7 @@ absl::StatusOr<TensorMap> LoadSafetensors(const std::filesystem::path& path, Str
 }
 
 absl::Status SaveSafetensors(const std::filesystem::path& path, const TensorMap& tensors,
-                             const StringMap& metadata) {
+                             const StringMap& metadata, std::string* sha256) {
   // Wide items first, so that every tensor is aligned for programs that map the file.
   std::vector<std::pair<const std::string*, const at::Tensor*>> order;
   for (const auto& [name, tensor] : tensors) {
@@ -153,14 +155,20 @@ absl::Status SaveSafetensors(const std::filesystem::path& path, const TensorMap&
   }
 
   AtomicFile file(path);
+  Sha256 digest;
+  const auto append = [&](std::string_view bytes) {
+    if (sha256 != nullptr) digest.Update(bytes);
+    return file.Append(bytes);
+  };
   const std::uint64_t header_bytes = text.size();
-  RETURN_IF_ERROR(file.Append({reinterpret_cast<const char*>(&header_bytes), sizeof header_bytes}));
-  RETURN_IF_ERROR(file.Append(text));
+  RETURN_IF_ERROR(append({reinterpret_cast<const char*>(&header_bytes), sizeof header_bytes}));
+  RETURN_IF_ERROR(append(text));
   for (const auto& [name, tensor] : order) {
     const at::Tensor bytes = tensor->detach().cpu().contiguous();
     RETURN_IF_ERROR(
-        file.Append({static_cast<const char*>(bytes.data_ptr()), bytes.numel() * bytes.element_size()}));
+        append({static_cast<const char*>(bytes.data_ptr()), bytes.numel() * bytes.element_size()}));
   }
+  if (sha256 != nullptr) *sha256 = digest.HexDigest();
   return file.Commit();
 }
 

@@ -11,7 +11,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "base/digest.h"
 #include "base/file.h"
 #include "base/status.h"
 #include "core/train/training_step.h"
@@ -129,16 +128,15 @@ absl::StatusOr<v1::CheckpointSaved> SaveCheckpoint(const std::filesystem::path& 
   }
   const std::string name = info.final ? kFinalCheckpointName : PeriodicCheckpointName(info.step);
   const std::filesystem::path path = folder / name;
-  absl::Status written = SaveSafetensors(path, tensors, Metadata(info));
+  v1::CheckpointSaved saved;
+  const absl::Status written = SaveSafetensors(path, tensors, Metadata(info), saved.mutable_sha256());
   if (!written.ok()) {
     return Annotate(written,
                     absl::StrCat("writing the checkpoint after update ", info.step,
                                  "; check that the disk has room and that the folder can be written"));
   }
-  v1::CheckpointSaved saved;
   saved.set_step(info.step);
   saved.set_path(name);
-  ASSIGN_OR_RETURN(*saved.mutable_sha256(), Sha256HexOfFile(path));
   std::error_code error;
   saved.set_bytes(std::filesystem::file_size(path, error));
   saved.set_final(info.final);

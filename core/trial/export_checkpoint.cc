@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/data/checked_files.h"
 #include "base/status.h"
 #include "core/hugging_face/export_folder.h"
 #include "core/hugging_face/own_parts.h"
@@ -96,6 +97,7 @@ std::string AutoClass(const v1::TrialSpec& spec) {
 absl::StatusOr<Exported> ExportCheckpoint(const ExportRequest& request) {
   const v1::AttemptSpec& attempt = request.attempt;
   RETURN_IF_ERROR(ExportFolder::Check(request.folder, request.replace));
+  RETURN_IF_ERROR(CheckNamedContent(attempt.checkpoint()));
   ASSIGN_OR_RETURN(const Checkpoint opened, Checkpoint::Open(attempt.checkpoint()));
   v1::TrialSpec spec = opened.info().spec;
   if (attempt.has_spec()) {

@@ -11,6 +11,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/data/checked_files.h"
 #include "base/status.h"
 #include "core/labelled/classification_dataset.h"
 #include "core/labelled/instruction_dataset.h"
@@ -97,6 +98,7 @@ class Reading {
   explicit Reading(const ModelQuestion& question) : question_(question) {}
 
   absl::StatusOr<Json> Run() {
+    RETURN_IF_ERROR(CheckNamedContent(question_.checkpoint));
     ASSIGN_OR_RETURN(const Checkpoint checkpoint, Checkpoint::Open(question_.checkpoint));
     const v1::TrialSpec& spec = checkpoint.info().spec;
     ASSIGN_OR_RETURN(data_, OpenTrialData(spec, question_.data, /*for_evaluation=*/false));

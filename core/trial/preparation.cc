@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "absl/strings/str_cat.h"
+#include "base/data/checked_files.h"
 #include "base/data/data_roots.h"
 #include "base/digest.h"
 #include "base/status.h"
@@ -107,6 +108,8 @@ absl::Status AsDataLoss(const absl::Status& status, const char* remedy) {
 
 absl::StatusOr<Prepared> PrepareSpec(const v1::AttemptSpec& attempt, EventWriter& events) {
   RETURN_IF_ERROR(RequireFields(attempt));
+  // A worker has compared it; this is a person's attempt.
+  if (!attempt.has_token()) RETURN_IF_ERROR(CheckNamedContent(attempt.checkpoint()));
   ASSIGN_OR_RETURN(v1::TrialSpec spec, ResolveAndValidate(attempt.spec()));
   const DataRoots roots = RootsOf(attempt);
   RETURN_IF_ERROR(CheckFilePaths(spec, [&roots](const std::string& path) { return roots.Check(path); }));

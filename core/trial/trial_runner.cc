@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/data/checked_files.h"
 #include "base/log.h"
 #include "base/status.h"
 #include "core/gang/gang.h"
@@ -44,8 +45,9 @@ absl::Status StartFrom(const v1::AttemptSpec& attempt, const v1::TrainingSpec& t
   const std::string& source = ours                       ? attempt.checkpoint()
                               : start.has_hugging_face() ? start.hugging_face()
                                                          : start.checkpoint();
+  const absl::Status named = ours ? absl::OkStatus() : CheckNamedContent(source);
   const absl::StatusOr<std::vector<std::string>> fresh =
-      LoadStartingWeights(source, model, ours ? DataRoots() : RootsOf(attempt));
+      named.ok() ? LoadStartingWeights(source, model, ours ? DataRoots() : RootsOf(attempt)) : named;
   if (fresh.ok()) {
     spdlog::info("weights_loaded from={} fresh_parameters={}", source, fresh->size());
     return absl::OkStatus();

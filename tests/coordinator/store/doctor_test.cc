@@ -155,13 +155,34 @@ TEST_F(DoctorTest, MissingChangedAndUnknownFilesAreReported) {
   EXPECT_THAT(report.findings, Contains(Field(&Finding::check, "artifact_file")));
 
   std::ofstream(file, std::ios::binary) << "the weightz";  // As long as before.
-  EXPECT_THAT(Problems(Examine()), IsEmpty());
-  EXPECT_THAT(Problems(Examine({.deep = true})),
-              ElementsAre(AllOf(StartsWith("artifact_row: "), HasSubstr("has the SHA-256"))));
+  const auto changed = ElementsAre(AllOf(StartsWith("artifact_row: "), HasSubstr("has the SHA-256")));
+  EXPECT_THAT(Problems(Examine()), changed);
+  EXPECT_THAT(Problems(Examine({.deep = true, .read_bytes_max = 10})), changed);
+  report = Examine({.read_bytes_max = 10});
+  EXPECT_TRUE(report.healthy());
+  EXPECT_THAT(report.findings,
+              Contains(Field(&Finding::what, "11 bytes of artifacts and checkpoints were not read")));
   std::ofstream(file, std::ios::binary) << "short";
   EXPECT_THAT(Problems(Examine()), ElementsAre(HasSubstr("has 5 bytes, recorded are 11")));
   std::filesystem::remove(file);
   EXPECT_THAT(Problems(Examine()), ElementsAre("artifact_row: " + file.string() + " is missing"));
+}
+
+TEST_F(DoctorTest, ADamagedCheckpointIsNamedAndIsNoProblem) {
+  MustAddTrial();
+  CheckpointRow checkpoint = Checkpoint(1, 100, false);
+  checkpoint.path = "attempts/st-1/1/step-100.safetensors";
+  checkpoint.sha256 = digest_;
+  MustApply(Start(1, 1), checkpoint, Fail(1, v1::LOST));
+  const std::filesystem::path file = folder_.path() / checkpoint.path;
+  std::filesystem::create_directories(file.parent_path());
+  std::ofstream(file, std::ios::binary) << kWeights;
+  EXPECT_THAT(Examine().findings, IsEmpty());
+  std::ofstream(file, std::ios::binary) << "the weightz";
+  const DoctorReport report = Examine();
+  EXPECT_TRUE(report.healthy());
+  EXPECT_THAT(report.findings, ElementsAre(AllOf(Field(&Finding::check, "checkpoint"),
+                                                 Field(&Finding::what, HasSubstr("has the SHA-256")))));
 }
 
 TEST_F(DoctorTest, NewerSchemaIsAProblemThatNamesBothVersions) {
