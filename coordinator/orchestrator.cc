@@ -225,6 +225,11 @@ void Orchestrator::Offer(Moment now, bool grant_leases, Effects& effects) {
   Finish(context);
 }
 
+void Orchestrator::OnStandstill(Moment now, Effects& effects) {
+  Context context{state_, now, effects};
+  RenewAllTerms(context);
+}
+
 void Orchestrator::Tick(Moment now, Effects& effects) {
   Context context{state_, now, effects};
   inlier::Tick(context);

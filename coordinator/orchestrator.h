@@ -117,6 +117,8 @@ class Orchestrator {
                         Effects& effects);
 
   void Tick(Moment now, Effects& effects);
+  // Before the first call after the process stood still (SIGSTOP, a frozen machine).
+  void OnStandstill(Moment now, Effects& effects);
 
   // For the functions of status/ and for NextDeadline (tick.h).
   const State& state() const { return state_; }

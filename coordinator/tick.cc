@@ -134,6 +134,22 @@ void Tick(Context& context) {
   ExpandSweeps(context);
 }
 
+void RenewAllTerms(Context& context) {
+  State& state = context.state;
+  for (const auto& [incarnation, known] : state.workers.all()) {
+    state.leases.Renew(incarnation, context.now.at);
+    if (known.connected)
+      state.workers.Seen(*state.workers.Find(incarnation), context.now.at, known.last_seen_wall);
+  }
+  for (auto& [token, attempt] : state.attempts) {
+    NoteProgress(context, attempt);
+    if (attempt.yields.empty()) continue;
+    state.deadlines.yields.erase({attempt.yields_until, token});
+    attempt.yields_until = context.now.at + kYieldTerm;
+    state.deadlines.yields.emplace(attempt.yields_until, token);
+  }
+}
+
 std::optional<Timestamp> NextDeadline(const State& state) {
   std::optional<Timestamp> next = state.leases.NextDeadline();
   const auto consider = [&next](std::optional<Timestamp> at) {

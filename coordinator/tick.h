@@ -12,6 +12,9 @@ namespace inlier {
 // Does a bounded amount of work; when there is more, NextDeadline() is not later than the call's time.
 void Tick(Context& context);
 
+// After this process stood still, so that nobody could be heard: no lease, worker or attempt was silent meanwhile.
+void RenewAllTerms(Context& context);
+
 // The earliest time at which Tick has something to do.
 std::optional<Timestamp> NextDeadline(const State& state);
 

@@ -14,7 +14,9 @@ namespace inlier {
 namespace {
 
 // The timer fires at least this often.
-constexpr Duration kLongestSleep = std::chrono::seconds(60);
+constexpr Duration kLongestSleep = std::chrono::seconds(1);
+// Where it did not for so long, the process was stopped: no worker was silent, nobody listened.
+constexpr Duration kStandstill = std::chrono::seconds(3);
 
 }  // namespace
 
@@ -44,6 +46,7 @@ void CoordinatorLoop::Run(std::function<void()> call) {
 
 void CoordinatorLoop::Start(Effects effects) {
   stopped_ = false;
+  ticked_ = MonotonicNow();
   Deliver(std::move(effects));
 }
 
@@ -140,7 +143,15 @@ void CoordinatorLoop::Tick() {
   if (stopped_) return;
   armed_.reset();
   Effects effects;
-  orchestrator_.Tick(Now(), effects);
+  const Moment now = Now();
+  if (const Duration gap = now.at - std::exchange(ticked_, now.at); gap > kStandstill) {
+    spdlog::warn(
+        "standstill length=\"{}\" reason=\"this process was stopped or got no CPU: all leases get a "
+        "fresh term\"",
+        FormatDuration(gap));
+    orchestrator_.OnStandstill(now, effects);
+  }
+  orchestrator_.Tick(now, effects);
   Deliver(std::move(effects));
 }
 

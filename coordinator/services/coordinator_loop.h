@@ -132,6 +132,7 @@ class CoordinatorLoop {
   boost::asio::steady_timer timer_;
   Listeners listeners_;
   std::optional<Timestamp> armed_;
+  Timestamp ticked_;
   bool stopped_ = true;
   ReleaseGate gate_;
   std::shared_ptr<const Orchestrator> stored_;
