@@ -172,6 +172,7 @@ void RecoverAttempt(const AttemptRow& record, Context& context) {
   if (WorkerEntry* worker = state.workers.Find(record.worker))
     worker->resources.Take(record.token, slots, record.request);
   attempt.started = context.now.at;
+  attempt.leased = record.started_at;
   attempt.progressed = context.now.at;
   attempt.saved = context.now.at;
   attempt.recovered = true;
@@ -233,11 +234,11 @@ absl::Status Recover(Context& context, Snapshot snapshot) {
   state.stages.Reserve(snapshot.stages.size());
   for (StageRow& record : snapshot.stages) RETURN_IF_ERROR(RecoverStage(state, std::move(record)));
   for (CheckpointRow& checkpoint : snapshot.checkpoints) {
-    StageDetail& detail = state.stages.at(checkpoint.stage).edit();
-    detail.resume_path = checkpoint.path;
-    detail.resume_step = checkpoint.step;
-    detail.resume_sha256 = checkpoint.sha256;
-    NoteInterruption(state, state.stages.at(checkpoint.stage));
+    Stage& stage = state.stages.at(checkpoint.stage);
+    stage.edit().resume_points.push_back({.path = std::move(checkpoint.path),
+                                          .step = checkpoint.step,
+                                          .sha256 = std::move(checkpoint.sha256)});
+    NoteInterruption(state, stage);
   }
   for (TrialRow& record : snapshot.trials) RecoverTrial(state, std::move(record));
   for (const TrialPruning& record : snapshot.trial_prunings) {

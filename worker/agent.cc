@@ -50,8 +50,13 @@ Agent::Agent(asio::io_context& io, Options options, Outbox& outbox, WorkerMetric
       slots_{.waiting_children = {},
              .idle_cpus = IdleCpus(
                  io, options_.slots,
-                 [this](std::uint32_t slot, const std::vector<int>& cpus) { BindTraining(slot, cpus); })},
-      data_checker_(io, options_.attempts, board_,
+                 [this](std::uint32_t slot, const std::vector<int>& cpus) { BindTraining(slot, cpus); }),
+             .start_trouble = StartTrouble(io, disk_, options_.attempts,
+                                           [this](const std::string& why) {
+                                             board_.SetTrouble(why);
+                                             client_.RequestSync(CoordinatorClient::Urgency::kResult);
+                                           })},
+      data_checker_(io, options_.attempts, board_, slots_.start_trouble,
                     [this] { client_.RequestSync(CoordinatorClient::Urgency::kResult); }),
       artifacts_(ArtifactOptions(options_), metrics,
                  [this] {
@@ -202,6 +207,10 @@ void Agent::OnEnded(Supervisor& supervisor, const Supervisor::Result& result) {
   ended.stage_id = supervisor.assignment().stage_id();
   ended.outcome_sequence = result.outcome_sequence;
   ended.succeeded = result.outcome.kind() == v1::Outcome::SUCCEEDED;
+  if (result.outcome.not_started())
+    slots_.start_trouble.NotStarted(result.outcome.message());
+  else
+    slots_.start_trouble.Started();
   board_.Remove(supervisor.token());
   running_.erase(supervisor.token());
   for (const std::uint32_t slot : supervisor.slots()) slots_.idle_cpus.AttemptEnded(slot);

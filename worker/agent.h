@@ -106,11 +106,12 @@ class Agent {
   Outbox& outbox_;
   WorkerMetrics& metrics_;
   std::function<void(const absl::Status&)> on_end_;
-  boost::asio::thread_pool disk_{1};
+  boost::asio::thread_pool disk_{2};  // A large file may be read for long.
   AttemptBoard board_;
   struct {
     std::deque<WaitingChild> waiting_children;  // By slot.
     IdleCpus idle_cpus;
+    StartTrouble start_trouble;
   } slots_;
   v1::WorkerSync identity_;  // The part of a sync that never changes.
   std::map<std::uint64_t, std::shared_ptr<Supervisor>> running_;

@@ -1,6 +1,5 @@
 #include "worker/artifact_cache.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -8,6 +7,7 @@
 #include <system_error>
 #include <vector>
 
+#include "base/data/checked_files.h"
 #include "base/file.h"
 #include "base/log.h"
 
@@ -22,9 +22,10 @@ struct CachedFile {
   timespec used{};
 };
 
-// True for a checkpoint, complete or partly received.
+// True for a checkpoint, complete, partly received or damaged.
 bool IsCheckpoint(const fs::path& path) {
-  return path.extension() == ".safetensors" || path.extension() == ".part";
+  return path.extension() == ".safetensors" || path.extension() == ".part" ||
+         path.extension() == kDamagedSuffix;
 }
 
 void List(const fs::path& folder, std::vector<CachedFile>& files) {
@@ -36,8 +37,6 @@ void List(const fs::path& folder, std::vector<CachedFile>& files) {
 }
 
 }  // namespace
-
-void MarkUsed(const fs::path& path) { ::utimensat(AT_FDCWD, path.c_str(), nullptr, AT_SYMLINK_NOFOLLOW); }
 
 TrimmedCache TrimArtifactCache(const fs::path& state_dir, std::uint64_t bytes_max,
                                const std::function<bool(const fs::path&)>& in_use) {

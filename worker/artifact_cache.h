@@ -12,9 +12,6 @@
 
 namespace inlier {
 
-// Notes that `path` was used now.
-void MarkUsed(const std::filesystem::path& path);
-
 struct TrimmedCache {
   std::uint64_t removed = 0;  // Bytes.
   std::uint64_t left = 0;

@@ -148,7 +148,7 @@ void ArtifactTransfer::SetWanted(const std::vector<std::string>& sha256s) {
   for (const std::string& sha256 : sha256s) {
     const absl::StatusOr<fs::path> copy = ArtifactPath(options_.state_dir, sha256);
     std::error_code error;
-    if (mode_ == ArtifactMode::kBucket && copy.ok() && fs::is_regular_file(*copy, error))
+    if (MovesFiles() && copy.ok() && fs::is_regular_file(*copy, error))
       wanted.push_back(Begin(TransferKind::kRestore, sha256, *copy));
   }
   const std::lock_guard lock(mutex_);
@@ -253,12 +253,16 @@ void ArtifactTransfer::Run(ArtifactJob& job) {
 
 absl::Status ArtifactTransfer::FetchOnce(ArtifactJob& job) {
   std::error_code error;
-  if (fs::is_regular_file(job.path, error)) {
-    MarkUsed(job.path);
+  const absl::Status cached = files_.Check(job.path, job.sha256);
+  if (cached.ok()) {
+    files_.MarkUsed(job.path);
     const std::uint64_t bytes = fs::file_size(job.path, error);
     job.SetBytes(bytes, bytes);
     return absl::OkStatus();
   }
+  if (absl::IsDataLoss(cached))
+    spdlog::warn("artifact_damaged sha256={} reason={} done={}; it is fetched again", job.sha256,
+                 LogText(cached.message()), LogText(PutAside(job.path)));
   absl::StatusOr<std::unique_ptr<PartFile>> opened = PartFile::Open(job.path);
   if (!opened.ok()) {
     // Another worker on this folder downloads it: its progress counts.

@@ -25,6 +25,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/backoff.h"
+#include "base/data/checked_files.h"
 #include "inlier/v1/config.pb.h"
 #include "rpc/renewed_channel.h"
 #include "worker/artifact_cache.h"
@@ -87,9 +88,12 @@ class ArtifactTransfer {
   ArtifactHandle Fetch(const std::string& sha256);
   // Uploads `path`, whose digest is `sha256`; done when it is durable there. NotFound without the file.
   ArtifactHandle Send(const std::filesystem::path& path, const std::string& sha256);
-  // The bucket has lost these artifacts: those of which the cache has a copy are uploaded, and looked for once a
-  // minute for as long as they are wanted.
+  // The bucket, or the coordinator, has lost these artifacts: those of which the cache has a copy are uploaded, and
+  // looked for once a minute for as long as they are wanted.
   void SetWanted(const std::vector<std::string>& sha256s);
+
+  // What other attempts have written, and this worker reads.
+  CheckedFiles& files() { return files_; }
 
   // The files in the folder of a live attempt stay in the cache.
   void SetLive(const std::filesystem::path& attempt_folder, bool live);
@@ -130,6 +134,7 @@ class ArtifactTransfer {
   std::map<Key, Entry> jobs_;
   std::set<std::filesystem::path> live_;
   std::vector<ArtifactHandle> wanted_;
+  CheckedFiles files_;
   std::shared_ptr<ArtifactJob> mode_job_;  // Its wait ends with Stop.
   std::mutex trim_mutex_;
   CacheRoom cache_room_;  // Guarded by trim_mutex_.

@@ -11,8 +11,8 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "spec/trial/outcome.h"
-#include "worker/artifact_cache.h"
 #include "worker/attempt_folder.h"
+#include "worker/disk_work.h"
 #include "worker/supervisor.h"
 
 namespace inlier {
@@ -41,12 +41,18 @@ v1::Outcome TransferFailed(const absl::Status& status, const std::string& what) 
 v1::Outcome ModelNotFetched(const absl::Status& status, ArtifactMode mode) {
   v1::Outcome outcome =
       TransferFailed(status, absl::StrCat("the trained model could not be fetched from ", StoreText(mode)));
-  if (mode != ArtifactMode::kBucket || !(absl::IsDataLoss(status) || absl::IsNotFound(status)))
-    return outcome;
+  if (!absl::IsDataLoss(status) && !absl::IsNotFound(status)) return outcome;
   // Other workers are asked for their copy meanwhile.
   outcome.set_failure(v1::LOST);
   outcome.set_model_is_lost(true);
   return outcome;
+}
+
+asio::awaitable<absl::Status> CheckFile(WorkerParts& parts, fs::path path, std::string sha256) {
+  const std::function<absl::Status()> check = [&parts, path, sha256] {
+    return parts.artifacts.files().Check(path, sha256);
+  };
+  co_return co_await OnDisk(parts.disk, check);
 }
 
 }  // namespace
@@ -62,14 +68,12 @@ void Supervisor::Wake() {
   send_timer_.cancel();
 }
 
-asio::awaitable<bool> Supervisor::WaitForAny(std::vector<fs::path> paths, fs::path* found) {
+asio::awaitable<bool> Supervisor::WaitForAny(std::vector<fs::path> paths) {
   const Timestamp deadline = MonotonicNow() + settings_.artifact_wait;
   for (;;) {
     for (const fs::path& path : paths) {
       std::error_code error;
-      if (!fs::is_regular_file(path, error)) continue;
-      *found = path;
-      co_return true;
+      if (fs::is_regular_file(path, error)) co_return true;
     }
     if (stopping() || MonotonicNow() >= deadline) co_return false;
     co_await Pause(wait_timer_, std::min<Duration>(kPollInterval, settings_.artifact_wait));
@@ -135,54 +139,94 @@ asio::awaitable<std::optional<v1::Outcome>> Supervisor::PrepareModel(bool stream
     if (stopping()) co_return std::nullopt;
     if (!fetched.status.ok()) co_return ModelNotFetched(fetched.status, parts_.artifacts.mode());
   } else {
-    fs::path found_at;
     std::vector<fs::path> places = {*artifact};
-    const bool found = co_await WaitForAny(std::move(places), &found_at);
+    const bool found = co_await WaitForAny(std::move(places));
     if (!found && !stopping()) {
       co_return FailedToPrepare(absl::NotFoundError(
           absl::StrCat("the trained model ", artifact->string(),
                        " is not there; all workers of one coordinator must share one state_dir, or be set to "
                        "`artifacts: STREAMED`")));
     }
+    const absl::Status sound = co_await CheckFile(parts_, *artifact, assignment_.checkpoint_sha256());
+    if (absl::IsDataLoss(sound) && !stopping()) {
+      // Every other attempt would read the same file.
+      co_return FailedToPrepare(
+          absl::InvalidArgumentError(absl::StrCat("the trained model ", Message(sound),
+                                                  "; copy the file back, for example from a backup, and "
+                                                  "`inlier retry` the trial, or train the model again by "
+                                                  "`inlier submit --again`")));
+    }
+    if (!sound.ok() && !stopping()) co_return FailedToPrepare(sound);
   }
   spec_.set_checkpoint(artifact->string());
+  transfers_.read[*artifact] = assignment_.checkpoint_sha256();
   co_return std::nullopt;
 }
 
-asio::awaitable<std::optional<v1::Outcome>> Supervisor::PrepareResume(bool streamed) {
-  const absl::StatusOr<fs::path> resume = PathBelow(settings_.state_dir, assignment_.resume_path());
-  if (!resume.ok()) co_return FailedToPrepare(resume.status());
+asio::awaitable<absl::StatusOr<fs::path>> Supervisor::GetCheckpoint(fs::path path, std::string sha256,
+                                                                    bool streamed, bool waits) {
   // Written by its own attempt, or fetched from the coordinator.
-  std::vector<fs::path> places = {*resume};
-  const bool named = IsSha256Hex(assignment_.resume_sha256());
-  if (named) places.push_back(*ArtifactPath(settings_.state_dir, assignment_.resume_sha256()));
-  std::error_code error;
-  absl::Status why = absl::NotFoundError("is not there");
-  fs::path found_at;
-  bool found = false;
-  if (!streamed || fs::is_regular_file(*resume, error)) {
-    found = co_await WaitForAny(places, &found_at);
-  } else if (named) {
-    const ArtifactProgress fetched = co_await FetchArtifact(assignment_.resume_sha256());
-    found = fetched.status.ok();
-    found_at = places.back();
-    if (!found) {
-      why = absl::Status(fetched.status.code(),
-                         absl::StrCat("could not be fetched from ", StoreText(parts_.artifacts.mode()), ": ",
-                                      Message(fetched.status)));
-      // To train from the beginning takes longer than to try again.
-      if (!stopping() && IsInterrupted(fetched.status))
-        co_return TransferFailed(why,
-                                 absl::StrCat("the checkpoint to resume from, ", assignment_.resume_path()));
+  std::vector<fs::path> places = {path};
+  const bool named = IsSha256Hex(sha256);
+  if (named) places.push_back(*ArtifactPath(settings_.state_dir, sha256));
+  if (!streamed && waits) co_await WaitForAny(places);
+  std::string why;
+  for (const fs::path& place : places) {
+    std::error_code error;
+    if (!fs::is_regular_file(place, error)) continue;
+    const absl::Status sound = named ? co_await CheckFile(parts_, place, sha256) : absl::OkStatus();
+    if (sound.ok()) {
+      parts_.artifacts.files().MarkUsed(place);
+      co_return place;
     }
+    why = absl::StrCat(": ", Message(sound));
   }
-  if (found) {
-    MarkUsed(found_at);
-    spec_.set_resume_from(found_at.string());
-  } else if (!stopping()) {
-    Warn(absl::StrCat("the checkpoint to resume from, ", resume->string(), ", ", Message(why),
-                      "; training starts from the beginning"));
+  if (why.empty()) why = absl::StrCat(", ", path.string(), ", is not there");
+  if (streamed && named && !stopping()) {
+    const ArtifactProgress fetched = co_await FetchArtifact(sha256);
+    if (fetched.status.ok()) co_return places.back();
+    co_return absl::Status(fetched.status.code(),
+                           absl::StrCat(why, "; it could not be fetched from ",
+                                        StoreText(parts_.artifacts.mode()), ": ", Message(fetched.status)));
   }
+  co_return absl::NotFoundError(why);
+}
+
+asio::awaitable<absl::Status> Supervisor::CheckFilesRead() {
+  for (const auto& [path, sha256] : transfers_.read) {
+    const absl::Status sound = co_await CheckFile(parts_, path, sha256);
+    if (absl::IsDataLoss(sound)) co_return sound;
+  }
+  co_return absl::OkStatus();
+}
+
+asio::awaitable<std::optional<v1::Outcome>> Supervisor::PrepareResume(bool streamed) {
+  std::vector<v1::EarlierCheckpoint> points(1);
+  points[0].set_path(assignment_.resume_path());
+  points[0].set_sha256(assignment_.resume_sha256());
+  points.insert(points.end(), assignment_.earlier().begin(), assignment_.earlier().end());
+  for (const v1::EarlierCheckpoint& point : points) {
+    const absl::StatusOr<fs::path> path = PathBelow(settings_.state_dir, point.path());
+    if (!path.ok()) co_return FailedToPrepare(path.status());
+    const absl::StatusOr<fs::path> found =
+        co_await GetCheckpoint(*path, point.sha256(), streamed, /*waits=*/transfers_.resume_trouble.empty());
+    if (stopping()) co_return std::nullopt;
+    if (found.ok()) {
+      spec_.set_resume_from(found->string());
+      if (IsSha256Hex(point.sha256())) transfers_.read[*found] = point.sha256();
+      if (!transfers_.resume_trouble.empty())
+        absl::StrAppend(&transfers_.resume_trouble, "; training resumes from ", found->string());
+      break;
+    }
+    // To train from an earlier one takes longer than to try again.
+    if (IsInterrupted(found.status()))
+      co_return TransferFailed(found.status(), absl::StrCat("the checkpoint to resume from, ", point.path()));
+    absl::StrAppend(&transfers_.resume_trouble, transfers_.resume_trouble.empty() ? "" : "; ",
+                    "the checkpoint to resume from", Message(found.status()));
+  }
+  if (!spec_.has_resume_from())
+    absl::StrAppend(&transfers_.resume_trouble, "; training starts from the beginning");
+  if (!transfers_.resume_trouble.empty()) Warn(transfers_.resume_trouble);
   co_return std::nullopt;
 }
 

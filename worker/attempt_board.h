@@ -50,12 +50,17 @@ class AttemptBoard {
     const std::lock_guard lock(mutex_);
     gpus_ = readings;
   }
+  // Why no trial can be started; empty: it can.
+  void SetTrouble(const std::string& why) {
+    const std::lock_guard lock(mutex_);
+    trouble_ = why;
+  }
   void SetDraining() {
     const std::lock_guard lock(mutex_);
     draining_ = true;
   }
 
-  // Adds `attempts`, `data_checked`, `draining` and, once, the latest readings of the GPUs.
+  // Adds `attempts`, `data_checked`, `draining`, `trouble` and, once, the latest readings of the GPUs.
   void Fill(v1::WorkerSync& sync) {
     const std::lock_guard lock(mutex_);
     for (const auto& [token, report] : reports_) *sync.add_attempts() = report;
@@ -63,6 +68,7 @@ class AttemptBoard {
     for (v1::GpuReading& reading : gpus_) *sync.add_gpus() = std::move(reading);
     gpus_.clear();
     if (draining_) sync.set_draining(true);
+    if (!trouble_.empty()) sync.set_trouble(trouble_);
   }
 
  private:
@@ -71,6 +77,7 @@ class AttemptBoard {
   std::map<std::uint64_t, v1::DataChecked> data_checked_;
   std::vector<v1::GpuReading> gpus_;  // Not sent yet.
   bool draining_ = false;
+  std::string trouble_;
 };
 
 }  // namespace inlier

@@ -105,8 +105,12 @@ struct DataChecker::Job {
 };
 
 DataChecker::DataChecker(asio::io_context& io, const AttemptSettings& settings, AttemptBoard& board,
-                         std::function<void()> request_sync)
-    : io_(io), settings_(settings), board_(board), request_sync_(std::move(request_sync)) {}
+                         StartTrouble& start_trouble, std::function<void()> request_sync)
+    : io_(io),
+      settings_(settings),
+      board_(board),
+      start_trouble_(start_trouble),
+      request_sync_(std::move(request_sync)) {}
 
 DataChecker::~DataChecker() {
   if (job_ != nullptr) job_->process->Signal(SIGKILL);
@@ -123,7 +127,7 @@ void DataChecker::Want(const std::vector<v1::DataCheck>& checks) {
 }
 
 void DataChecker::Next() {
-  if (job_ != nullptr) return;
+  if (job_ != nullptr || start_trouble_.any()) return;
   for (const auto& [token, check] : wanted_) {
     if (const auto known = answers_.find(token); known != answers_.end() && HasEnded(known->second)) continue;
     auto job = std::make_shared<Job>();
@@ -131,6 +135,7 @@ void DataChecker::Next() {
       if (!alive.expired()) OnReading(token, how_far);
     };
     if (const absl::Status started = job->Start(io_, settings_, check); !started.ok()) {
+      if (!absl::IsInvalidArgument(started)) return start_trouble_.NotStarted(std::string(started.message()));
       OnAnswer(ProblemOf(token, std::string(started.message())));
       continue;
     }
@@ -151,6 +156,7 @@ asio::awaitable<void> DataChecker::Run(std::shared_ptr<Job> job) {
   job_.reset();
   const bool wanted = wanted_.contains(job->token);
   v1::DataChecked answer = job->Answer(exit);
+  if (CouldNotRun(exit)) co_return start_trouble_.NotStarted(answer.problem());
   if (wanted) {
     spdlog::info("data_check_ended token={} digest={} problem={}", job->token, answer.digest(),
                  LogText(answer.problem()));

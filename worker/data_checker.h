@@ -21,6 +21,7 @@
 #include "inlier/v1/worker_service.pb.h"
 #include "worker/attempt_board.h"
 #include "worker/processes/trial_process.h"
+#include "worker/start_trouble.h"
 #include "worker/supervisor.h"
 
 namespace inlier {
@@ -29,7 +30,7 @@ class DataChecker {
  public:
   // All of it outlives the checker. `request_sync` is called when an answer is on the board.
   DataChecker(boost::asio::io_context& io, const AttemptSettings& settings, AttemptBoard& board,
-              std::function<void()> request_sync);
+              StartTrouble& start_trouble, std::function<void()> request_sync);
   // Kills the child that runs.
   ~DataChecker();
   DataChecker(const DataChecker&) = delete;
@@ -50,6 +51,7 @@ class DataChecker {
   boost::asio::io_context& io_;
   const AttemptSettings& settings_;
   AttemptBoard& board_;
+  StartTrouble& start_trouble_;
   std::function<void()> request_sync_;
   std::map<std::uint64_t, v1::DataCheck> wanted_;     // By token.
   std::map<std::uint64_t, v1::DataChecked> answers_;  // Of those wanted.

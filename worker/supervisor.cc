@@ -19,6 +19,8 @@
 #include "worker/attempt_folder.h"
 #include "worker/disk_work.h"
 #include "worker/slots/trial_command.h"
+#include "worker/start_trouble.h"
+#include "worker/worker_setup.h"
 
 namespace inlier {
 namespace {
@@ -42,6 +44,30 @@ v1::Outcome FailedToPrepare(const absl::Status& status) {
   return FailedOutcome(absl::IsInvalidArgument(status) ? v1::INVALID_SPEC : v1::CRASHED,
                        absl::StrCat("the worker could not start the trial: ", std::string(status.message())));
 }
+
+namespace {
+
+// Of a machine that cannot start any trial now; a trial that it can never start is INVALID_SPEC.
+v1::Outcome NotStarted(const absl::Status& status) {
+  v1::Outcome outcome = FailedToPrepare(status);
+  if (outcome.failure() == v1::INVALID_SPEC) return outcome;
+  outcome.set_failure(v1::PREEMPTED);
+  outcome.set_not_started(true);
+  return outcome;
+}
+
+// Where the program itself cannot run, the failure of a child that said nothing is not the trial's.
+asio::awaitable<v1::Outcome> BlameOf(v1::Outcome outcome, ProcessExit exit, const AttemptSettings& settings,
+                                     asio::thread_pool& disk) {
+  if (CouldNotRun(exit)) co_return NotStarted(absl::UnavailableError(outcome.message()));
+  const std::function<absl::Status()> run = [&settings] {
+    return CheckTrialProgram(settings.trial_program, settings.trial_environment).status();
+  };
+  const absl::Status runs = co_await OnDisk(disk, run);
+  co_return runs.ok() ? outcome : NotStarted(runs);
+}
+
+}  // namespace
 
 Supervisor::Supervisor(const AttemptSettings& settings, WorkerParts parts, SlotPlan slot,
                        WaitingChild& waiting_child, std::vector<RankProcesses::Place> further,
@@ -74,6 +100,7 @@ bool Supervisor::Uses(std::uint32_t slot) const {
 }
 
 asio::awaitable<Supervisor::Result> Supervisor::Run() {
+  const Timestamp began = MonotonicNow();
   parts_.metrics.attempts_started.Increment();
   std::optional<v1::Outcome> outcome = co_await Prepare();
   while (!outcome && !parts_.leased() && !stopping()) co_await Pause(wait_timer_, std::chrono::minutes(1));
@@ -92,7 +119,7 @@ asio::awaitable<Supervisor::Result> Supervisor::Run() {
   if (!outcome) {
     absl::Status started = runs ? absl::OkStatus() : StartChild();
     if (started.ok()) started = co_await StartRanks();
-    if (!started.ok()) outcome = FailedToPrepare(started);
+    if (!started.ok()) outcome = NotStarted(started);
   }
   if (!outcome) {
     Failpoint("child.started");
@@ -106,6 +133,8 @@ asio::awaitable<Supervisor::Result> Supervisor::Run() {
       outcome->set_peak_memory_mib(static_cast<std::uint64_t>(bytes + (1 << 20) - 1) >> 20);
     }
   }
+  outcome->set_ran_ms(static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::milliseconds>(MonotonicNow() - began).count()));
   std::vector<v1::TrialEvent> last;
   if (reported_.final_checkpoint && outcome->kind() != v1::Outcome::FAILED) {
     *last.emplace_back().mutable_checkpoint() = *reported_.final_checkpoint;
@@ -151,7 +180,7 @@ asio::awaitable<std::optional<v1::Outcome>> Supervisor::Prepare() {
     if (std::any_of(ranks_.places().begin(), ranks_.places().end(), elsewhere))
       gang.set_address(slot_.address);
   }
-  if (const absl::Status made = MakeFolder(folder_); !made.ok()) co_return FailedToPrepare(made);
+  if (const absl::Status made = MakeFolder(folder_); !made.ok()) co_return NotStarted(made);
   if (const absl::Status opened = log_.Open(folder_ / kAttemptLogName); !opened.ok())
     Warn(std::string(opened.message()));
 
@@ -159,7 +188,7 @@ asio::awaitable<std::optional<v1::Outcome>> Supervisor::Prepare() {
   if (outcome) co_return outcome;
   if (stopping()) co_return std::nullopt;
   const absl::Status written = PrepareAttemptFolder(folder_, spec_);
-  if (!written.ok()) co_return FailedToPrepare(written);
+  if (!written.ok()) co_return NotStarted(written);
   co_return std::nullopt;
 }
 
@@ -234,6 +263,16 @@ asio::awaitable<v1::Outcome> Supervisor::Finish(ProcessExit exit) {
                        .first_garbage = reader_.first_garbage(),
                        .last_output = log_.last_lines()};
   v1::Outcome outcome = ranks_.OutcomeOf(ClassifyEnd(end), exit);
+  if (outcome.kind() == v1::Outcome::FAILED && !reported_.outcome && !reported_.started && !stopping())
+    outcome = co_await BlameOf(outcome, exit, settings_, parts_.disk);
+  if (outcome.kind() != v1::Outcome::FAILED) {
+    const absl::Status read = co_await CheckFilesRead();
+    if (absl::IsDataLoss(read)) {
+      co_await waiting_child_.End();
+      outcome = FailedOutcome(
+          v1::LOST, absl::StrCat("a file changed while it was read: ", std::string(read.message())));
+    }
+  }
   co_await EndSending(/*wanted=*/outcome.kind() == v1::Outcome::FAILED);
   if (outcome.kind() == v1::Outcome::FAILED) co_return outcome;
   if (!reported_.final_checkpoint) {
@@ -347,6 +386,9 @@ void Supervisor::Route(std::vector<v1::TrialEvent> events) {
         AddLogLine(std::move(event), reported);
         break;
       case v1::TrialEvent::kStarted:
+        reported_.started = true;
+        if (!transfers_.resume_trouble.empty())
+          event.mutable_started()->set_resume_trouble(transfers_.resume_trouble);
         // The CPUs of a gang's slots are all in use, and its ranks wait for the slowest.
         if (assignment_.kind() == v1::TRAIN_STAGE && !slot_.on_gpu() && ranks_.empty())
           parts_.training_runs(slot_.index);

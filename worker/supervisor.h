@@ -17,12 +17,14 @@
 #include <deque>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "inlier/v1/worker_service.pb.h"
 #include "worker/artifact_transfer.h"
 #include "worker/attempt_board.h"
@@ -106,6 +108,7 @@ class Supervisor {
     double cpu_seconds_counted = 0;  // Of its earlier attempts too.
   };
   struct Reported {  // By the child.
+    bool started = false;
     std::optional<v1::Outcome> outcome;
     std::optional<v1::CheckpointSaved> final_checkpoint;
     std::uint64_t train_step = 0;
@@ -119,12 +122,14 @@ class Supervisor {
     std::optional<Timestamp> kill_at;
   };
   struct Transfers {
-    ArtifactHandle fetched;                         // Kept while the child may read it.
-    bool fetch_again = false;                       // A fetch broke while the coordinator was away.
-    std::optional<v1::TrialEvent> next_checkpoint;  // To upload: a checkpoint to resume from.
-    bool sending = false;                           // SendCheckpoints runs.
-    bool upload_closed = false;                     // No further checkpoint is uploaded.
-    bool sending_model = false;                     // The child is gone; the model is being uploaded.
+    ArtifactHandle fetched;                             // Kept while the child may read it.
+    std::map<std::filesystem::path, std::string> read;  // By the child, with the digests.
+    bool fetch_again = false;                           // A fetch broke while the coordinator was away.
+    std::optional<v1::TrialEvent> next_checkpoint;      // To upload: a checkpoint to resume from.
+    bool sending = false;                               // SendCheckpoints runs.
+    bool upload_closed = false;                         // No further checkpoint is uploaded.
+    bool sending_model = false;                         // The child is gone; the model is being uploaded.
+    std::string resume_trouble;  // Why it does not resume from the checkpoint that it was to; empty: it does.
   };
 
   // Prepares the start of the child. The outcome of an attempt that cannot start.
@@ -143,9 +148,14 @@ class Supervisor {
   boost::asio::awaitable<std::optional<v1::Outcome>> PrepareCheckpoint();
   boost::asio::awaitable<std::optional<v1::Outcome>> PrepareModel(bool streamed);
   boost::asio::awaitable<std::optional<v1::Outcome>> PrepareResume(bool streamed);
+  // A sound copy of the checkpoint; why there is none, after the words "the checkpoint".
+  boost::asio::awaitable<absl::StatusOr<std::filesystem::path>> GetCheckpoint(std::filesystem::path path,
+                                                                              std::string sha256,
+                                                                              bool streamed, bool waits);
   // Waits for one of `paths` to exist; false after settings.artifact_wait, or when stopped.
-  boost::asio::awaitable<bool> WaitForAny(std::vector<std::filesystem::path> paths,
-                                          std::filesystem::path* found);
+  boost::asio::awaitable<bool> WaitForAny(std::vector<std::filesystem::path> paths);
+  // Whether the model and the checkpoint that the child has read are what they were; costs nothing where they are.
+  boost::asio::awaitable<absl::Status> CheckFilesRead();
   boost::asio::awaitable<ArtifactProgress> FetchArtifact(std::string sha256);
   bool SendsCheckpoints() const;
   // Uploads the checkpoint, then reports `event`; of the waiting ones only the newest.

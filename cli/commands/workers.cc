@@ -33,6 +33,7 @@ void AddWorkersCommand(CLI::App& app, Session& session) {
                     : worker.held()          ? "drained"
                     : worker.draining()      ? "draining"
                     : worker.outdated()      ? absl::StrCat("outdated: ", worker.version())
+                    : worker.has_trouble()   ? "starts nothing"
                     : worker.quarantined_size() > 0
                         ? absl::StrCat("quarantine: ", absl::StrJoin(worker.quarantined(), ",", DeviceName))
                         : "connected",
@@ -49,6 +50,9 @@ void AddWorkersCommand(CLI::App& app, Session& session) {
     }
     Print(table.ToString());
     for (const v1::WorkerStatus& worker : response->workers()) {
+      if (worker.has_trouble() && worker.connected())
+        Print(absl::StrCat(Shown(worker.name(), Layout::kCell), " can start no trial: ",
+                           Shown(worker.trouble(), Layout::kCell), "; it gets work when it can\n"));
       for (const v1::QuarantinedDevice& quarantined : worker.quarantined()) {
         Print(absl::StrCat(
             Shown(quarantined.device(), Layout::kCell), " of ", Shown(worker.name(), Layout::kCell),

@@ -81,8 +81,14 @@ void EndAttempt(Context& context, Token token, v1::TrialState outcome,
     DeviceEnded(context, *worker, attempt, outcome);
     RefreshOffer(state, *worker);
   }
-  context.out.changes.Add(AttemptEnded{
-      .token = token, .outcome = outcome, .failure = failure, .message = message, .at = context.now.wall});
+  // The clock on the wall may have been set in between.
+  const auto ran =
+      std::chrono::duration_cast<std::chrono::milliseconds>(RunningTime(attempt, context.now.at));
+  context.out.changes.Add(AttemptEnded{.token = token,
+                                       .outcome = outcome,
+                                       .failure = failure,
+                                       .message = message,
+                                       .at = {attempt.leased.unix_ms + ran.count()}});
   if (outcome == v1::SUCCEEDED || outcome == v1::DIVERGED) {
     state.raised_memory.erase(stage.id);
     state.job_limits.stage_seconds.erase(stage.id);
@@ -129,7 +135,7 @@ void AttemptFailed(Context& context, Stage& stage, const Attempt& attempt, v1::F
   std::string next = decision.wait > Duration::zero()
                          ? absl::StrCat("tried again in ", FormatDuration(decision.wait))
                          : std::string("tried again");
-  if (!stage.detail().resume_path.empty()) absl::StrAppend(&next, ", from step ", stage.detail().resume_step);
+  if (!stage.detail().resume_points.empty()) absl::StrAppend(&next, ", ", stage.detail().ResumeText(""));
   if (const auto raised = state.raised_memory.find(stage.id);
       failure == v1::OUT_OF_MEMORY && raised != state.raised_memory.end()) {
     absl::StrAppend(&next, ", with ",
@@ -158,9 +164,7 @@ void Yielded(Context& context, const Attempt& attempt, std::string message) {
   CommitStage(context, stage);
   NoticeOfStage(context, stage, "stage_preempted",
                 absl::StrCat("attempt ", ended.assignment.attempt(), " PREEMPTED: ", message, "; resumes ",
-                             stage.detail().resume_path.empty()
-                                 ? std::string("from its beginning")
-                                 : absl::StrCat("from step ", stage.detail().resume_step)),
+                             stage.detail().ResumeText("from its beginning")),
                 ended.token);
   UpdateTrialsOf(context, stage);
   RefreshReadiness(context, stage);

@@ -27,6 +27,7 @@ namespace {
 // The store's integers end here; above it memory and store would differ.
 constexpr std::uint64_t kNumberMax = std::numeric_limits<std::int64_t>::max();
 constexpr Duration kModelWanted = std::chrono::minutes(10);
+constexpr std::uint64_t kRanMsMax = std::chrono::milliseconds(std::chrono::years(10)).count();
 constexpr std::size_t kLostModelsMax = 100;
 // A path inside the attempt's own folder: relative, without "..", and of characters that a person can see.
 bool IsInnerPath(const std::string& path) {
@@ -70,10 +71,8 @@ void TakeCheckpoint(Context& context, Attempt& attempt, const v1::CheckpointSave
   if (saved.final()) {
     attempt.final_checkpoint = saved.sha256();
     attempt.final_step = saved.step();
-  } else if (saved.step() >= stage.detail().resume_step) {
-    stage.edit().resume_path = path;
-    stage.edit().resume_step = saved.step();
-    stage.edit().resume_sha256 = saved.sha256();
+  } else {
+    stage.edit().AddResumePoint({.path = path, .step = saved.step(), .sha256 = saved.sha256()});
   }
 }
 
@@ -104,6 +103,15 @@ void TakePeak(Context& context, Attempt& attempt, const v1::Outcome& outcome) {
 void TakeStarted(Context& context, WorkerEntry& worker, Attempt& attempt, const v1::Started& started,
                  WallTime at) {
   attempt.resumed_step = started.resumed_step();
+  if (Stage& stage = context.state.stages.at(attempt.stage);
+      attempt.resumed_step < stage.detail().resume_step()) {
+    stage.edit().ResumedAt(attempt.resumed_step);
+    attempt.resume_trouble =
+        absl::StrCat("attempt ", attempt.assignment.attempt(), " began at step ", attempt.resumed_step,
+                     ", not at ", attempt.assignment.resume_step(), started.has_resume_trouble() ? ": " : "",
+                     Shortened(started.resume_trouble(), Limits::kMessageBytesMax));
+    NoticeOfStage(context, stage, "checkpoint_passed_over", attempt.resume_trouble, attempt.token);
+  }
   context.out.changes.Add(AttemptInfo{.token = attempt.token, .started = AsUtf8(started), .at = at});
   TakeDigest(context, attempt, worker, started.dataset_digest());
 }
@@ -134,6 +142,10 @@ void TakeOutcome(Context& context, WorkerEntry& worker, Attempt& live, const v1:
       !TakeDigest(context, live, worker, ""))
     return;
   TakePeak(context, live, outcome);
+  // How long it ran before this process was started, its worker alone knows.
+  if (live.recovered && outcome.has_ran_ms())
+    live.began =
+        context.now.at - std::chrono::milliseconds(std::min<std::uint64_t>(outcome.ran_ms(), kRanMsMax));
   NoteModel(state, live, outcome, context.now.at);
   const Attempt attempt = live;  // EndAttempt forgets it.
   Stage& stage = state.stages.at(attempt.stage);
@@ -145,8 +157,10 @@ void TakeOutcome(Context& context, WorkerEntry& worker, Attempt& live, const v1:
   };
   switch (outcome.kind()) {
     case v1::Outcome::FAILED:
-      // A worker whose job ends or is preempted is no fault of the trial: its engine decides how often that happens.
-      if (outcome.failure() == v1::PREEMPTED && (!attempt.yields.empty() || !worker.job.empty())) {
+      // A machine that cannot start it, and a worker whose job ends or is preempted, are no fault of the trial: others
+      // decide how often that happens.
+      if (outcome.not_started() ||
+          (outcome.failure() == v1::PREEMPTED && (!attempt.yields.empty() || !worker.job.empty()))) {
         Yielded(context, attempt, attempt.yields.empty() ? message : attempt.yields);
         return;
       }

@@ -39,7 +39,7 @@ void SetDiverged(State& state, Stage& stage) {
   stage.edit().crashed_on.clear();
   stage.edit().holder = 0;
   stage.edit().ran_ms = 0;
-  stage.ForgetCheckpoint();
+  stage.ForgetCheckpoints();
 }
 
 void DivergeEvaluations(Context& context, Stage& train) {
@@ -111,7 +111,7 @@ void StageSucceeded(Context& context, Stage& stage, const Attempt& attempt) {
   trained.checkpoint = *checkpoint;
   trained.holder = stage.detail().holder;
   stage.edit().holder = 0;
-  stage.ForgetCheckpoint();
+  stage.ForgetCheckpoints();
   for (const TrialId id : trials) ReleaseStage(context, stage, state.trials.at(id));
   for (const TrialId id : trials) SetTrialState(context, state.trials.at(id), v1::PENDING, "");
   for (const TrialId id : trials) {

@@ -28,6 +28,7 @@ constexpr int kWorkersAtIdleSync = 20;
 constexpr std::int64_t kLastSeenWrittenMs = 60'000;
 constexpr std::size_t kGpuNameBytesMax = 128;
 constexpr std::size_t kJobBytesMax = 128;
+constexpr std::size_t kTroubleBytesMax = 500;
 
 bool IsTraining(const v1::Progress& progress) { return progress.phase() == "train"; }
 
@@ -119,6 +120,12 @@ void UpdateWorker(Context& context, WorkerEntry& worker, const v1::WorkerSync& s
   worker.version = sync.version();
   worker.outdated = sync.version() != state.options.version && sync.spec_form() != state.options.spec_form;
   worker.draining = sync.draining();
+  if (const std::string trouble = Shortened(sync.trouble(), kTroubleBytesMax); worker.trouble != trouble) {
+    worker.trouble = trouble;
+    context.out.log.push_back(
+        trouble.empty() ? absl::StrCat("worker_able worker=", worker.name)
+                        : absl::StrCat("worker_unable worker=", worker.name, " reason=\"", trouble, "\""));
+  }
   worker.keeps_artifacts = sync.keeps_artifacts();
   worker.job = Shortened(sync.job(), kJobBytesMax);
   worker.leaving =

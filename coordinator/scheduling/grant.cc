@@ -41,7 +41,8 @@ void SetSlots(const State& state, SweepId sweep, const std::vector<std::uint32_t
               v1::Assignment& assignment) {
   assignment.set_slot(slots.at(0));
   assignment.mutable_further_slots()->Assign(slots.begin() + 1, slots.end());
-  if (slots.size() > 1) assignment.set_shard_optimizer(state.sweeps.at(sweep).spec.resources().shard_optimizer());
+  if (slots.size() > 1)
+    assignment.set_shard_optimizer(state.sweeps.at(sweep).spec.resources().shard_optimizer());
 }
 
 void Grant(Context& context, WorkerEntry& worker, Scheduler::Pick pick) {
@@ -75,6 +76,7 @@ void Grant(Context& context, WorkerEntry& worker, Scheduler::Pick pick) {
   for (const std::uint32_t each : slots) NoteProbe(worker, each, token);
   worker.idle_since.reset();
   attempt.started = context.now.at;
+  attempt.leased = context.now.wall;
   attempt.progressed = context.now.at;
   attempt.saved = context.now.at;
   state.deadlines.by_progress.emplace(attempt.progressed, token);
@@ -94,7 +96,7 @@ void Grant(Context& context, WorkerEntry& worker, Scheduler::Pick pick) {
                                        .slot = slot,
                                        .further_slots = {slots.begin() + 1, slots.end()},
                                        .resume_step = assignment.resume_step(),
-                                       .started_at = context.now.wall,
+                                       .started_at = attempt.leased,
                                        .sweep = pick.sweep,
                                        .request = attempt.request,
                                        .gpu_share_thousandths = attempt.gpu_thousandths});
@@ -103,11 +105,11 @@ void Grant(Context& context, WorkerEntry& worker, Scheduler::Pick pick) {
   UpdateTrialsOf(context, stage);
   Touch(state, stage);
   ++state.stats.attempts_started[KindIndex(stage.kind)];
-  context.out.log.push_back(
-      absl::StrCat("lease_granted trial=", attempt.trial.ToString(), " stage=", stage.id.ToString(),
-                   " kind=", KindName(stage.kind), " attempt=", stage.attempts, " token=", token,
-                   " worker=", worker.name, slots.size() == 1 ? " slot=" : " slots=",
-                   absl::StrJoin(slots, ","), " resume_step=", assignment.resume_step()));
+  context.out.log.push_back(absl::StrCat(
+      "lease_granted trial=", attempt.trial.ToString(), " stage=", stage.id.ToString(),
+      " kind=", KindName(stage.kind), " attempt=", stage.attempts, " token=", token, " worker=", worker.name,
+      slots.size() == 1 ? " slot=" : " slots=", absl::StrJoin(slots, ","),
+      " resume_step=", assignment.resume_step()));
 }
 
 void FillSlots(Context& context, WorkerEntry& worker) {
@@ -125,11 +127,16 @@ void SetCheckpoints(const State& state, const Stage& stage, v1::Assignment& assi
   const StageId source = stage.kind == v1::EVALUATE_STAGE ? stage.train : stage.start;
   if (const auto trained = state.trained.find(source); trained != state.trained.end())
     assignment.set_checkpoint_sha256(HexOf(trained->second.checkpoint));
-  const StageDetail& detail = stage.detail();
-  if (detail.resume_path.empty()) return;
-  assignment.set_resume_path(detail.resume_path);
-  assignment.set_resume_step(detail.resume_step);
-  if (!detail.resume_sha256.empty()) assignment.set_resume_sha256(detail.resume_sha256);
+  const std::vector<ResumePoint>& points = stage.detail().resume_points;
+  if (points.empty()) return;
+  assignment.set_resume_path(points[0].path);
+  assignment.set_resume_step(points[0].step);
+  if (!points[0].sha256.empty()) assignment.set_resume_sha256(points[0].sha256);
+  for (auto point = points.begin() + 1; point != points.end(); ++point) {
+    v1::EarlierCheckpoint& earlier = *assignment.add_earlier();
+    earlier.set_path(point->path);
+    if (!point->sha256.empty()) earlier.set_sha256(point->sha256);
+  }
 }
 
 }  // namespace inlier

@@ -30,6 +30,7 @@ struct Attempt {
   v1::Progress progress;
   Timestamp started;       // Or adopted after a restart.
   Timestamp began;         // Its lease was granted, also where that was before a restart.
+  WallTime leased;         // The same moment, as the clock on the wall had it then.
   Timestamp progressed;    // Its progress changed last.
   Timestamp saved;         // Its latest checkpoint came, or it started: what it would lose began then.
   bool recovered = false;  // Started before this process did: its times are not known.
@@ -38,6 +39,7 @@ struct Attempt {
   Timestamp yields_until;  // With `yields`: the attempt is ended then.
   bool timed_out = false;  // With `yields`: because it has run for its attempt_hours.
   std::uint64_t resumed_step = 0;  // Its first step, as the attempt reports it.
+  std::string resume_trouble;      // Why that is not the step of `assignment`; empty: it is.
   std::string final_checkpoint;    // TRAIN: digest, once complete.
   std::uint64_t final_step = 0;
   ResourceRequest request;  // The request when it was leased.

@@ -1,7 +1,9 @@
 #include "coordinator/state/stage.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "spec/trial/canonical.h"
 
 namespace inlier {
@@ -10,8 +12,23 @@ const StageDetail Stage::kEmptyDetail;
 
 bool StageDetail::IsEmpty() const {
   return spec.empty() && dependents.empty() && live == 0 && crashed_on.empty() && holder == 0 &&
-         failures == StageFailures() && ran_ms == 0 && message.empty() && resume_path.empty() &&
-         resume_step == 0 && resume_sha256.empty() && !not_before;
+         failures == StageFailures() && ran_ms == 0 && message.empty() && resume_points.empty() &&
+         !not_before;
+}
+
+std::string StageDetail::ResumeText(const char* beginning) const {
+  return resume_points.empty() ? std::string(beginning) : absl::StrCat("from step ", resume_step());
+}
+
+void StageDetail::AddResumePoint(ResumePoint point) {
+  const auto at = std::find_if(resume_points.begin(), resume_points.end(),
+                               [&](const ResumePoint& other) { return other.step <= point.step; });
+  resume_points.insert(at, std::move(point));
+  if (resume_points.size() > kResumePointsMax) resume_points.pop_back();
+}
+
+void StageDetail::ResumedAt(std::uint64_t step) {
+  std::erase_if(resume_points, [step](const ResumePoint& point) { return point.step > step; });
 }
 
 double Stage::Weight() const {
@@ -19,11 +36,8 @@ double Stage::Weight() const {
   return kind == v1::EVALUATE_STAGE ? whole * kEvaluateWeight : whole;
 }
 
-void Stage::ForgetCheckpoint() {
-  if (detail_ == nullptr) return;
-  detail_->resume_path.clear();
-  detail_->resume_step = 0;
-  detail_->resume_sha256.clear();
+void Stage::ForgetCheckpoints() {
+  if (detail_ != nullptr) detail_->resume_points.clear();
 }
 
 void Stage::ForgetSpec() {

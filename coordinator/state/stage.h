@@ -26,6 +26,13 @@ namespace inlier {
 // An evaluation counts as this part of its training, in estimates of the work that is done.
 inline constexpr double kEvaluateWeight = 0.1;
 
+// A committed checkpoint of a training that has no result yet.
+struct ResumePoint {
+  std::string path;  // Below the state folder.
+  std::uint64_t step = 0;
+  std::string sha256;  // If the trial reported it.
+};
+
 struct StageDetail {
   // Its part of the resolved TrialSpec (canonical.h), serialised, or as JSON where it was recovered: see
   // PackedSpec. Freed when the stage has a result; of a training when its evaluations have theirs, too.
@@ -38,12 +45,16 @@ struct StageDetail {
   // Time of its ended attempts, since it was made or a person retried it. EVALUATE: with the training's, where a sweep that
   // waited for both has trial_hours.
   std::int64_t ran_ms = 0;
-  std::string message;      // Why it failed.
-  std::string resume_path;  // TRAIN: latest committed checkpoint; empty: none.
-  std::uint64_t resume_step = 0;
-  std::string resume_sha256;            // Digest of that checkpoint, if the trial reported it.
-  std::optional<Timestamp> not_before;  // Time of the next retry.
+  std::string message;                     // Why it failed.
+  std::vector<ResumePoint> resume_points;  // TRAIN: those of most steps first, at most kResumePointsMax.
+  std::optional<Timestamp> not_before;     // Time of the next retry.
 
+  std::uint64_t resume_step() const { return resume_points.empty() ? 0 : resume_points.front().step; }
+  // "from step 120", or `beginning`.
+  std::string ResumeText(const char* beginning) const;
+  void AddResumePoint(ResumePoint point);
+  // An attempt has begun at `step`: what was saved beyond it cannot be used.
+  void ResumedAt(std::uint64_t step);
   bool IsEmpty() const;
 };
 
@@ -89,7 +100,7 @@ struct Stage {
   void SetMessage(const std::string& message) {
     if (!message.empty() || detail_ != nullptr) edit().message = message;
   }
-  void ForgetCheckpoint();  // The one to resume from.
+  void ForgetCheckpoints();  // Those to resume from.
   void ForgetSpec();
 
   bool HasSweep(SweepId id) const;

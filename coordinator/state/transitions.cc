@@ -45,7 +45,7 @@ void Touch(State& state, const Stage& stage) {
 }
 
 void NoteInterruption(State& state, const Stage& stage) {
-  if (stage.state == v1::PENDING && stage.steps > 0 && stage.detail().resume_step > 0) {
+  if (stage.state == v1::PENDING && stage.steps > 0 && stage.detail().resume_step() > 0) {
     state.interrupted.insert(stage.id);
   } else {
     state.interrupted.erase(stage.id);

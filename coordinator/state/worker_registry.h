@@ -44,6 +44,7 @@ struct WorkerEntry {
   bool draining = false;                // As it reports itself.
   bool held = false;                    // A person drains it.
   bool outdated = false;                // Another version, which reads trials of another form.
+  std::string trouble;                  // Why its machine can start no trial now; empty: it can.
   bool leaving = false;                 // Its job is being given back to the engine.
   std::string job;                      // The engine's name of the job that it runs in; empty: in none.
   std::optional<Timestamp> idle_since;  // It has no attempt.
@@ -62,7 +63,7 @@ struct WorkerEntry {
       stop_reasons;  // Token -> why, for attempts it reports that have ended here.
 
   // True when the worker may get new work.
-  bool TakesWork() const { return !draining && !held && !leaving && !outdated; }
+  bool TakesWork() const { return !draining && !held && !leaving && !outdated && trouble.empty(); }
 };
 
 class WorkerRegistry {

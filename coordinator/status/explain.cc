@@ -68,6 +68,7 @@ v1::Explanation ExplainAttempt(const State& state, const Attempt& attempt, Momen
   node.set_text(text);
   node.set_state("RUNNING");
   if (const std::string& trouble = attempt.progress.trouble(); !trouble.empty()) Because(node, trouble);
+  if (!attempt.resume_trouble.empty()) Because(node, attempt.resume_trouble);
   if (attempt.yields.empty()) {
     if (const std::optional<Timestamp> due = AttemptDue(state, attempt))
       Because(node, absl::StrCat("it may run for another ", FormatDuration(*due - now.at),
@@ -129,6 +130,8 @@ void ExplainWorkers(const State& state, v1::Explanation& of) {
                           ? absl::StrCat(" is inlier ", worker.version,
                                          ", which cannot read trials of this version: upgrade it (it "
                                          "finishes what it runs)")
+                      : !worker.trouble.empty() ? absl::StrCat(" can start no trial: ", worker.trouble,
+                                                               "; it gets work when it can")
                       : worker.held ? absl::StrCat(" is drained (inlier drain --resume ", worker.name, ")")
                                     : std::string(" is ending and takes nothing new")));
       continue;

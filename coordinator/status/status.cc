@@ -169,6 +169,7 @@ v1::WorkerStatus StatusOfWorker(const State& state, const WorkerEntry& worker) {
   for (const v1::Slot& slot : worker.slots) status.add_devices(slot.device());
   status.set_version(worker.version);
   if (worker.outdated) status.set_outdated(true);
+  if (!worker.trouble.empty()) status.set_trouble(worker.trouble);
   *status.mutable_gpus() = {worker.gpus.begin(), worker.gpus.end()};
   for (const auto& [device, health] : worker.devices) {
     if (!health.InQuarantine()) continue;

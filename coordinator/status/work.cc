@@ -41,7 +41,7 @@ void UnderWay::Add(const Stage& stage, const Attempt& attempt) {
 }
 
 void UnderWay::AddInterrupted(const Stage& stage) {
-  train_steps_done += FractionSaved(stage, stage.detail().resume_step) * stage.Weight();
+  train_steps_done += FractionSaved(stage, stage.detail().resume_step()) * stage.Weight();
 }
 
 SweepWork WorkOf(const State& state, const Sweep& sweep, const UnderWay& under_way) {
@@ -71,10 +71,9 @@ SweepWork WorkOf(const State& state, const Sweep& sweep, const UnderWay& under_w
   const double per_step = sweep.train.units > 0 ? sweep.train.seconds / sweep.train.units : reported;
   const double per_evaluation = sweep.evaluate.units > 0 ? sweep.evaluate.seconds / sweep.evaluate.units
                                                          : mean_evaluate_weight * per_step;
-  const double places =
-      under_way.attempts > 0
-          ? static_cast<double>(under_way.attempts)
-          : std::min(static_cast<double>(state.workers.slots()), steps_left + evaluations_left);
+  const double places = under_way.attempts > 0 ? static_cast<double>(under_way.attempts)
+                                               : std::min(static_cast<double>(state.workers.slots()),
+                                                          steps_left + evaluations_left);
   const bool known =
       places > 0 && (steps_left == 0 || per_step > 0) && (evaluations_left == 0 || per_evaluation > 0);
   if (known) {

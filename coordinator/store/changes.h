@@ -121,7 +121,7 @@ struct AttemptEnded {
       v1::FAILED;  // SUCCEEDED, DIVERGED, FAILED or CANCELLED; FAILED for PREEMPTED is stored as PREEMPTED.
   std::optional<v1::FailureClass> failure{};  // With FAILED.
   std::string message{};
-  WallTime at{};
+  WallTime at{};  // Its start and how long it took.
 };
 
 // Events of this incarnation up to `sequence` are in this batch or in earlier ones. Never goes back.

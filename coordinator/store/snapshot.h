@@ -23,7 +23,8 @@ struct Snapshot {
   std::vector<StageRow> stages{};
   std::vector<TrialRow> trials{};
   std::vector<AttemptRow> live_attempts{};
-  std::vector<CheckpointRow> checkpoints{};
+  std::vector<CheckpointRow>
+      checkpoints{};  // To resume from; of a stage in the order in which they are to be tried.
   std::vector<WorkerRow> workers{};
   std::vector<PruningDecision> pruning_decisions{};  // In the order in which they were committed.
   std::vector<TrialPruning> trial_prunings{};        // By trial.

@@ -195,20 +195,22 @@ void LoadLiveAttempts(SQLite::Database& database, Snapshot& snapshot) {
   }
 }
 
-// Reads, of each training without a result, the latest checkpoint that it can resume from (a final one holds
+// Reads, of each training without a result, the latest checkpoints that it can resume from (a final one holds
 // no optimizer state).
 void LoadCheckpoints(SQLite::Database& database, Snapshot& snapshot) {
   Statement resumable(database,
-                      "SELECT artifact.token, step, path, sha256, bytes FROM attempt JOIN artifact ON "
-                      "artifact.token = attempt.token WHERE attempt.stage = ?1 AND final = 0 "
-                      "ORDER BY step DESC, artifact.id DESC LIMIT 1");
+                      absl::StrCat("SELECT artifact.token, step, path, sha256, bytes FROM attempt JOIN "
+                                   "artifact ON artifact.token = attempt.token WHERE attempt.stage = ?1 AND "
+                                   "final = 0 AND NOT ",
+                                   kWasPassedOver, " ORDER BY step DESC, artifact.id DESC LIMIT ?2"));
   for (const StageRow& stage : snapshot.stages) {
     if (stage.attempts == 0) continue;  // A stage with a result, too; an evaluation has no artifact.
-    resumable.Restart(stage.id);
-    if (!resumable.Next()) continue;
-    CheckpointRow& row = snapshot.checkpoints.emplace_back();
-    resumable.Read(row.token, row.step, row.path, row.sha256, row.bytes);
-    row.stage = stage.id;
+    resumable.Restart(stage.id, kResumePointsMax);
+    while (resumable.Next()) {
+      CheckpointRow& row = snapshot.checkpoints.emplace_back();
+      resumable.Read(row.token, row.step, row.path, row.sha256, row.bytes);
+      row.stage = stage.id;
+    }
   }
 }
 

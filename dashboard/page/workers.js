@@ -52,8 +52,9 @@ export class WorkersView {
     const columns = [{heading: "worker"}, {heading: "state"}, {heading: "slots"}, {heading: "devices"}, {heading: "last seen"}, {heading: "version"}];
     const rows = order.map((worker) => {
       const away = worker.draining && !worker.busy ? "stopped" : "lost";  // As AwayWord of cli/sweeps/sweep_text.h.
-      const state = !worker.connected ? away : worker.draining ? "draining" : "connected";
+      const state = !worker.connected ? away : worker.draining ? "draining" : worker.trouble ? "unable" : "connected";
       const sick = (worker.quarantined ?? []).map((one) => h("div", {class: "warn"}, `${one.device} in quarantine: ${one.reason}`));
+      if (worker.trouble) sick.push(h("div", {class: "warn"}, `can start no trial: ${worker.trouble}`));
       const kinds = new Map();
       for (const device of worker.devices ?? []) kinds.set(device, (kinds.get(device) ?? 0) + 1);
       return [

@@ -246,6 +246,10 @@ class Harness {
     now_.at += d;
     now_.wall.unix_ms += std::chrono::duration_cast<std::chrono::milliseconds>(d).count();
   }
+  // The clock on the wall is set.
+  void SetWall(Duration by) {
+    now_.wall.unix_ms += std::chrono::duration_cast<std::chrono::milliseconds>(by).count();
+  }
   const Effects& last() const { return last_; }
 
   // Who makes the calls of people from now on; by default callers are not checked.
@@ -288,6 +292,12 @@ class Harness {
   void Tick() {
     Effects effects;
     orchestrator_->Tick(now_, effects);
+    Commit(std::move(effects));
+  }
+  // The process was stopped until now.
+  void Standstill() {
+    Effects effects;
+    orchestrator_->OnStandstill(now_, effects);
     Commit(std::move(effects));
   }
   std::uint64_t CancelSweep(SweepId sweep) {

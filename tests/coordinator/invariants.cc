@@ -378,8 +378,7 @@ std::string DurableState(const State& state) {
   for (const auto& [id, sweep] : state.sweeps.all()) {
     absl::StrAppend(&text, sweep.id.ToString(), " ", sweep.spec.name(), " ", v1::SweepState_Name(sweep.state),
                     " points=", sweep.points, " next=", sweep.next_point, " trials=", sweep.trials.size(),
-                    " at_submit=", sweep.trials_at_submit, " known=", sweep.trials_known,
-                    "/", sweep.known,
+                    " at_submit=", sweep.trials_at_submit, " known=", sweep.trials_known, "/", sweep.known,
                     " again=", sweep.again, " request=", sweep.request_id,
                     " ended=", sweep.ended ? sweep.ended->unix_ms : 0, " paused=", sweep.paused,
                     " revision=", sweep.revision, " notices=", sweep.last_notice, " owner=", sweep.owner,
@@ -399,8 +398,9 @@ std::string DurableState(const State& state) {
     absl::StrAppend(&text, failures.crashes, "/", failures.out_of_memory, "/", failures.losses, "/",
                     failures.invalid, " ran=", IsResult(stage.state) ? 0 : detail.ran_ms,
                     " checkpoint=", trained == state.trained.end() ? "" : HexOf(trained->second.checkpoint),
-                    " resume=", detail.resume_path, "@", detail.resume_step, " ", detail.resume_sha256,
                     " message=", detail.message);
+    for (const ResumePoint& point : detail.resume_points)
+      absl::StrAppend(&text, " resume=", point.path, "@", point.step, " ", point.sha256);
     if (const auto raised = state.raised_memory.find(stage.id); raised != state.raised_memory.end())
       absl::StrAppend(&text, " memory=", raised->second.memory_mib, "/", raised->second.gpu_memory_mib);
     absl::StrAppend(&text, "\n");

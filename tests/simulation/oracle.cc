@@ -346,6 +346,9 @@ void Oracle::CheckDesired(const std::string& incarnation, const v1::CoordinatorS
     }
     Must(desired.resume_path().empty() || paths_.contains(desired.resume_path()),
          absl::StrCat(name, " that continues from a checkpoint that is not stored"));
+    for (const v1::EarlierCheckpoint& earlier : desired.earlier())
+      Must(paths_.contains(earlier.path()),
+           absl::StrCat(name, " that may continue from one that is not stored"));
   }
 }
 

@@ -39,7 +39,8 @@
 //   environment   reports OMP_NUM_THREADS and the number of CPUs as measurements, then succeeds
 //
 // FAKE_TRIAL_EVIDENCE names a file to which it adds a line at its start, each step and its end:
-// "begin|at|end TOKEN STAGE PID WORKER_PID MONOTONIC_NANOSECONDS". The file records what really ran and when,
+// "begin|at|end TOKEN STAGE PID WORKER_PID MONOTONIC_NANOSECONDS", and one for each model or checkpoint that it reads,
+// with the file's SHA-256 in place of PID: "read TOKEN STAGE SHA256 …". The file records what really ran and when,
 // independently of the services.
 #include <fcntl.h>
 #include <google/protobuf/util/json_util.h>
@@ -89,15 +90,21 @@ void WriteAll(int fd, std::string_view bytes) {
 }
 
 // One write for a line, so that lines of several children never mix.
-void WriteEvidence(const char* what, const v1::AttemptSpec& spec) {
+void WriteEvidence(const char* what, const v1::AttemptSpec& spec,
+                   const std::string& about = std::to_string(::getpid())) {
   static const char* const file = std::getenv("FAKE_TRIAL_EVIDENCE");
   if (file == nullptr) return;
   static const int fd = ::open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   timespec now = {};
   ::clock_gettime(CLOCK_MONOTONIC, &now);
-  WriteAll(fd, std::string(what) + " " + std::to_string(spec.token()) + " " + spec.stage_id() + " " +
-                   std::to_string(::getpid()) + " " + std::to_string(::getppid()) + " " +
+  WriteAll(fd, std::string(what) + " " + std::to_string(spec.token()) + " " + spec.stage_id() + " " + about +
+                   " " + std::to_string(::getppid()) + " " +
                    std::to_string(now.tv_sec * 1'000'000'000 + now.tv_nsec) + "\n");
+}
+
+// "read TOKEN STAGE SHA256 WORKER_PID MONOTONIC_NANOSECONDS": of a model or a checkpoint.
+void WriteRead(const v1::AttemptSpec& spec, const std::string& content) {
+  WriteEvidence("read", spec, Sha256Hex(content));
 }
 
 void Emit(v1::TrialEvent event) {
@@ -181,6 +188,7 @@ int Train(const v1::AttemptSpec& spec, const std::string& behaviour) {
     if (at == std::string::npos)
       return EmitOutcome(v1::Outcome::FAILED, v1::INVALID_SPEC, "cannot read " + spec.resume_from());
     first = std::strtoull(content->c_str() + at + 5, nullptr, 10);
+    WriteRead(spec, *content);
   }
   v1::TrialEvent started;
   started.mutable_started()->set_pid(::getpid());
@@ -234,6 +242,7 @@ int Evaluate(const v1::AttemptSpec& spec) {
   const absl::StatusOr<std::string> checkpoint = ReadFile(spec.checkpoint());
   if (!checkpoint.ok())
     return EmitOutcome(v1::Outcome::FAILED, v1::INVALID_SPEC, std::string(checkpoint.status().message()));
+  WriteRead(spec, *checkpoint);
   v1::TrialEvent started;
   started.mutable_started()->set_pid(::getpid());
   started.mutable_started()->set_build(BuildId());
@@ -259,9 +268,10 @@ int Behave(const std::string& behaviour, const v1::AttemptSpec& spec) {
   if (behaviour == "invalid") return EmitOutcome(v1::Outcome::FAILED, v1::INVALID_SPEC, "no such corpus");
   if (behaviour == "diverge")
     return EmitOutcome(v1::Outcome::DIVERGED, v1::CRASHED, "the loss is not finite at step 3");
-  if (behaviour == "hang" || behaviour == "stubborn" || behaviour == "rank_0_stubborn" || behaviour == "gate" ||
-      (behaviour == "hang_evaluate" && spec.kind() == v1::EVALUATE_STAGE)) {
-    if (behaviour == "stubborn" || (behaviour == "rank_0_stubborn" && reports_all)) ::signal(SIGTERM, SIG_IGN);
+  if (behaviour == "hang" || behaviour == "stubborn" || behaviour == "rank_0_stubborn" ||
+      behaviour == "gate" || (behaviour == "hang_evaluate" && spec.kind() == v1::EVALUATE_STAGE)) {
+    if (behaviour == "stubborn" || (behaviour == "rank_0_stubborn" && reports_all))
+      ::signal(SIGTERM, SIG_IGN);
     v1::TrialEvent event;
     event.mutable_log()->set_text("hanging");
     Emit(event);

@@ -43,7 +43,7 @@ TEST_F(ArtifactCacheTest, TheLeastRecentlyUsedGoUntilTheRestFits) {
   EXPECT_EQ(Left(), (std::set<std::string>{"artifacts/a.safetensors", "artifacts/c.safetensors",
                                            "attempts/st-1/7/log.txt"}));
   Write("artifacts/a.safetensors", 60);
-  MarkUsed(folder_ / "artifacts/a.safetensors");
+  CheckedFiles().MarkUsed(folder_ / "artifacts/a.safetensors");
   EXPECT_EQ(TrimArtifactCache(folder_.path(), 100, none).removed, 100u);
   EXPECT_EQ(Left(), (std::set<std::string>{"artifacts/a.safetensors", "attempts/st-1/7/log.txt"}));
 }

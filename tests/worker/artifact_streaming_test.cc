@@ -180,6 +180,17 @@ class ArtifactStreamingTest : public testing::Test {
     return count;
   }
 
+  // One bit, as a disk would; size and time of the content stay.
+  static void Damage(const fs::path& file) {
+    const auto written = fs::last_write_time(file);
+    std::fstream content(file, std::ios::in | std::ios::out | std::ios::binary);
+    content.seekg(1000);
+    const char byte = static_cast<char>(content.get() ^ 1);
+    content.seekp(1000);
+    content.put(byte);
+    content.close();
+    fs::last_write_time(file, written);
+  }
   fs::path Coordinator() { return folder_ / "coordinator"; }
   // Files of the coordinator's artifacts/ that end with `suffix`.
   std::vector<fs::path> Artifacts(const std::string& suffix) {
@@ -369,18 +380,51 @@ TEST_F(ArtifactStreamingTest, ADamagedModelIsNeverEvaluatedAndTheReasonIsReporte
   auto trainer = StartWorker("trainer", endpoint_.grpc(), 1, "hang_evaluate");
   v1::SweepSpec sweep = SmallSweep("damaged", 1);
   sweep.mutable_retry()->set_max_crashes(0);
+  sweep.mutable_retry()->set_max_losses(0);
   Submit(sweep);
   ASSERT_TRUE(
       WaitForSql("SELECT count(*) FROM stage WHERE kind = 'TRAIN_STAGE' AND state = 'SUCCEEDED'", "1"))
       << trainer->log();
-  trainer->Signal(SIGTERM);
-  std::fstream(Artifacts(".safetensors")[0], std::ios::in | std::ios::out | std::ios::binary) << "damage";
+  trainer->Kill();
+  Damage(Artifacts(".safetensors")[0]);
   const auto evaluator = StartWorker("evaluator", endpoint_.grpc(), 1);
   ASSERT_TRUE(WaitForSql("SELECT count(*) FROM trials WHERE state = 'FAILED'", "1")) << evaluator->log();
-  const std::vector<std::string> why = Sql("SELECT message FROM attempt WHERE failure = 'CRASHED'");
-  ASSERT_EQ(why.size(), 1u);
-  EXPECT_THAT(why[0], testing::HasSubstr("the coordinator's copy is damaged; put a sound one in artifacts/"));
-  EXPECT_THAT(why[0], testing::HasSubstr("has the SHA-256"));
+  const std::vector<std::string> why = Sql("SELECT message FROM attempt WHERE message LIKE '%damaged%'");
+  ASSERT_EQ(why.size(), 1u) << evaluator->log();
+  EXPECT_THAT(why[0], testing::HasSubstr("was damaged, and was put aside"));
+  EXPECT_THAT(why[0], testing::HasSubstr("put a sound one in artifacts/"));
+  EXPECT_THAT(coordinator_->log(), testing::HasSubstr("has the SHA-256"));
+}
+
+TEST_F(ArtifactStreamingTest, OfADamagedModelTheCopyOfAnotherWorkerIsUsed) {
+  StartCoordinator();
+  auto trainer = StartWorker("trainer", endpoint_.grpc(), 1, "hang_evaluate");
+  Submit(SmallSweep("damaged", 1, {8, 4}));
+  ASSERT_TRUE(WaitForSql("SELECT count(*) FROM attempt WHERE stage = 2 OR stage = 3", "1")) << trainer->log();
+  const fs::path model = Artifacts(".safetensors")[0];
+  Damage(model);
+  const auto evaluator = StartWorker("evaluator", endpoint_.grpc(), 1);
+  ASSERT_TRUE(WaitForSuccess(1)) << evaluator->log() << coordinator_->log();
+  EXPECT_EQ(*Sha256HexOfFile(model) + ".safetensors", model.filename().string());
+  EXPECT_EQ(*Sha256HexOfFile(folder_ / "evaluator/artifacts" / model.filename()) + ".safetensors",
+            model.filename().string());
+}
+
+TEST_F(ArtifactStreamingTest, OfADamagedCopyInItsCacheAWorkerFetchesAnother) {
+  StartCoordinator();
+  auto worker = StartWorker("worker", endpoint_.grpc(), 1);
+  v1::SweepSpec sweep = SmallSweep("first", 1);
+  Submit(sweep);
+  ASSERT_TRUE(WaitForSuccess(1)) << worker->log();
+  const fs::path copy = folder_ / "worker/artifacts" / Artifacts(".safetensors")[0].filename();
+  Damage(copy);
+  sweep.set_name("second");
+  *sweep.mutable_axes(1) = NumberAxis("quantization.weights.bits", {4});
+  Submit(sweep);
+  ASSERT_TRUE(WaitForSuccess(2)) << worker->log();
+  EXPECT_EQ(*Sha256HexOfFile(copy) + ".safetensors", copy.filename().string());
+  EXPECT_THAT(worker->log(), testing::HasSubstr("artifact_damaged"));
+  EXPECT_EQ(Sql("SELECT count(*) FROM attempt WHERE failure NOT NULL"), std::vector<std::string>{"0"});
 }
 
 }  // namespace

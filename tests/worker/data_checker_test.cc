@@ -62,6 +62,19 @@ TEST_F(DataCheckerTest, AnswersStayUntilTheyAreNotWantedAndAreFoundOnce) {
   EXPECT_FALSE(std::filesystem::exists(folder_.path() / "data_checks" / "5"));
 }
 
+TEST_F(DataCheckerTest, AMissingProgramIsNoProblemOfTheDataAndTheCheckWaitsForIt) {
+  SetData("here");
+  const std::filesystem::path program = folder_.path() / "the-trial";
+  RigSettings settings;
+  settings.trial_program = program.string();
+  WorkerRig rig(folder_.path(), coordinator_.address(), settings);
+  coordinator_.CheckData({Check(7)});
+  ASSERT_TRUE(coordinator_.WaitFor([](const State& state) { return state.last().has_trouble(); }));
+  EXPECT_EQ(coordinator_.state().last().data_checked_size(), 0);
+  std::filesystem::copy_file(INLIER_FAKE_TRIAL, program);
+  EXPECT_EQ(Answer(7).digest(), Sha256Hex("here"));
+}
+
 TEST_F(DataCheckerTest, AProblemIsReportedWithWhatTheProgramSays) {
   SetData("");
   WorkerRig rig(folder_.path(), coordinator_.address());

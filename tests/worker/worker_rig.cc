@@ -33,7 +33,7 @@ WorkerRig::WorkerRig(const std::filesystem::path& state_dir, const std::string& 
   options.attempts.state_dir = state_dir_;
   options.attempts.data_dir = state_dir_ / "data";
   options.attempts.cache_dir = state_dir_ / "cache";
-  options.attempts.trial_program = INLIER_FAKE_TRIAL;
+  options.attempts.trial_program = settings.trial_program;
   options.attempts.trial_environment = {"FAKE_*"};
   options.attempts.line_bytes_max = settings.line_bytes_max;
   options.attempts.stop_grace = settings.stop_grace;

@@ -28,6 +28,7 @@ struct RigSettings {
   Duration stop_grace = std::chrono::seconds(20);
   Duration artifact_wait = std::chrono::milliseconds(100);
   Duration hold = std::chrono::hours(1);
+  std::string trial_program = INLIER_FAKE_TRIAL;
 };
 
 class WorkerRig {

@@ -119,11 +119,26 @@ TEST_F(SnapshotTest, LatestCheckpointIsTheOneToResumeFrom) {
   MustApply(Start(1, 1), Checkpoint(1, 100, false), Checkpoint(1, 200, false), Fail(1, v1::LOST),
             Start(2, 1, 2, 100), Checkpoint(2, 150, false));
   const Snapshot snapshot = Load();
-  ASSERT_EQ(snapshot.checkpoints.size(), 1u);
+  ASSERT_EQ(snapshot.checkpoints.size(), 3u);
   EXPECT_EQ(snapshot.checkpoints[0].stage, StageId(1));
   EXPECT_EQ(snapshot.checkpoints[0].token, 1u);
   EXPECT_EQ(snapshot.checkpoints[0].step, 200u);
   EXPECT_EQ(snapshot.checkpoints[0].path, "attempts/1/200.safetensors");
+  // To be tried where that one cannot be used.
+  EXPECT_EQ(snapshot.checkpoints[1].step, 150u);
+  EXPECT_EQ(snapshot.checkpoints[2].step, 100u);
+}
+
+TEST_F(SnapshotTest, ACheckpointThatALaterAttemptCouldNotUseIsNotTriedAgain) {
+  MustAddTrial();
+  AttemptInfo began{.token = 2, .started = {}, .at = {}};
+  began.started.set_resumed_step(100);
+  MustApply(Start(1, 1), Checkpoint(1, 100, false), Checkpoint(1, 200, false), Fail(1, v1::LOST),
+            Start(2, 1, 2, 200), began, Checkpoint(2, 150, false));
+  const Snapshot snapshot = Load();
+  ASSERT_EQ(snapshot.checkpoints.size(), 2u);
+  EXPECT_EQ(snapshot.checkpoints[0].step, 150u);
+  EXPECT_EQ(snapshot.checkpoints[1].step, 100u);
 }
 
 TEST_F(SnapshotTest, OfEqualStepsTheLaterCheckpointCounts) {

@@ -1,0 +1,190 @@
+// What is a machine's fault and not a trial's: a program that cannot be started, a damaged checkpoint, a coordinator that
+// stood still, a clock that was set.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "coordinator/status/explain.h"
+#include "coordinator/status/status.h"
+#include "tests/coordinator/harness.h"
+
+namespace inlier {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::seconds;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+void AppendTexts(const v1::Explanation& node, std::string& text) {
+  text += node.text() + "\n";
+  for (const v1::Explanation& cause : node.because()) AppendTexts(cause, text);
+}
+
+std::string Why(Harness& harness, const std::string& trial) {
+  v1::ExplainRequest request;
+  request.set_trial(trial);
+  const auto explanation = Explain(harness.orchestrator().state(), request, harness.now());
+  EXPECT_TRUE(explanation.ok()) << explanation.status();
+  std::string text;
+  if (explanation.ok()) AppendTexts(*explanation, text);
+  return text;
+}
+
+v1::TrialEvent NotStartedEvent() {
+  v1::TrialEvent event =
+      FailureEvent(v1::PREEMPTED, "cannot execute inlier-trial: No such file or directory");
+  event.mutable_outcome()->set_not_started(true);
+  return event;
+}
+
+TEST(MachineFaultsTest, ATrialThatAMachineCannotStartIsNotCountedAndOthersGetIt) {
+  Harness harness;
+  v1::SweepSpec spec = SmallSweep("s", 1);
+  spec.mutable_retry()->set_max_crashes(0);
+  spec.mutable_retry()->set_max_losses(0);
+  const SweepId sweep = harness.Submit(spec);
+  HandWorker broken("broken", 1);
+  harness.Sync(broken);
+  for (int i = 0; i < 50; ++i) {  // It has not noticed yet that it can start nothing.
+    broken.Emit(OnlyToken(broken), NotStartedEvent());
+    harness.Sync(broken);
+  }
+  EXPECT_EQ(harness.Status(sweep).trials().failed(), 0u);
+  broken.fields().set_trouble("cannot execute inlier-trial");
+  broken.Emit(OnlyToken(broken), NotStartedEvent());
+  EXPECT_EQ(harness.Sync(broken).desired_size(), 0);
+  EXPECT_EQ(harness.Status(sweep).trials().pending(), 1u);
+  EXPECT_THAT(Why(harness, "t-1"),
+              HasSubstr("worker worker-broken can start no trial: cannot execute inlier-trial; it "
+                        "gets work when it can"));
+  const v1::ListWorkersResponse workers = ListWorkers(harness.orchestrator().state(), {});
+  ASSERT_EQ(workers.workers_size(), 1);
+  EXPECT_EQ(workers.workers(0).trouble(), "cannot execute inlier-trial");
+
+  HandWorker sound("sound", 1);
+  EXPECT_EQ(harness.Sync(sound).desired_size(), 1);
+  sound.Finish(OnlyToken(sound));
+  sound.fields().set_draining(true);
+  EXPECT_EQ(harness.Sync(sound).desired_size(), 0);
+  EXPECT_EQ(harness.Sync(broken).desired_size(), 0);
+  broken.fields().clear_trouble();
+  EXPECT_EQ(harness.Sync(broken).desired_size(), 1);  // The evaluation.
+  broken.Finish(OnlyToken(broken));
+  harness.Sync(broken);
+  EXPECT_EQ(harness.Status(sweep).trials().succeeded(), 1u);
+  EXPECT_FALSE(ListWorkers(harness.orchestrator().state(), {}).workers(0).has_trouble());
+  harness.Restart();
+}
+
+v1::TrialEvent ResumedEvent(std::uint32_t step, const std::string& trouble) {
+  v1::TrialEvent event;
+  event.mutable_started()->set_resumed_step(step);
+  if (!trouble.empty()) event.mutable_started()->set_resume_trouble(trouble);
+  return event;
+}
+
+TEST(MachineFaultsTest, ADamagedCheckpointIsPassedOverWithANoticeAndNotTriedAgain) {
+  Harness harness;
+  const SweepId sweep = harness.Submit(SmallSweep("s", 1));
+  HandWorker worker("w", 1);
+  harness.Sync(worker);
+  for (const std::uint64_t step : {20, 40, 60, 80})
+    worker.Emit(OnlyToken(worker), CheckpointEvent(step, false));
+  worker.Emit(OnlyToken(worker), FailureEvent(v1::LOST, "gone"));
+  harness.Sync(worker);
+  const v1::Assignment second = worker.running().at(OnlyToken(worker));
+  EXPECT_EQ(second.resume_step(), 80u);
+  ASSERT_EQ(second.earlier_size(), 2);
+  EXPECT_EQ(second.earlier(0).path(), "attempts/st-1/1/step-60.safetensors");
+  EXPECT_EQ(second.earlier(0).sha256(), std::string(64, 'a'));
+  EXPECT_EQ(second.earlier(1).path(), "attempts/st-1/1/step-40.safetensors");
+
+  worker.Emit(OnlyToken(worker), ResumedEvent(40, "step-80 and step-60 are damaged"));
+  harness.Sync(worker);
+  const std::string notice = "attempt 2 began at step 40, not at 80: step-80 and step-60 are damaged";
+  EXPECT_THAT(Why(harness, "t-1"), HasSubstr(notice));
+  EXPECT_THAT(harness.Query("SELECT kind, message FROM event WHERE token = 2"),
+              HasSubstr("checkpoint_passed_over|" + notice));
+  harness.Restart();
+  harness.Sync(worker);
+  worker.Emit(OnlyToken(worker), CheckpointEvent(50, false, 'b'));
+  worker.Emit(OnlyToken(worker), FailureEvent(v1::LOST, "gone"));
+  harness.Sync(worker);
+  const v1::Assignment third = worker.running().at(OnlyToken(worker));
+  EXPECT_EQ(third.resume_step(), 50u);
+  ASSERT_EQ(third.earlier_size(), 1);
+  EXPECT_EQ(third.earlier(0).path(), "attempts/st-1/1/step-40.safetensors");
+  EXPECT_EQ(harness.Status(sweep).trials().failed(), 0u);
+}
+
+TEST(MachineFaultsTest, AnAttemptThatResumesWhereItWasToHasNoNotice) {
+  Harness harness;
+  harness.Submit(SmallSweep("s", 1));
+  HandWorker worker("w", 1);
+  harness.Sync(worker);
+  worker.Emit(OnlyToken(worker), CheckpointEvent(20, false));
+  worker.Emit(OnlyToken(worker), FailureEvent(v1::LOST, "gone"));
+  harness.Sync(worker);
+  worker.Emit(OnlyToken(worker), ResumedEvent(20, ""));
+  harness.Sync(worker);
+  EXPECT_THAT(Why(harness, "t-1"), Not(HasSubstr("began at step")));
+}
+
+TEST(MachineFaultsTest, AfterAStandstillOfTheCoordinatorNobodyWasSilent) {
+  Harness harness;
+  harness.Submit(SmallSweep("s", 2));
+  HandWorker worker("w", 1), gone("gone", 1);
+  harness.Sync(worker);
+  harness.Sync(gone);
+  harness.Advance(hours(2));  // Longer than any term: the lease's, the stall's, a yield's.
+  harness.Standstill();
+  harness.Tick();
+  const State& state = harness.orchestrator().state();
+  EXPECT_EQ(state.leases.size(), 2u);
+  EXPECT_EQ(state.workers.connected(), 2);
+  EXPECT_EQ(state.stats.leases_expired, 0u);
+  EXPECT_EQ(harness.Sync(worker).desired_size(), 1);
+  // From here on the terms are the usual ones.
+  harness.Advance(seconds(10));
+  harness.Sync(worker);
+  harness.Advance(seconds(10));
+  harness.Tick();
+  EXPECT_EQ(state.leases.size(), 1u);
+  EXPECT_EQ(harness.Query("SELECT failure FROM attempt WHERE failure NOT NULL"), "LOST\n");
+}
+
+TEST(MachineFaultsTest, AnAttemptTookAsLongAsItRanThoughTheClockWasSet) {
+  Harness harness;
+  harness.Submit(SmallSweep("s", 1));
+  HandWorker worker("w", 1);
+  const auto seconds_of = [&](Token token) {
+    return harness.Query("SELECT (ended_ms - started_ms) / 1000 FROM attempt WHERE token = " +
+                         std::to_string(token));
+  };
+  harness.Sync(worker);
+  for (const Duration jump : {Duration(hours(9600)), Duration(hours(-9600))}) {
+    const Token token = OnlyToken(worker);
+    harness.SetWall(jump);
+    harness.Advance(seconds(5));
+    worker.Emit(token, FailureEvent(v1::LOST, "gone"));
+    harness.Sync(worker);
+    EXPECT_EQ(seconds_of(token), "5\n");
+  }
+  // Over a restart of the coordinator the worker knows.
+  const Token token = OnlyToken(worker);
+  harness.Advance(seconds(3));
+  harness.Restart();
+  harness.SetWall(hours(9600));
+  harness.Restart();
+  harness.Sync(worker);
+  harness.Advance(seconds(2));
+  v1::TrialEvent event = FailureEvent(v1::LOST, "gone");
+  event.mutable_outcome()->set_ran_ms(5000);
+  worker.Emit(token, event);
+  harness.Sync(worker);
+  EXPECT_EQ(seconds_of(token), "5\n");
+}
+
+}  // namespace
+}  // namespace inlier
