@@ -2,9 +2,10 @@
 """Real faults on real processes: `make chaos`, or chaos.py [--seconds N] [--seed N] [--json] [--keep].
 
 A coordinator, workers whose trials take a fraction of a second, and clients run while processes are killed (kill -9, at
-random and at named failpoints), paused beyond their lease, cut off silently, and the coordinator's disk fills up. Then
-the faults stop, everything must come to its end, and an oracle compares what clients were promised and what children
-really did with the store. Exit status 0: nothing lost, nothing doubled, nothing orphaned.
+random and at named failpoints), paused beyond their lease, cut off silently, the coordinator's disk fills up, and bits of
+checkpoints, models and databases are flipped, cut off or gone. Then the faults stop, everything must come to its end, and an
+oracle compares what clients were promised and what children really did with the store. Exit status 0: nothing lost, nothing
+doubled, nothing wrong, nothing orphaned.
 """
 import argparse
 import collections
@@ -26,10 +27,12 @@ SETTLE_SECONDS = 180
 # How often each fault is chosen.
 WEIGHTS = {"kill -9 trial": 5, "kill -9 worker": 4, "kill -9 coordinator": 3, "kill -9 client": 3, "pause worker": 2, "pause coordinator": 1,
            "pause trial": 1, "partition": 6, "disk full": 0.5}
+DAMAGES = {"damage checkpoint": 3, "damage model": 3, "damage database": 0.3}
 
 
 class Chaos:
-    def __init__(self, folder, seed, log):
+    def __init__(self, folder, seed, log, damages=True):
+        self.weights = WEIGHTS | (DAMAGES if damages else {})
         self.log = log
         self.random = random.Random(seed)
         self.world = worlds.World(folder, workers=4, clients=4, log=log)
@@ -112,8 +115,7 @@ class Chaos:
     # Faults.
 
     def inject(self):
-        kinds = list(WEIGHTS)
-        kind = self.random.choices(kinds, [WEIGHTS[k] for k in kinds])[0]
+        kind = self.random.choices(list(self.weights), list(self.weights.values()))[0]
         done = getattr(self, "fault_" + kind.replace(" -9", "").replace(" ", "_"))()
         if done:
             self.injected[kind if done is True else done] += 1
@@ -191,6 +193,72 @@ class Chaos:
             self.disk_full = False
         self.after(5, settled)
         return True
+
+    def damage(self, file):
+        """What a disk, a full one, or a person does to a file; how."""
+        how = self.random.choice(["flip", "cut", "empty", "remove"])
+        try:
+            size = file.stat().st_size
+            if how == "remove":
+                file.unlink()
+            elif how == "flip" and size > 0:
+                at = self.random.randrange(size)
+                with open(file, "r+b") as content:
+                    content.seek(at)
+                    byte = content.read(1)[0]
+                    content.seek(at)
+                    content.write(bytes([byte ^ 1 << self.random.randrange(8)]))
+            else:
+                os.truncate(file, size * self.random.randrange(100) // 100 if how == "cut" else 0)
+        except (OSError, IndexError):  # It is gone, or is being written.
+            return False
+        return f"{how} a "
+
+    def fault_damage_checkpoint(self):
+        found = list(self.world.shared.glob("attempts/*/*/checkpoint-*.safetensors"))
+        how = found and self.damage(self.random.choice(found))
+        return how and how + "checkpoint"
+
+    def fault_damage_model(self):
+        # Of each model the workers' copy, or the coordinator's, never both.
+        found = [file for place, odd in ((self.world.shared, 0), (self.world.state, 1)) for file in place.glob("artifacts/*.safetensors")
+                 if int(file.name[0], 16) % 2 == odd]
+        how = found and self.damage(self.random.choice(found))
+        return how and how + "model"
+
+    def fault_damage_database(self):
+        """A coordinator is started on damaged files, where nobody reaches it; then they are as they were. It must remove nothing."""
+        program, state = self.world.coordinator, self.world.state
+        if self.disk_full or not program.kill():
+            return False
+        program.process = None
+        program.again_at = time.monotonic()
+        self.bank_metrics()
+        sound = self.world.folder / "sound"
+        shutil.rmtree(sound, ignore_errors=True)
+        sound.mkdir()
+        files = sorted(state.glob("inlier.db*"))
+        for file in files:
+            if file.is_file():
+                shutil.copy2(file, sound)
+        artifacts = {file.name for file in state.glob("artifacts/*.safetensors")}
+        target = self.random.choice([file for file in files if file.name in ("inlier.db", "inlier.db-wal")])
+        how = self.damage(target)
+        trial = self.world.coordinator_elsewhere()
+        trial.start()
+        with contextlib.suppress(Exception):
+            trial.process.wait(self.random.uniform(0.5, 2))
+        self.totals[f"damaged databases that were {'served' if trial.alive() else 'refused'}"] += 1
+        trial.kill()
+        gone = artifacts - {file.name for file in state.glob("artifacts/*.safetensors")}
+        if gone:
+            self.oracle.find("LOST", f"{how}{target.name}: the coordinator that was started on it removed {len(gone)} models")
+        for file in state.glob("inlier.db*"):
+            if file.is_file():
+                file.unlink()
+        for file in sound.iterdir():
+            shutil.copy2(file, state)
+        return how and how + ("database" if target.name == "inlier.db" else "log of the database")
 
     # Checks while it runs.
 
@@ -281,7 +349,9 @@ class Chaos:
                  "late events refused (stale token)": "stale_events_total", "doubled events dropped": "doubled_events_total",
                  "stages tried again": "stage_retries_total"}
         happened = {text: int(self.totals["inlier_" + name]) for text, name in named.items()}
-        happened["starts refused while the disk was full"] = self.totals["starts refused while the disk was full"]
+        for text in ("starts refused while the disk was full", "damaged databases that were refused", "damaged databases that were served"):
+            happened[text] = self.totals[text]
+        happened["checkpoints passed over"] = self.oracle.sql("SELECT count(*) FROM event WHERE kind = 'checkpoint_passed_over'")[0][0]
         happened["attempts that overlapped with the next"] = self.oracle.ran_on
         happened.update({f"attempts ended {name}": count for name, count in sorted(failures.items())})
         return {
@@ -303,7 +373,7 @@ def print_table(report):
             print(f"  {name:44}{count:>9}")
     print(f"in all: {report['kills']} kills, {report['partitions']} partitions")
     verdict = report["verdict"]
-    print(f"verdict: {verdict['lost']} lost, {verdict['doubled']} doubled, {verdict['orphaned']} orphaned, {verdict['broken']} broken")
+    print(f"verdict: {verdict['lost']} lost, {verdict['doubled']} doubled, {verdict['wrong']} wrong, {verdict['orphaned']} orphaned, {verdict['broken']} broken")
     for name, found in report["findings"].items():
         for text in found:
             print(f"  {name}: {text}")
@@ -314,6 +384,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=float(os.environ.get("CHAOS_SECONDS", 600)), help="how long faults are injected")
     parser.add_argument("--pace", type=float, default=0.22, help="mean seconds between two faults")
     parser.add_argument("--seed", type=int, default=None, help="of the choice of faults")
+    parser.add_argument("--no-damage", action="store_true", help="files stay as they were written")
     parser.add_argument("--json", action="store_true", help="the report as JSON on stdout")
     parser.add_argument("--keep", action="store_true", help="keep the folder with the logs")
     options = parser.parse_args()
@@ -321,7 +392,7 @@ def main():
     folder = pathlib.Path(tempfile.mkdtemp(prefix="inlier-chaos-"))
     log = lambda text: print(f"chaos: {text}", file=sys.stderr, flush=True)
     log(f"seed {seed}, {options.seconds:g} s, {folder}")
-    chaos = Chaos(folder, seed, log)
+    chaos = Chaos(folder, seed, log, damages=not options.no_damage)
     if not chaos.world.network.namespaces:
         log("no network namespaces (they need root): partitions are made by the proxies alone")
     if not chaos.world.tmpfs:

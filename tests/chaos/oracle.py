@@ -1,7 +1,7 @@
 """Checks the store against the clients' histories and the children's evidence.
 
-Three kinds of finding: LOST (something acknowledged or started is gone), DOUBLED (something is there twice: two results
-of a stage, one attempt started twice), ORPHANED (something is left that belongs to nothing). Two attempts of a stage may
+Kinds of finding: LOST (something acknowledged or started is gone), DOUBLED (something is there twice: two results
+of a stage, one attempt started twice), WRONG (a result of a damaged file), ORPHANED (something is left that belongs to nothing). Two attempts of a stage may
 run at one time, because attempts run on while the coordinator is away; two results may not be. Read-only SQL, as a
 stranger would.
 """
@@ -55,9 +55,10 @@ INVARIANTS = {
 class Oracle:
     def __init__(self, world):
         self.world = world
-        self.findings = {"LOST": [], "DOUBLED": [], "ORPHANED": [], "BROKEN": []}
+        self.findings = {"LOST": [], "DOUBLED": [], "WRONG": [], "ORPHANED": [], "BROKEN": []}
         self.results = {}   # stage -> (state, token, checkpoint) as once seen committed.
         self.outcomes = {}  # token -> outcome.
+        self.read = {}      # token -> digests of the files that its child has read.
 
     def find(self, kind, text):
         if len(self.findings[kind]) < 50 and text not in self.findings[kind]:
@@ -100,6 +101,7 @@ class Oracle:
             self.find("LOST", f"sweep s-{sweep} never ended")
         self._promises()
         self._children()
+        self._read()
         self._files()
 
     def _promises(self):
@@ -133,8 +135,10 @@ class Oracle:
         tokens = {token: (f"st-{stage}", ended) for token, stage, ended in self.sql("SELECT token, stage, outcome FROM attempt")}
         runs = {}  # token -> [stage, first, last]
         for line in self.world.evidence.read_text().splitlines() if self.world.evidence.exists() else []:
-            what, token, stage, _, _, at = line.split(" ")
+            what, token, stage, about, _, at = line.split(" ")
             token, at = int(token), int(at)
+            if what == "read":
+                self.read.setdefault(token, set()).add(about)
             if tokens.get(token, (None,))[0] != stage:
                 self.find("LOST", f"a child ran attempt {token} of {stage}, and the store has {tokens.get(token)}")
             if what == "begin" and token in runs:
@@ -146,13 +150,23 @@ class Oracle:
             later[stage].append((token, first))
         self.ran_on = sum(any(newer > token and first < last for newer, first in later[stage]) for token, (stage, _, last) in runs.items())
 
+    def _read(self):
+        """What an attempt with a result has read is what another one has written."""
+        written = collections.defaultdict(set)  # stage -> digests of its checkpoints and models
+        for stage, digest in self.sql("SELECT stage, sha256 FROM artifact JOIN attempt USING (token)"):
+            written[stage].add(digest)
+        for token, stage, train in self.sql("SELECT token, stage.id, coalesce(train_stage, stage.id) FROM attempt JOIN stage ON stage.id = stage "
+                                            "WHERE outcome IN ('SUCCEEDED', 'DIVERGED')"):
+            for digest in self.read.get(token, set()) - written[train]:
+                self.find("WRONG", f"attempt {token} of st-{stage} has a result of a file that nobody wrote: {digest}")
+
     def _files(self):
-        """Every committed model is there, whole."""
+        """Every committed model is there, whole: with the workers, or, where their copy is damaged, with the coordinator."""
         for stage, path, digest in self.sql("SELECT stage.id, path, sha256 FROM stage JOIN artifact ON token = result_token AND artifact.final = 1 "
                                             "WHERE state = 'SUCCEEDED' AND stage.kind = 'TRAIN_STAGE'"):
-            file = pathlib.Path(self.world.shared) / path
-            if not file.exists() or hashlib.sha256(file.read_bytes()).hexdigest() != digest:
-                self.find("LOST", f"the model of st-{stage}, {path}, {'is damaged' if file.exists() else 'is not there'}")
+            copies = [file for place in (self.world.shared, self.world.state) if (file := pathlib.Path(place) / path).is_file()]
+            if not any(hashlib.sha256(file.read_bytes()).hexdigest() == digest for file in copies):
+                self.find("LOST", f"the model of st-{stage}, {path}, {'is damaged' if copies else 'is not there'}")
 
     def clean(self):
         return not any(self.findings.values())

@@ -90,6 +90,11 @@ class OracleTest(unittest.TestCase):
         lost = second.format(", failure", "'FAILED', 'LOST'")
         self.assertEqual({}, self.findings(sql=lost, evidence=overlap))
 
+    def test_a_result_of_a_file_that_nobody_wrote_is_wrong(self):
+        read = EVIDENCE + f"read 2 st-2 {{}} 40 {3 * SECOND}\n"
+        self.assertEqual({}, self.findings(evidence=read.format(DIGEST)))
+        self.assert_found("WRONG", "attempt 2 of st-2", evidence=read.format("0" * 64))
+
     def test_what_belongs_to_nothing_is_orphaned(self):
         self.assert_found("ORPHANED", "no specification", sql="UPDATE stage SET spec = ''")
         self.assert_found("ORPHANED", "live although its stage does not run", sql="UPDATE attempt SET ended_ms = NULL, outcome = NULL WHERE token = 2")

@@ -151,6 +151,11 @@ class World:
         self.clients = [Program(f"client-{i}", [str(BIN / "chaos_client"), self.address, f"c{i}", str(folder / f"client-{i}.history")],
                                 folder / f"client-{i}.log") for i in range(clients)]
 
+    def coordinator_elsewhere(self):
+        """The coordinator at an address that no worker and no client knows."""
+        command = [f"listen=127.0.0.1:{network.free_port()}" if word.startswith("listen=") else word for word in self.coordinator.command]
+        return Program("coordinator on damaged files", command, self.folder / "coordinator-elsewhere.log")
+
     def programs(self):
         return [self.coordinator, *self.workers, *self.clients]
 
