@@ -44,9 +44,36 @@ absl::Status Wait(int fd, int kind, const std::filesystem::path& path, const std
   }
 }
 
+// A program that looks at the lock (FileLock::Probe) has it for a moment.
+constexpr int kTries = 10;
+constexpr auto kPause = std::chrono::milliseconds(20);
+
+// The line of the file, counted from 0; empty where there is none.
+std::string Line(const std::string& content, std::size_t index) {
+  const std::vector<std::string> lines = absl::StrSplit(content, '\n');
+  return index < lines.size() ? lines[index] : "";
+}
+
+absl::Status WriteOwner(const FileLock& lock, const std::string& note) {
+  const std::string text = absl::StrCat(::getpid(), "\n", note, note.empty() ? "" : "\n");
+  if (::pwrite(lock.fd(), text.data(), text.size(), 0) == static_cast<ssize_t>(text.size()) &&
+      ::ftruncate(lock.fd(), static_cast<off_t>(text.size())) == 0)
+    return absl::OkStatus();
+  return ErrnoStatus("writing the lock file of the state folder");
+}
+
 }  // namespace
 
 absl::StatusOr<bool> TryLock(int fd) { return TryLock(fd, LOCK_EX); }
+
+LockUse FileLock::Probe(const std::filesystem::path& path) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return errno == ENOENT || errno == ENOTDIR ? LockUse::kFree : LockUse::kUnknown;
+  const FileLock probe(fd);
+  const absl::StatusOr<bool> free = TryLock(fd, LOCK_SH);
+  if (!free.ok()) return LockUse::kUnknown;
+  return *free ? LockUse::kFree : LockUse::kHeld;
+}
 
 absl::StatusOr<FileLock> FileLock::Open(const std::filesystem::path& path, mode_t mode) {
   const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode);
@@ -101,6 +128,47 @@ FileLock::FileLock(FileLock&& other) noexcept : fd_(std::exchange(other.fd_, -1)
 
 FileLock::~FileLock() {
   if (fd_ >= 0) close(fd_);
+}
+
+std::filesystem::path StateLockPath(const std::filesystem::path& state_dir) {
+  return state_dir / "inlier.lock";
+}
+
+absl::StatusOr<FileLock> LockStateFolder(const std::filesystem::path& state_dir) {
+  for (int tries = 1;; ++tries) {
+    ASSIGN_OR_RETURN(std::optional<FileLock> lock, TryLockStateFolder(state_dir));
+    if (lock) return *std::move(lock);
+    if (tries < kTries) {
+      std::this_thread::sleep_for(kPause);
+      continue;
+    }
+    const std::string pid = Line(ReadFile(StateLockPath(state_dir)).value_or(""), 0);
+    return absl::FailedPreconditionError(
+        absl::StrCat("the state folder ", state_dir.string(), " is in use by another coordinator (pid ",
+                     pid.empty() ? "unknown" : pid,
+                     "); stop that one, or name another folder with --set state_dir=FOLDER"));
+  }
+}
+
+absl::StatusOr<std::optional<FileLock>> TryLockStateFolder(const std::filesystem::path& state_dir) {
+  ASSIGN_OR_RETURN(std::optional<FileLock> lock, FileLock::TryAcquire(StateLockPath(state_dir)));
+  if (lock) RETURN_IF_ERROR(WriteOwner(*lock, FolderNote(state_dir)));
+  return lock;
+}
+
+std::string FolderNote(const std::filesystem::path& state_dir) {
+  return Line(ReadFile(StateLockPath(state_dir)).value_or(""), 1);
+}
+
+absl::Status SetFolderNote(const FileLock& lock, const std::string& note) {
+  RETURN_IF_ERROR(WriteOwner(lock, note));
+  if (::fdatasync(lock.fd()) != 0) return ErrnoStatus("writing the lock file of the state folder");
+  return absl::OkStatus();
+}
+
+std::uint64_t InodeOf(const std::filesystem::path& file) {
+  struct stat info = {};
+  return ::stat(file.c_str(), &info) == 0 ? static_cast<std::uint64_t>(info.st_ino) : 0;
 }
 
 }  // namespace inlier

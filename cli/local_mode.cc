@@ -10,12 +10,14 @@
 #include <cerrno>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 #include <thread>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/file.h"
+#include "base/file_lock.h"
 #include "base/processes/end_with_parent.h"
 #include "base/status.h"
 #include "cli/local_state.h"
@@ -31,22 +33,54 @@ constexpr Duration kReadyWithin = std::chrono::seconds(30);
 constexpr Duration kShortLife = std::chrono::seconds(3);
 constexpr int kShortLivesMax = 3;
 constexpr int kPortTries = 8;
+constexpr char kNewDatabase[] = "--new-database";
+constexpr int kLockTries = 10;  // A command that looks at the lock has it for a moment.
+// With --port: the page's port, the same at each start, is this much higher, the worker's one more.
+constexpr int kPageAbovePort = 10000;
 constexpr Duration kWorkerGrace = std::chrono::seconds(20);
 constexpr Duration kCoordinatorGrace = std::chrono::seconds(10);
 
-// `preferred` on loopback at the first launch when it is free, else any free port. Programs that start at the same moment
-// find the same one free; those that lost it spread over others.
-absl::StatusOr<std::string> PickAddress(uint16_t preferred, int launch, const std::string& field) {
+// `preferred` on loopback at the first launch when it is free, else a free port: for one folder and `preferred` the same at each
+// start while it is free. Programs that start at the same moment find the same one free; those that lost it spread over others.
+absl::StatusOr<std::string> PickAddress(const std::filesystem::path& dir, uint16_t preferred, int launch,
+                                        const std::string& field) {
   const Address wanted{"127.0.0.1", preferred};
   if (launch == 1 && ProbeBind(wanted, field).ok()) return wanted.ToString();
+  const std::size_t place = std::hash<std::string>()(dir.string()) % 12000 + preferred * 17;
   for (int tries = 0; tries < 50; ++tries) {
-    const Address other{
-        "127.0.0.1",
-        static_cast<uint16_t>(20000 + (getpid() * 7 + (launch * 50 + tries) * 131 + preferred * 17) % 12000)};
+    const Address other{"127.0.0.1",
+                        static_cast<uint16_t>(20000 + (place + (launch * 50 + tries) * 131) % 12000)};
     if (ProbeBind(other, field).ok()) return other.ToString();
   }
   return absl::ResourceExhaustedError(
       absl::StrCat("no free port on 127.0.0.1 for ", field, "; stop other programs or use --port"));
+}
+
+// Of `path=value` settings the value of the last for `path`; empty: none.
+std::string SettingIn(const std::vector<std::string>& settings, const std::string& path) {
+  std::string value;
+  for (const std::string& setting : settings) {
+    if (absl::StartsWith(setting, path + "=")) value = setting.substr(path.size() + 1);
+  }
+  return value;
+}
+
+// Where programs of this machine reach a listener.
+std::string Reached(Address address) {
+  if (address.host == "0.0.0.0" || address.host == "::") address.host = "127.0.0.1";
+  return address.ToString();
+}
+
+absl::StatusOr<FileLock> TakeUpLock(const std::filesystem::path& dir) {
+  for (int tries = 1;; ++tries) {
+    ASSIGN_OR_RETURN(std::optional<FileLock> lock, FileLock::TryAcquire(UpLockFile(dir)));
+    if (lock) return *std::move(lock);
+    if (tries == kLockTries) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  return absl::AlreadyExistsError(absl::StrCat("another `inlier up` or `inlier run` starts a coordinator of ",
+                                               dir.string(),
+                                               "; use that one, stop it, or name another --dir"));
 }
 
 std::string LastLines(const std::filesystem::path& file, size_t bytes_max) {
@@ -77,22 +111,33 @@ absl::StatusOr<std::unique_ptr<LocalDaemons>> LocalDaemons::Start(const LocalOpt
 }
 
 absl::Status LocalDaemons::Launch() {
-  if (absl::StatusOr<v1::Endpoint> running = ReadEndpointFile(options_.dir);
-      running.ok() && EndpointIsAlive(*running)) {
-    return absl::AlreadyExistsError(
-        absl::StrCat("a coordinator of ", options_.dir.string(), " is already running at ", running->grpc(),
-                     " (pid ", running->pid(), "); use it, stop it, or name another --dir"));
-  }
   options_.dir = std::filesystem::absolute(options_.dir).lexically_normal();
   RETURN_IF_ERROR(CloseStateFolder(options_.dir));
+  ASSIGN_OR_RETURN(const FolderCoordinator other, CoordinatorOf(options_.dir));
+  if (other.state == FolderCoordinator::kRunning || other.state == FolderCoordinator::kStarting) {
+    const bool running = other.state == FolderCoordinator::kRunning;
+    return absl::AlreadyExistsError(absl::StrCat(
+        "a coordinator of ", options_.dir.string(), " is ",
+        running
+            ? absl::StrCat("already running at ", other.endpoint.grpc(), " (pid ", other.endpoint.pid(), ")")
+            : std::string("starting"),
+        "; use it, stop it, or name another --dir"));
+  }
+  ASSIGN_OR_RETURN(FileLock lock, TakeUpLock(options_.dir));
+  lock_.emplace(std::move(lock));
   RETURN_IF_ERROR(MakeWritableFolder(options_.dir / "logs"));
   for (int tries = 1;; ++tries) {
     RETURN_IF_ERROR(PickAddresses(tries));
-    SetArguments();
+    SetArguments(tries);
     RETURN_IF_ERROR(SetAccess());
     RETURN_IF_ERROR(Spawn(coordinator_));
     RETURN_IF_ERROR(Spawn(worker_));
     const absl::Status ready = WaitUntilReady();
+    if (ready.ok()) {
+      std::erase(coordinator_.arguments, kNewDatabase);  // For this start, and no later one.
+      ASSIGN_OR_RETURN(const v1::Endpoint endpoint, ReadEndpointFile(options_.dir));
+      coordinator_http_ = endpoint.http();
+    }
     if (ready.ok() || tries == kPortTries || !LostAnAddress(ready)) return ready;
     Stop();
   }
@@ -101,7 +146,7 @@ absl::Status LocalDaemons::Launch() {
 bool LocalDaemons::LostAnAddress(const absl::Status& ready) const {
   // In the log of the one that ended: what had the address may have gone since.
   if (absl::StrContains(ready.message(), "is already in use;")) return true;
-  const auto taken = [](const std::string& text) {
+  const auto taken = [](const std::string& text) {  // Empty: not known.
     const absl::StatusOr<Address> address = ParseAddress(text, "listen");
     return address.ok() && !ProbeBind(*address, "listen").ok();
   };
@@ -116,24 +161,39 @@ absl::Status LocalDaemons::PickAddresses(int launch) {
   ASSIGN_OR_RETURN(const Address http_default,
                    ParseAddress(coordinator_defaults.http_listen(), "http_listen"));
   ASSIGN_OR_RETURN(const Address worker_default, ParseAddress(worker_defaults.http_listen(), "http_listen"));
-  if (options_.port.has_value()) {
-    const Address wanted{"127.0.0.1", *options_.port};
+  const int port = options_.port.value_or(0);
+  const auto above = [port](int more, uint16_t usual) {
+    const int wanted = port + kPageAbovePort + more;
+    return port == 0 ? usual : static_cast<uint16_t>(wanted > 65535 ? wanted - 2 * kPageAbovePort : wanted);
+  };
+  if (const std::string set = SettingIn(options_.coordinator_set, "listen"); !set.empty()) {
+    ASSIGN_OR_RETURN(const Address listen, ParseAddress(set, "listen"));
+    grpc_address_ = Reached(listen);
+  } else if (port != 0) {
+    const Address wanted{"127.0.0.1", static_cast<uint16_t>(port)};
     RETURN_IF_ERROR(ProbeBind(wanted, "--port"));
     grpc_address_ = wanted.ToString();
   } else {
-    ASSIGN_OR_RETURN(grpc_address_, PickAddress(grpc_default.port, launch, "listen"));
+    ASSIGN_OR_RETURN(grpc_address_, PickAddress(options_.dir, grpc_default.port, launch, "listen"));
   }
-  ASSIGN_OR_RETURN(coordinator_http_, PickAddress(http_default.port, launch, "http_listen"));
-  ASSIGN_OR_RETURN(worker_http_, PickAddress(worker_default.port, launch, "worker http_listen"));
+  ASSIGN_OR_RETURN(coordinator_http_,
+                   PickAddress(options_.dir, above(0, http_default.port), launch, "http_listen"));
+  ASSIGN_OR_RETURN(worker_http_,
+                   PickAddress(options_.dir, above(1, worker_default.port), launch, "worker http_listen"));
   return absl::OkStatus();
 }
 
-void LocalDaemons::SetArguments() {
+void LocalDaemons::SetArguments(int launch) {
   const std::filesystem::path programs = ProgramFolder();
   const std::string state = absl::StrCat("state_dir=", options_.dir.string());
   coordinator_.name = "coordinator";
   coordinator_.log = options_.dir / "logs" / "coordinator.log";
   coordinator_.arguments = {(programs / "inlier-coordinator").string()};
+  std::error_code error;
+  const std::uintmax_t size = std::filesystem::file_size(options_.dir / "inlier.db", error);
+  // Another launch finds the database of the first.
+  if (options_.new_database && (launch == 1 || error || size == 0))
+    coordinator_.arguments.push_back(kNewDatabase);
   coordinator_.Set(
       {state, absl::StrCat("listen=", grpc_address_), absl::StrCat("http_listen=", coordinator_http_)});
   worker_.name = "worker";
@@ -141,6 +201,11 @@ void LocalDaemons::SetArguments() {
   worker_.arguments = {(programs / "inlier-worker").string()};
   worker_.Set(
       {state, absl::StrCat("coordinator=", grpc_address_), absl::StrCat("http_listen=", worker_http_)});
+  if (const std::string set = SettingIn(options_.worker_set, "http_listen"); !set.empty()) {
+    const absl::StatusOr<Address> listen =
+        ParseAddress(set, "http_listen");  // The worker reports one that is none.
+    worker_http_ = listen.ok() && listen->port != 0 ? Reached(*listen) : "";
+  }
   if (options_.slots.has_value()) worker_.Set({absl::StrCat("slots=", *options_.slots)});
   if (!options_.data_dir.empty())
     worker_.Set({absl::StrCat("data_dir=", std::filesystem::absolute(options_.data_dir).string())});
@@ -248,6 +313,11 @@ absl::Status LocalDaemons::Reap(Daemon& daemon) {
   int status = 0;
   if (waitpid(daemon.pid, &status, WNOHANG) != daemon.pid) return absl::OkStatus();
   daemon.pid = -1;
+  if (&daemon == &coordinator_ && WIFEXITED(status) && WEXITSTATUS(status) == kExitDatabase) {
+    return absl::DataLossError(
+        absl::StrCat("the coordinator's database failed, and it is not started again. Its log, ",
+                     daemon.log.string(), ", ends with:\n", LastLines(daemon.log, 1500)));
+  }
   daemon.short_lives = MonotonicNow() - daemon.started < kShortLife ? daemon.short_lives + 1 : 0;
   if (daemon.short_lives >= kShortLivesMax) {
     return absl::InternalError(

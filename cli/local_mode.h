@@ -25,6 +25,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/file_lock.h"
 #include "base/time.h"
 #include "rpc/credentials.h"
 
@@ -32,20 +33,21 @@ namespace inlier {
 
 struct LocalOptions {
   std::filesystem::path dir;
-  std::optional<uint32_t> slots;             // Default: one a GPU or CPU core.
-  std::string data_dir;                      // The build's own when empty.
-  std::optional<uint16_t> port;              // gRPC; 7420 or, when taken, a free one.
+  std::optional<uint32_t> slots;  // Default: one a GPU or CPU core.
+  std::string data_dir;           // The build's own when empty.
+  std::optional<uint16_t> port;   // gRPC; 7420 or, when taken, a free one. The page's is 10000 higher.
   std::vector<std::string> coordinator_set;  // Further --set for each daemon.
   std::vector<std::string> worker_set;
   ClientSecurity security;  // For the call that checks if the coordinator is ready.
   // Folders with the user's data, in addition to the home folder and the artifacts of `dir`.
   std::vector<std::filesystem::path> data_roots;
+  bool new_database = false;  // In a folder whose database is missing.
 };
 
 class LocalDaemons {
  public:
   // Starts both and waits until the coordinator answers and the worker is registered there (at most 30 s).
-  // AlreadyExists when a coordinator of this folder is running.
+  // AlreadyExists when a coordinator of this folder is running, or another process starts one.
   static absl::StatusOr<std::unique_ptr<LocalDaemons>> Start(const LocalOptions& options);
   ~LocalDaemons();  // Stops them.
 
@@ -59,7 +61,7 @@ class LocalDaemons {
 
   const std::string& grpc_address() const { return grpc_address_; }
   const std::string& coordinator_http() const { return coordinator_http_; }
-  const std::string& worker_http() const { return worker_http_; }
+  const std::string& worker_http() const { return worker_http_; }  // Empty: not known.
   // "coordinator restarted after signal 9": new since the last call.
   std::vector<std::string> TakeNotices();
 
@@ -83,13 +85,14 @@ class LocalDaemons {
   // Makes the tokens, and the arguments of the daemons that belong to them.
   absl::Status SetAccess();
   // The command lines.
-  void SetArguments();
+  void SetArguments(int launch);
   absl::Status Spawn(Daemon& daemon);
   absl::Status WaitUntilReady();
   absl::Status Reap(Daemon& daemon);
   void StopOne(Daemon& daemon, Duration grace);
 
   LocalOptions options_;
+  std::optional<FileLock> lock_;  // UpLockFile.
   std::string grpc_address_, coordinator_http_, worker_http_;
   Daemon coordinator_, worker_;
   std::vector<std::string> notices_;

@@ -56,10 +56,13 @@ absl::Status CloseStateFolder(const fs::path& dir) {
   if (::stat(dir.c_str(), &info) != 0) return ErrnoStatus(absl::StrCat("cannot look at ", dir.string()));
   if (!S_ISDIR(info.st_mode))
     return absl::PermissionDeniedError(absl::StrCat(dir.string(), " is not a folder; name another --dir"));
-  if (info.st_uid != ::geteuid()) {
-    return absl::PermissionDeniedError(
-        absl::StrCat("the folder ", dir.string(), " belongs to another user (", info.st_uid,
-                     "), who could read its token and replace its files; name another --dir"));
+  struct stat link = {};
+  if (::lstat(dir.c_str(), &link) != 0) return ErrnoStatus(absl::StrCat("cannot look at ", dir.string()));
+  for (const struct stat& owned : {info, link}) {
+    if (owned.st_uid == ::geteuid()) continue;
+    return absl::PermissionDeniedError(absl::StrCat(
+        S_ISLNK(owned.st_mode) ? "the link " : "the folder ", dir.string(), " belongs to another user (",
+        owned.st_uid, "), who could read its token and replace its files; name another --dir"));
   }
   if ((info.st_mode & 0777) != 0700 && ::chmod(dir.c_str(), 0700) != 0)
     return ErrnoStatus(absl::StrCat("cannot close ", dir.string(), " to other users"));
@@ -69,6 +72,7 @@ absl::Status CloseStateFolder(const fs::path& dir) {
 }
 
 fs::path RunLockFile(const fs::path& dir) { return dir / "run.lock"; }
+fs::path UpLockFile(const fs::path& dir) { return dir / "up.lock"; }
 
 absl::StatusOr<LocalTokens> MakeLocalTokens(const fs::path& dir) {
   LocalTokens tokens{.token = "", .worker_token_file = WorkerTokenFile(dir), .tokens_file = dir / "tokens"};

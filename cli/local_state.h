@@ -4,6 +4,7 @@
 //   DIR/worker.token  the local worker's (role work)
 //   DIR/tokens        the coordinator's tokens_file: the hashes of both, and of `inlier token add --dir DIR`
 //   DIR/run.lock      held (shared) by every `inlier run` that needs the daemons
+//   DIR/up.lock       held by the `inlier up` or `inlier run` that starts the daemons, and starts them again
 //
 // The tokens stay the same from one start to the next. Thread safety: none.
 #ifndef INLIER_CLI_LOCAL_STATE_H_
@@ -18,10 +19,11 @@
 namespace inlier {
 
 // Makes the folder and closes it to other users: it gets mode 0700, and the files in it and in its logs/ lose
-// the permissions of others. PermissionDenied when it cannot be made, or belongs to another user.
+// the permissions of others. PermissionDenied when it cannot be made, or it, or a link in its place, belongs to another user.
 absl::Status CloseStateFolder(const std::filesystem::path& dir);
 
 std::filesystem::path RunLockFile(const std::filesystem::path& dir);
+std::filesystem::path UpLockFile(const std::filesystem::path& dir);
 
 struct LocalTokens {
   std::string token;

@@ -5,8 +5,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/environment.h"
+#include "base/file_lock.h"
 #include "base/status.h"
 #include "base/time.h"
+#include "cli/local_state.h"
 #include "nlohmann/json.hpp"
 #include "rpc/endpoint_file.h"
 #include "rpc/rpc.h"
@@ -17,23 +19,37 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// `inlier up` starts a coordinator that was killed again within this time.
+// A coordinator that is starting is waited for so long.
+constexpr Duration kStart = std::chrono::seconds(30);
+// So long for one that does not show yet: `inlier up &` may have been typed on the line before, or a service manager may start one
+// that was killed again.
+constexpr Duration kAppears = std::chrono::seconds(3);
 constexpr Duration kRestart = std::chrono::seconds(5);
+constexpr Duration kSilence = std::chrono::milliseconds(300);  // Before it is said that a command waits.
 
 bool Exists(const fs::path& path) {
   std::error_code error;
   return fs::exists(path, error);
 }
 
-// The address of the coordinator that runs in `dir`: its process is there, or it is on another machine, and
-// it takes connections. Errors: of an endpoint file that cannot be read.
-absl::StatusOr<std::optional<std::string>> RunningIn(const fs::path& dir) {
-  const absl::StatusOr<v1::Endpoint> endpoint = ReadEndpointFile(dir);
-  if (absl::IsNotFound(endpoint.status())) return std::nullopt;
-  RETURN_IF_ERROR(endpoint.status());
-  const bool may_run = EndpointIsAlive(*endpoint) || !IsLoopback(endpoint->grpc());
-  if (!may_run || !AcceptsConnections(endpoint->grpc(), std::chrono::seconds(5))) return std::nullopt;
-  return endpoint->grpc();
+// The endpoint of the coordinator that runs in `dir` and takes connections. Errors: of an endpoint file that cannot be read.
+absl::StatusOr<std::optional<v1::Endpoint>> RunningIn(const fs::path& dir) {
+  ASSIGN_OR_RETURN(FolderCoordinator found, CoordinatorOf(dir));
+  if (!found.endpoint.has_grpc() || !AcceptsConnections(found.endpoint.grpc(), std::chrono::seconds(5)))
+    return std::nullopt;
+  return std::move(found.endpoint);
+}
+
+// A coordinator is starting in `dir`, or is started by an `inlier up` that is at work there.
+bool IsStarting(const fs::path& dir) {
+  return FileLock::Probe(StateLockPath(dir)) == LockUse::kHeld ||
+         FileLock::Probe(UpLockFile(dir)) == LockUse::kHeld;
+}
+
+// A coordinator of this folder was killed, and may be started again. The endpoint file of a copied folder tells nothing of it.
+bool WasKilledIn(const fs::path& dir) {
+  const absl::StatusOr<v1::Endpoint> left = ReadEndpointFile(dir);
+  return left.ok() && left->lock_inode() == InodeOf(StateLockPath(dir));
 }
 
 std::string DefaultAddress() { return v1::CoordinatorConfig().listen(); }
@@ -60,11 +76,11 @@ void Session::UseFolder() {
 
 absl::StatusOr<Answerer> Session::FindAnswerer() const {
   if (!server.empty()) return Answerer{Answerer::kServer, server};
-  ASSIGN_OR_RETURN(const std::optional<std::string> running, RunningIn(dir));
-  if (running) return Answerer{Answerer::kFolder, *running};
+  ASSIGN_OR_RETURN(std::optional<v1::Endpoint> running, RunningIn(dir));
+  if (running) return Answerer{Answerer::kFolder, running->grpc(), running->database_id()};
+  // What the default folder has is meant before any coordinator of this machine, which may be another user's.
   const bool stored = Exists(dir / "inlier.db");
-  // A database in the default folder may be what is meant, so that the default port must be known to answer.
-  if (choice_.dir_by.empty() && (!stored || AcceptsConnections(DefaultAddress())))
+  if (choice_.dir_by.empty() && !stored && !IsStarting(dir) && AcceptsConnections(DefaultAddress()))
     return Answerer{Answerer::kDefault, DefaultAddress()};
   if (stored && reads) return Answerer{Answerer::kStored, ""};
   return NobodyAnswers(stored);
@@ -75,11 +91,16 @@ absl::Status Session::NobodyAnswers(bool stored) const {
       choice_.dir_by.empty() ? dir.string() : absl::StrCat(dir.string(), " (", choice_.dir_by, ")");
   const std::string remedy = absl::StrCat("`inlier up --dir ", dir.string(),
                                           "` starts one there, and --server HOST:PORT names another");
-  if (!Exists(dir)) return absl::NotFoundError(absl::StrCat("there is no folder ", named, "; ", remedy));
-  return absl::UnavailableError(
-      absl::StrCat("no coordinator is running in ", named,
-                   choice_.dir_by.empty() ? absl::StrCat(", and none answers at ", DefaultAddress()) : "",
-                   !stored ? ", and the folder has no database (inlier.db)" : "", "; ", remedy));
+  if (!Exists(dir) && !choice_.dir_by.empty())
+    return absl::NotFoundError(absl::StrCat("there is no folder ", named, "; ", remedy));
+  std::string what = absl::StrCat(
+      IsStarting(dir) ? "the coordinator does not answer yet in " : "no coordinator is running in ", named);
+  if (choice_.dir_by.empty())
+    absl::StrAppend(
+        &what, stored ? ", whose database is meant before the coordinator at " : ", and none answers at ",
+        DefaultAddress());
+  if (!stored) absl::StrAppend(&what, ", and the folder has no database (inlier.db)");
+  return absl::UnavailableError(absl::StrCat(what, "; ", remedy));
 }
 
 std::string Session::Address() const {
@@ -97,13 +118,21 @@ bool Session::HasEndpointFile() const {
 bool Session::IsUnnamed() const { return answerer_ && answerer_->kind == Answerer::kDefault; }
 
 absl::StatusOr<Answerer> Session::AwaitAnswerer() const {
-  absl::StatusOr<Answerer> found = FindAnswerer();
-  const Timestamp deadline = MonotonicNow() + kRestart;
-  while (absl::IsUnavailable(found.status()) && Exists(EndpointFilePath(dir)) && MonotonicNow() < deadline) {
+  const Timestamp start = MonotonicNow();
+  bool told = quiet;
+  for (;;) {
+    absl::StatusOr<Answerer> found = FindAnswerer();
+    if (!absl::IsUnavailable(found.status()) && !absl::IsNotFound(found.status())) return found;
+    const bool starting = IsStarting(dir);
+    const Duration patience = starting ? kStart : WasKilledIn(dir) ? kRestart : kAppears;
+    const Duration waited = MonotonicNow() - start;
+    if (waited >= patience) return found;
+    if (waited >= kSilence && !std::exchange(told, true)) {
+      PrintError(absl::StrCat("no coordinator answers in ", dir.string(), " yet; waiting for one that ",
+                              starting ? "is starting" : "may be starting"));
+    }
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    found = FindAnswerer();
   }
-  return found;
 }
 
 absl::StatusOr<ClientSecurity> Session::Security() const {
@@ -112,6 +141,7 @@ absl::StatusOr<ClientSecurity> Session::Security() const {
   if (complete.tls_ca.empty()) complete.tls_ca = file.tls_ca;
   if (complete.tls_certificate.empty()) complete.tls_certificate = file.tls_certificate;
   if (complete.tls_key.empty()) complete.tls_key = file.tls_key;
+  if (answerer_) complete.database_id = answerer_->database_id;
   if (IsUnnamed() && complete.tls_ca.empty()) return complete;
   if (!token_file.empty()) {
     ASSIGN_OR_RETURN(complete.token, ReadToken(token_file, "--token-file", security.insecure));
@@ -150,10 +180,6 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> Session::Channel() {
     if (!quiet) PrintError(absl::StrCat("read from ", dir.string(), " (no coordinator is running)"));
   } else {
     ASSIGN_OR_RETURN(complete, Security());
-    if (answerer_->kind == Answerer::kDefault && !quiet && Exists(dir / "inlier.db")) {
-      PrintError(absl::StrCat("no coordinator is running in ", dir.string(), "; the one at ",
-                              answerer_->address, " answers"));
-    }
   }
   ASSIGN_OR_RETURN(channel_, MakeSecureChannel(answerer_->address, complete));
   return channel_;

@@ -30,11 +30,12 @@ struct Answerer {
   enum Kind {
     kServer,   // The one that was named.
     kFolder,   // The coordinator that runs in the folder.
-    kDefault,  // The default port of this machine: no folder was named, and none runs in the default folder.
+    kDefault,  // The default port of this machine: no folder was named, and the default folder has neither a coordinator nor a database.
     kStored,   // None runs in the folder: its database is read.
   };
   Kind kind = kServer;
-  std::string address;  // Empty for kStored.
+  std::string address;        // Empty for kStored.
+  std::string database_id{};  // The folder's, for kFolder: a coordinator with another one refuses the calls.
 };
 
 class Session {
@@ -61,10 +62,12 @@ class Session {
   }
   bool people() const { return mode() == OutputMode::kPeople; }
 
-  // Finds who answers: the server; else the coordinator of the folder; else, where no folder was named, the
-  // one at the default port; else, for a verb that reads, the folder's database. Unavailable when none does,
-  // NotFound when the folder that was named is not there.
+  // Finds who answers: the server; else the coordinator of the folder; else, for a verb that reads, the folder's database;
+  // else, where no folder was named and the default one has no database, the coordinator at the default port. Unavailable
+  // when none does, NotFound when the folder that was named is not there.
   absl::StatusOr<Answerer> FindAnswerer() const;
+  // The same, after a wait for a coordinator that is starting, of which it prints a line.
+  absl::StatusOr<Answerer> AwaitAnswerer() const;
 
   // The connection is to the database of the folder.
   bool shows_stored() const { return stored_ != nullptr; }
@@ -143,8 +146,6 @@ class Session {
   // Nothing named the coordinator: it is the one at the default port.
   bool IsUnnamed() const;
   bool UsesTls() const { return !security.tls_ca.empty() || !choice_.credentials.tls_ca.empty(); }
-  // FindAnswerer, after a short wait for a coordinator that was killed and may be starting again.
-  absl::StatusOr<Answerer> AwaitAnswerer() const;
   // The error when nobody answers.
   absl::Status NobodyAnswers(bool stored) const;
 

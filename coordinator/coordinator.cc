@@ -15,6 +15,8 @@
 #include <thread>
 #include <utility>
 
+#include "base/file.h"
+#include "base/file_lock.h"
 #include "base/log.h"
 #include "base/status.h"
 #include "base/uuid.h"
@@ -98,7 +100,7 @@ struct Coordinator::Parts {
         work(io.get_executor()),
         metrics(config.metrics_sweeps_max()) {}
 
-  absl::Status OpenStore(Mode mode, std::optional<FileLock> lock);
+  absl::Status OpenStore(Mode mode, std::optional<FileLock> lock, bool new_database);
   absl::Status OpenBucket();
   void OpenDeliveries();
   void OpenFleet();
@@ -146,14 +148,23 @@ struct Coordinator::Parts {
   std::unique_ptr<Deliveries> deliveries;
   std::unique_ptr<FleetDriver> fleet;
   std::thread thread;
-  bool endpoint_written = false;
 };
 
-absl::Status Coordinator::Parts::OpenStore(Mode mode, std::optional<FileLock> lock) {
-  ASSIGN_OR_RETURN(disk.database, Database::Open(config.state_dir(), BuiltinMigrations(), std::move(lock)));
+absl::Status Coordinator::Parts::OpenStore(Mode mode, std::optional<FileLock> lock, bool new_database) {
+  if (!lock) {
+    RETURN_IF_ERROR(MakeWritableFolder(config.state_dir()));
+    ASSIGN_OR_RETURN(FileLock taken, LockStateFolder(config.state_dir()));
+    lock.emplace(std::move(taken));
+  }
+  RETURN_IF_ERROR(
+      RemoveEndpointFile(config.state_dir()));  // Of one that was killed, or whose folder was copied here.
+  ASSIGN_OR_RETURN(disk.database,
+                   Database::Open(config.state_dir(), BuiltinMigrations(), std::move(lock), new_database));
+  access->Serve(disk.database->id());
   disk.store = std::make_unique<Store>(*disk.database);
   ASSIGN_OR_RETURN(Snapshot snapshot, disk.store->Load());
   OrchestratorOptions decisions = OrchestratorOptions::FromConfig(config, Version());
+  decisions.database_id = disk.database->id();
   decisions.hooks.coordinator = boost::asio::ip::host_name();
   if (mode == Mode::kRun) decisions.new_fleet_id = RandomUuid().substr(0, 8);
   orchestrator = std::make_unique<Orchestrator>(std::move(decisions));
@@ -289,9 +300,9 @@ absl::Status Coordinator::Parts::OpenPorts() {
   endpoint.set_http(web.http->address());
   endpoint.set_version(Version());
   endpoint.set_pid(getpid());
-  RETURN_IF_ERROR(WriteEndpointFile(config.state_dir(), endpoint));
-  endpoint_written = true;
-  return absl::OkStatus();
+  endpoint.set_database_id(disk.database->id());
+  endpoint.set_lock_inode(InodeOf(StateLockPath(config.state_dir())));
+  return WriteEndpointFile(config.state_dir(), endpoint);
 }
 
 absl::Status Coordinator::Parts::OpenHttp() {
@@ -359,11 +370,10 @@ void Coordinator::Parts::FlushWhileHealthy() {
 }
 
 void Coordinator::Parts::Stop() {
-  if (endpoint_written) {
-    const absl::Status removed = RemoveEndpointFile(config.state_dir(), getpid());
+  if (disk.database != nullptr) {  // It has the folder's lock.
+    const absl::Status removed = RemoveEndpointFile(config.state_dir());
     if (!removed.ok())
       spdlog::warn("endpoint_file_not_removed reason=\"{}\"", std::string(removed.message()));
-    endpoint_written = false;
   }
   if (loop == nullptr) return;
   // A start that failed after the ports were bound has no thread yet, but may have calls.
@@ -411,12 +421,13 @@ absl::Status Coordinator::Check(const v1::CoordinatorConfig& config) {
 
 absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Start(const v1::CoordinatorConfig& config,
                                                                 std::function<void(absl::Status)> on_fatal,
-                                                                Mode mode, std::optional<FileLock> lock) {
+                                                                Mode mode, std::optional<FileLock> lock,
+                                                                bool new_database) {
   auto parts = std::make_unique<Parts>(config, std::move(on_fatal));
   std::unique_ptr<Coordinator> coordinator(new Coordinator(std::move(parts)));
   Parts& made = *coordinator->parts_;
   RETURN_IF_ERROR(made.CheckConfig());
-  RETURN_IF_ERROR(made.OpenStore(mode, std::move(lock)));
+  RETURN_IF_ERROR(made.OpenStore(mode, std::move(lock), new_database));
   if (mode == Mode::kRun) RETURN_IF_ERROR(made.OpenBackups());
   RETURN_IF_ERROR(made.OpenPorts());
   made.OpenFleet();

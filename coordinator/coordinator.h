@@ -26,11 +26,12 @@ class Coordinator {
   // its defaults filled in. `on_fatal` is called at most once, on any thread, when the coordinator cannot
   // continue: the caller must then destroy it and exit non-zero. Errors: AlreadyExists for a port in use,
   // FailedPrecondition for a folder that is in use or of another program, each with the remedy. `lock`: of the folder,
-  // where the caller has it (standby.h).
+  // where the caller has it (standby.h). `new_database`: in a folder whose database is missing (store/folder/binding.h).
   static absl::StatusOr<std::unique_ptr<Coordinator>> Start(const v1::CoordinatorConfig& config,
                                                             std::function<void(absl::Status)> on_fatal,
                                                             Mode mode = Mode::kRun,
-                                                            std::optional<FileLock> lock = std::nullopt);
+                                                            std::optional<FileLock> lock = std::nullopt,
+                                                            bool new_database = false);
   // The errors of a configuration that do not need the folder or the ports: of access, TLS, hooks, the fleet and backups.
   static absl::Status Check(const v1::CoordinatorConfig& config);
   // Stops.

@@ -36,8 +36,10 @@ constexpr char kSummary[] =
     "Keeps sweeps and their results in <state_dir>/inlier.db, leases stages to workers, and serves gRPC and "
     "HTTP. With --test-hooks it sends a notification of the event \"test\" to each hook of the "
     "configuration, prints "
-    "the results, and ends.";
+    "the results, and ends. With --new-database it makes an empty database in a folder whose own is "
+    "missing, and keeps the files of that one in <state_dir>/set-aside.";
 constexpr char kTestHooksFlag[] = "--test-hooks";
+constexpr char kNewDatabaseFlag[] = "--new-database";
 // TimeoutStartSec of deploy/systemd.
 constexpr Duration kTakeoverMax = std::chrono::minutes(30);
 
@@ -60,7 +62,7 @@ absl::Status WaitAsStandby(boost::asio::io_context& io, const v1::CoordinatorCon
   return status;
 }
 
-int Run(const DaemonOptions& options, bool test_hooks) {
+int Run(const DaemonOptions& options, bool test_hooks, bool new_database) {
   const ServiceManager manager = ServiceManager::FromEnvironment();
   InitLog(kProgram, options.log_level);
   v1::CoordinatorConfig config;
@@ -103,7 +105,8 @@ int Run(const DaemonOptions& options, bool test_hooks) {
   };
   // The manager counts a standby as started: without this its watchdog would end the start.
   if (lock) manager.SetWatchdog(kTakeoverMax);
-  auto coordinator = Coordinator::Start(config, on_fatal, Coordinator::Mode::kRun, std::move(lock));
+  auto coordinator =
+      Coordinator::Start(config, on_fatal, Coordinator::Mode::kRun, std::move(lock), new_database);
   if (!coordinator.ok()) return ReportFatal(kProgram, coordinator.status());
   LogStarted({{"listen", (*coordinator)->grpc_address()},
               {"http", (*coordinator)->http_address()},
@@ -119,7 +122,9 @@ int Run(const DaemonOptions& options, bool test_hooks) {
   manager.Stopping();
   coordinator->reset();
   LogStopped(reason);
-  return fatal.ok() ? kExitOk : ReportFatal(kProgram, fatal);
+  if (fatal.ok()) return kExitOk;
+  ReportFatal(kProgram, fatal);
+  return kExitDatabase;
 }
 
 int Main(int argc, char** argv) {
@@ -127,6 +132,7 @@ int Main(int argc, char** argv) {
   if (argc == 3 && argv[1] == std::string(kShowStoredFlag)) return ShowStored(argv[2], kThisProgram);
   std::vector<const char*> arguments(argv, argv + argc);
   const bool test_hooks = std::erase(arguments, std::string_view(kTestHooksFlag)) > 0;
+  const bool new_database = std::erase(arguments, std::string_view(kNewDatabaseFlag)) > 0;
   const absl::StatusOr<DaemonOptions> options =
       ParseDaemonOptions(static_cast<int>(arguments.size()), arguments.data());
   if (!options.ok()) return ReportFatal(kProgram, options.status());
@@ -143,7 +149,7 @@ int Main(int argc, char** argv) {
     case DaemonOptions::Action::kRun:
       break;
   }
-  return Run(*options, test_hooks);
+  return Run(*options, test_hooks, new_database);
 }
 
 }  // namespace

@@ -30,7 +30,8 @@ struct ClientSecurity {
   std::string tls_ca;                    // PEM; TLS is on when it is named.
   std::string tls_certificate, tls_key;  // PEM; presented to a coordinator with tls_client_ca.
   std::string token;                     // The token itself.
-  std::string token_file;  // Where it was read; a long-lived client reads it again (renewed_channel.h).
+  std::string database_id;  // Of the coordinator that is meant; another one refuses the calls. Empty: any.
+  std::string token_file;   // Where it was read; a long-lived client reads it again (renewed_channel.h).
   // The token may go over plain text to another machine, and other users may read the files.
   bool insecure = false;
 };

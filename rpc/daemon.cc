@@ -78,7 +78,8 @@ std::string DaemonHelp(const std::string& program, const std::string& summary) {
       "  --metrics-reference  prints the page of its Prometheus metrics and exits\n"
       "  --version            prints the version and exits\n"
       "  --help               prints this and exits\n\n"
-      "exit status: 0 stopped as asked, 1 could not start or continue, 2 wrong arguments or configuration\n");
+      "exit status: 0 stopped as asked, 1 could not start or continue, 2 wrong arguments or configuration, "
+      "3 the database failed\n");
 }
 
 int ReportFatal(const std::string& program, const absl::Status& status) {

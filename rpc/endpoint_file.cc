@@ -1,14 +1,16 @@
 #include "rpc/endpoint_file.h"
 
 #include <google/protobuf/util/json_util.h>
-#include <signal.h>
 #include <sys/stat.h>
 
-#include <cerrno>
+#include <system_error>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/file.h"
+#include "base/file_lock.h"
 #include "base/status.h"
+#include "rpc/credentials.h"
 #include "rpc/private_file.h"
 
 namespace inlier {
@@ -47,9 +49,25 @@ absl::StatusOr<v1::Endpoint> ReadEndpointFile(const std::filesystem::path& state
   return endpoint;
 }
 
-bool EndpointIsAlive(const v1::Endpoint& endpoint) {
-  if (!endpoint.has_pid() || endpoint.pid() <= 0) return false;
-  return ::kill(static_cast<pid_t>(endpoint.pid()), 0) == 0 || errno == EPERM;
+absl::StatusOr<FolderCoordinator> CoordinatorOf(const std::filesystem::path& state_dir) {
+  const std::filesystem::path lock = StateLockPath(state_dir);
+  const LockUse use = FileLock::Probe(lock);
+  absl::StatusOr<v1::Endpoint> endpoint = ReadEndpointFile(state_dir);
+  // The coordinator replaces one that was left behind.
+  if (!endpoint.ok() && (absl::IsNotFound(endpoint.status()) || use != LockUse::kHeld))
+    return FolderCoordinator{use == LockUse::kHeld ? FolderCoordinator::kStarting : FolderCoordinator::kNone,
+                             {}};
+  RETURN_IF_ERROR(endpoint.status());
+  const bool of_copy = endpoint->has_lock_inode() && endpoint->lock_inode() != InodeOf(lock);
+  FolderCoordinator found;
+  if (use == LockUse::kHeld) {
+    found.state = of_copy ? FolderCoordinator::kStarting : FolderCoordinator::kRunning;
+  } else if (!of_copy && (use == LockUse::kUnknown || !IsLoopback(endpoint->grpc()))) {
+    found.state = FolderCoordinator::kPerhaps;
+  }
+  if (found.state == FolderCoordinator::kRunning || found.state == FolderCoordinator::kPerhaps)
+    found.endpoint = *std::move(endpoint);
+  return found;
 }
 
 std::filesystem::path LocalTokenFile(const std::filesystem::path& state_dir) { return state_dir / "token"; }
@@ -62,18 +80,12 @@ bool EndpointFileIsTrusted(const std::filesystem::path& state_dir) {
   return is_ours(state_dir) && is_ours(EndpointFilePath(state_dir));
 }
 
-absl::Status RemoveEndpointFile(const std::filesystem::path& state_dir, std::int64_t pid) {
-  const absl::StatusOr<v1::Endpoint> endpoint = ReadEndpointFile(state_dir);
-  if (absl::IsNotFound(endpoint.status())) return absl::OkStatus();
-  RETURN_IF_ERROR(endpoint.status());
-  if (endpoint->pid() != pid) return absl::OkStatus();
+absl::Status RemoveEndpointFile(const std::filesystem::path& state_dir) {
   std::error_code error;
   std::filesystem::remove(EndpointFilePath(state_dir), error);
-  if (error) {
-    return absl::UnknownError(
-        absl::StrCat("cannot remove ", EndpointFilePath(state_dir).string(), ": ", error.message()));
-  }
-  return absl::OkStatus();
+  if (!error) return absl::OkStatus();
+  return absl::UnknownError(
+      absl::StrCat("cannot remove ", EndpointFilePath(state_dir).string(), ": ", error.message()));
 }
 
 }  // namespace inlier

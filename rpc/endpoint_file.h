@@ -1,5 +1,5 @@
 // <state_dir>/endpoint.json: the addresses of a running coordinator. Written when it listens, removed when it
-// stops.
+// stops, and at the next start where it was killed. Which coordinator is a folder's is decided by the folder's lock (base/file_lock.h).
 #ifndef INLIER_RPC_ENDPOINT_FILE_H_
 #define INLIER_RPC_ENDPOINT_FILE_H_
 
@@ -16,12 +16,22 @@ std::filesystem::path EndpointFilePath(const std::filesystem::path& state_dir);
 // Replaces the file atomically.
 absl::Status WriteEndpointFile(const std::filesystem::path& state_dir, const v1::Endpoint& endpoint);
 
-// NotFound when there is no file; DataLoss when it cannot be read; both with the remedy. Its process may
-// have died: see EndpointIsAlive.
+// NotFound when there is no file; DataLoss when it cannot be read; both with the remedy. It may be left from a coordinator
+// that was killed, or copied with its folder: see CoordinatorOf.
 absl::StatusOr<v1::Endpoint> ReadEndpointFile(const std::filesystem::path& state_dir);
 
-// True if a process with the endpoint's pid exists on this machine.
-bool EndpointIsAlive(const v1::Endpoint& endpoint);
+struct FolderCoordinator {
+  enum State {
+    kNone,
+    kStarting,  // It has the folder's lock, and has not written its addresses yet.
+    kRunning,
+    kPerhaps,  // The file names another machine, whose locks may not be seen here, or the lock cannot be read.
+  };
+  State state = kNone;
+  v1::Endpoint endpoint{};  // Where it runs, or perhaps does.
+};
+// Never that of another folder, of which this one is a copy. DataLoss: a coordinator runs, and its endpoint file cannot be read.
+absl::StatusOr<FolderCoordinator> CoordinatorOf(const std::filesystem::path& state_dir);
 
 // <state_dir>/token: the token to call the coordinator of `inlier up` with.
 std::filesystem::path LocalTokenFile(const std::filesystem::path& state_dir);
@@ -31,8 +41,8 @@ std::filesystem::path LocalTokenFile(const std::filesystem::path& state_dir);
 // another one.
 bool EndpointFileIsTrusted(const std::filesystem::path& state_dir);
 
-// Removes the file if it is the one of process `pid`; OK when there is none.
-absl::Status RemoveEndpointFile(const std::filesystem::path& state_dir, std::int64_t pid);
+// OK when there is none. REQUIRES: this process has the folder's lock.
+absl::Status RemoveEndpointFile(const std::filesystem::path& state_dir);
 
 }  // namespace inlier
 

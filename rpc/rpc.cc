@@ -28,29 +28,30 @@ constexpr std::size_t kMessagesHeld = 64;
 // Adds what every call shows.
 class ShowCredentials final : public grpc::experimental::Interceptor {
  public:
-  explicit ShowCredentials(const std::string& token) : token_(token) {}
+  explicit ShowCredentials(const ClientSecurity& security) : security_(security) {}
   void Intercept(grpc::experimental::InterceptorBatchMethods* methods) override {
     if (methods->QueryInterceptionHookPoint(InterceptionHookPoints::PRE_SEND_INITIAL_METADATA)) {
       auto* metadata = methods->GetSendInitialMetadata();
       metadata->emplace(kVersionHeader, Version());
-      if (!token_.empty()) metadata->emplace(kTokenHeader, kTokenScheme + token_);
+      if (!security_.token.empty()) metadata->emplace(kTokenHeader, kTokenScheme + security_.token);
+      if (!security_.database_id.empty()) metadata->emplace(kDatabaseHeader, security_.database_id);
     }
     methods->Proceed();
   }
 
  private:
-  const std::string token_;
+  const ClientSecurity& security_;  // The factory's.
 };
 
 class ShowCredentialsFactory final : public grpc::experimental::ClientInterceptorFactoryInterface {
  public:
-  explicit ShowCredentialsFactory(std::string token) : token_(std::move(token)) {}
+  explicit ShowCredentialsFactory(ClientSecurity security) : security_(std::move(security)) {}
   grpc::experimental::Interceptor* CreateClientInterceptor(grpc::experimental::ClientRpcInfo*) override {
-    return new ShowCredentials(token_);
+    return new ShowCredentials(security_);
   }
 
  private:
-  const std::string token_;
+  const ClientSecurity security_;
 };
 
 grpc::ChannelArguments MakeChannelArguments(int message_bytes_max) {
@@ -147,7 +148,7 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> MakeSecureChannel(const std::stri
   ASSIGN_OR_RETURN(const std::shared_ptr<grpc::ChannelCredentials> credentials,
                    MakeChannelCredentials(security, address));
   std::vector<std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface>> interceptors;
-  interceptors.push_back(std::make_unique<ShowCredentialsFactory>(security.token));
+  interceptors.push_back(std::make_unique<ShowCredentialsFactory>(security));
   grpc::ChannelArguments arguments = MakeChannelArguments(message_bytes_max);
   // A handshake of TLS takes longer still.
   if (!security.tls_ca.empty()) arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 10000);

@@ -42,14 +42,15 @@ absl::StatusOr<Address> ParseAddress(std::string_view text, std::string_view fie
 // 0.1 to 2 s. Never connects by itself; the first call does.
 std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address);
 
-// The same with TLS and a token. Every call carries this program's version and the token; the files are
-// read now.
+// The same with TLS and a token. Every call carries this program's version, the token, and the database that the coordinator
+// must have, where one is known; the files are read now.
 absl::StatusOr<std::shared_ptr<grpc::Channel>> MakeSecureChannel(const std::string& address,
                                                                  const ClientSecurity& security,
                                                                  int message_bytes_max = kRpcMessageBytesMax);
 
 // Names in a call's metadata.
 inline constexpr char kVersionHeader[] = "inlier-version";
+inline constexpr char kDatabaseHeader[] = "inlier-database";
 inline constexpr char kTokenHeader[] = "authorization";
 // After an answer: a text for the user about the whole coordinator, such as that its disk is full.
 inline constexpr char kNoticeHeader[] = "inlier-notice-bin";

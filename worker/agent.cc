@@ -115,6 +115,12 @@ void Agent::Start() {
 
 void Agent::OnAnswer(const v1::CoordinatorSync& answer) {
   if (ending_.phase == Phase::kFinished) return;
+  if (answer.has_database_id() && !outbox_.SetDatabase(answer.database_id())) {
+    // Its tokens mean other attempts. The next worker begins with it.
+    if (ending_.status.ok())
+      OnRefused(absl::FailedPreconditionError("the coordinator has another database now"));
+    return;
+  }
   desired_.clear();
   for (const v1::Assignment& assignment : answer.desired()) desired_.emplace(assignment.token(), assignment);
   Forget(answer.acknowledged_sequence());

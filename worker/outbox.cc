@@ -137,7 +137,8 @@ absl::Status Outbox::TakeOver(const std::filesystem::path& folder) {
   if (bytes.ok()) {
     std::vector<Entry> entries;
     for (v1::NumberedEvent& event : ParseJournal(*bytes)) {
-      entries.push_back({event.token(), event.stage_id(), std::move(*event.mutable_event())});
+      entries.push_back(
+          {event.token(), event.stage_id(), std::move(*event.mutable_event()), event.database_id()});
     }
     taken_over_ += entries.size();
     if (!entries.empty()) {
@@ -188,6 +189,8 @@ absl::Status Outbox::Append(std::vector<Entry> entries, std::uint64_t* last_sequ
     pending.event.set_token(entry.token);
     pending.event.set_stage_id(std::move(entry.stage_id));
     *pending.event.mutable_event() = std::move(entry.event);
+    const std::string& database = entry.database_id.empty() ? database_id_ : entry.database_id;
+    if (!database.empty()) pending.event.set_database_id(database);
     pending.result = MustKeep(pending.event.event());
     results = results || pending.result;
     AppendRecord(pending.event, records);

@@ -49,7 +49,15 @@ class Outbox {
     std::uint64_t token = 0;
     std::string stage_id;
     v1::TrialEvent event;
+    std::string database_id{};  // Empty: that of SetDatabase.
   };
+
+  // The database of the coordinator that leases the attempts whose events are appended from now on. False: it was another
+  // one before, which it stays. On the thread of Append.
+  bool SetDatabase(const std::string& id) {
+    if (database_id_.empty()) database_id_ = id;
+    return database_id_ == id;
+  }
 
   // Numbers `entries` in their order; one sync of the disk when there are results among them. Events are kept
   // and sent even when the disk refuses them; the error is then why they would not survive this process.
@@ -98,6 +106,7 @@ class Outbox {
   int lock_fd_ = -1;
   int journal_fd_ = -1;
   std::uint64_t journal_bytes_ = 0;  // Appending thread only.
+  std::string database_id_;          // The same.
 
   mutable std::mutex mutex_;  // Never held while waiting for the disk.
   std::deque<PendingEvent> pending_;

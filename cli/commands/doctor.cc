@@ -2,9 +2,9 @@
 // data.
 #include "coordinator/store/doctor.h"
 
-#include <unistd.h>
-
+#include <filesystem>
 #include <memory>
+#include <system_error>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -34,21 +34,29 @@ Versions CheckPrograms(Session& session, DoctorReport& report) {
         {.check = check, .problem = problem, .what = what, .remedy = remedy, .repairable = repairable});
   };
   report.checks.insert(report.checks.end(), {"endpoint_file", "versions"});
-  const absl::StatusOr<v1::Endpoint> endpoint = ReadEndpointFile(session.dir);
-  if (absl::IsNotFound(endpoint.status())) return versions;
   const std::string file = EndpointFilePath(session.dir).string();
-  if (!endpoint.ok()) {
-    add("endpoint_file", true, std::string(endpoint.status().message()),
+  const absl::StatusOr<FolderCoordinator> found = CoordinatorOf(session.dir);
+  if (!found.ok()) {
+    add("endpoint_file", true, std::string(found.status().message()),
         "stop the coordinator, remove the file");
     return versions;
   }
-  if (!EndpointIsAlive(*endpoint)) {
-    add("endpoint_file", false,
-        absl::StrCat(file, " names process ", endpoint->pid(),
-                     ", which is not running: the coordinator was killed"),
-        "start the coordinator again, or remove the file with inlier doctor --repair", true);
+  if (found->state == FolderCoordinator::kStarting) {
+    add("versions", false, "a coordinator is starting", "examine the folder again when it runs");
     return versions;
   }
+  if (found->state == FolderCoordinator::kNone) {
+    std::error_code error;
+    if (!std::filesystem::exists(file, error)) return versions;
+    const absl::StatusOr<v1::Endpoint> left = ReadEndpointFile(session.dir);
+    add("endpoint_file", false,
+        absl::StrCat(file,
+                     left.ok() ? absl::StrCat(" names process ", left->pid()) : std::string(" is damaged"),
+                     ", and no coordinator runs in this folder: one was killed, or the folder is a copy"),
+        "start a coordinator, or remove the file with inlier doctor --repair", true);
+    return versions;
+  }
+  const v1::Endpoint* const endpoint = &found->endpoint;
   versions.coordinator = endpoint->version();
   if (versions.coordinator != Version()) {
     add("versions", true,
@@ -82,14 +90,6 @@ absl::StatusOr<std::pair<DoctorReport, Versions>> Examine(Session& session, cons
   ASSIGN_OR_RETURN(DoctorReport report, ExamineStateFolder(session.dir, options));
   Versions versions = CheckPrograms(session, report);
   return std::pair(std::move(report), std::move(versions));
-}
-
-absl::Status RemoveStaleEndpoint(Session& session, std::vector<std::string>& done) {
-  const absl::StatusOr<v1::Endpoint> endpoint = ReadEndpointFile(session.dir);
-  if (!endpoint.ok() || EndpointIsAlive(*endpoint)) return absl::OkStatus();
-  RETURN_IF_ERROR(RemoveEndpointFile(session.dir, endpoint->pid()));
-  done.push_back(absl::StrCat("removed ", EndpointFilePath(session.dir).string()));
-  return absl::OkStatus();
 }
 
 void PrintJson(const DoctorReport& report, const Versions& versions, const std::vector<std::string>& done) {
@@ -147,7 +147,6 @@ absl::StatusOr<ExitCode> Doctor(Session& session, const DoctorOptions& options, 
   std::vector<std::string> done;
   if (repair) {
     ASSIGN_OR_RETURN(done, RepairStateFolder(session.dir, found.first));
-    RETURN_IF_ERROR(RemoveStaleEndpoint(session, done));
     ASSIGN_OR_RETURN(found, Examine(session, options));
   }
   const auto& [report, versions] = found;

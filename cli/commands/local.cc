@@ -1,4 +1,6 @@
 // inlier up, inlier run: both daemons on this machine.
+#include <unistd.h>
+
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -12,6 +14,7 @@
 #include "cli/interrupt.h"
 #include "cli/local_mode.h"
 #include "cli/local_state.h"
+#include "cli/programs/background.h"
 #include "cli/rerun_report.h"
 #include "cli/sweep_submission.h"
 #include "cli/sweep_watch.h"
@@ -26,7 +29,11 @@ void AddLocalArguments(CLI::App& command, LocalOptions& options) {
       ->check(CLI::Range(1, 1024));
   command.add_option("--data-dir", options.data_dir,
                      "Folder of corpora; default: the one that `make setup` fills");
-  command.add_option("--port", options.port, "gRPC port; default: 7420, or a free one");
+  command.add_option("--port", options.port,
+                     "gRPC port, and the page's 10000 higher; default: 7420 and 7421, or free ones");
+  command.add_flag(
+      "--new-database", options.new_database,
+      "Start with an empty database where that of the folder is missing; its files are kept in set-aside/");
   command
       .add_option("--coordinator-set", options.coordinator_set,
                   "path=value for the coordinator's configuration")
@@ -51,28 +58,47 @@ bool HasToken(const Session& session) {
   return std::filesystem::exists(LocalTokenFile(session.dir), error);
 }
 
-absl::Status Up(Session& session, LocalOptions options) {
+// A folder that nobody named may be a link that came with somebody's files.
+absl::Status UseOwnFolder(Session& session) {
   session.UseFolder();
-  options.dir = session.dir;
-  options.data_roots = {CurrentFolder()};
-  ASSIGN_OR_RETURN(options.security, session.Security());
-  ASSIGN_OR_RETURN(const std::unique_ptr<LocalDaemons> daemons, LocalDaemons::Start(options));
+  std::error_code error;
+  if (!session.choice().dir_by.empty() || !std::filesystem::is_symlink(session.dir, error))
+    return absl::OkStatus();
+  return absl::PermissionDeniedError(absl::StrCat(
+      session.dir.string(), " is a link to ", std::filesystem::read_symlink(session.dir, error).string(),
+      "; to use that folder, name it: --dir ", session.dir.string()));
+}
+
+void PrintUp(const Session& session, const LocalDaemons& daemons, bool detached) {
   if (session.mode() == OutputMode::kJson) {
-    PrintExact(absl::StrCat("{\"grpc\": \"", daemons->grpc_address(), "\", \"coordinator_http\": \"",
-                            daemons->coordinator_http(), "\", \"worker_http\": \"", daemons->worker_http(),
+    PrintExact(absl::StrCat("{\"grpc\": \"", daemons.grpc_address(), "\", \"coordinator_http\": \"",
+                            daemons.coordinator_http(), "\", \"worker_http\": \"", daemons.worker_http(),
                             "\"}\n"));
   } else if (session.people()) {
-    Print(absl::StrCat("inlier is up in ", session.dir.string(), "\n  gRPC      ", daemons->grpc_address(),
+    const std::string worker =
+        daemons.worker_http().empty() ? "" : absl::StrCat("  http://", daemons.worker_http(), "/metrics");
+    Print(absl::StrCat("inlier is up in ", session.dir.string(), "\n  gRPC      ", daemons.grpc_address(),
                        "\n  page      inlier page --dir ", session.dir.string(), "\n  metrics   http://",
-                       daemons->coordinator_http(), "/metrics  http://", daemons->worker_http(),
-                       "/metrics\n  database  ", (session.dir / "inlier.db").string(), "\n  logs      ",
+                       daemons.coordinator_http(), "/metrics", worker, "\n  database  ",
+                       (session.dir / "inlier.db").string(), "\n  logs      ",
                        (session.dir / "logs").string(), "\n",
                        HasToken(session) ? absl::StrCat("  token     ", LocalTokenFile(session.dir).string(),
                                                         " (the command line finds it by --dir)\n")
                                          : "",
                        "Submit a sweep: inlier submit sweeps/quickstart.yaml --dir ", session.dir.string(),
-                       "      Stop: Ctrl-C\n"));
+                       "      Stop: ", detached ? absl::StrCat("kill ", ::getpid()) : "Ctrl-C", "\n"));
   }
+}
+
+// `background`: where this process is one that its starter waits for; null: none.
+absl::Status Up(Session& session, LocalOptions options, Background* background) {
+  RETURN_IF_ERROR(UseOwnFolder(session));
+  options.dir = session.dir;
+  options.data_roots = {CurrentFolder()};
+  ASSIGN_OR_RETURN(options.security, session.Security());
+  ASSIGN_OR_RETURN(const std::unique_ptr<LocalDaemons> daemons, LocalDaemons::Start(options));
+  PrintUp(session, *daemons, background != nullptr);
+  if (background != nullptr) RETURN_IF_ERROR(background->Leave(session.dir / "logs" / "up.log"));
   while (!Interrupted()) {
     RETURN_IF_ERROR(daemons->Poll());
     for (const std::string& notice : daemons->TakeNotices()) PrintError(notice);
@@ -118,8 +144,10 @@ absl::StatusOr<ExitCode> RunSweep(Session& session, const CheckedSweep& checked,
 absl::StatusOr<std::unique_ptr<LocalDaemons>> StartUnlessRunning(const Session& session,
                                                                  const LocalOptions& options) {
   ASSIGN_OR_RETURN(const FileLock starting, FileLock::Acquire(session.dir / "start.lock", nullptr));
-  const absl::StatusOr<v1::Endpoint> running = ReadEndpointFile(session.dir);
-  if (running.ok() && EndpointIsAlive(*running)) return nullptr;
+  ASSIGN_OR_RETURN(const FolderCoordinator other, CoordinatorOf(session.dir));
+  const bool others =
+      other.state == FolderCoordinator::kRunning || other.state == FolderCoordinator::kStarting;
+  if (others || FileLock::Probe(UpLockFile(session.dir)) == LockUse::kHeld) return nullptr;
   if (session.people())
     Print(absl::StrCat("starting coordinator and worker in ", session.dir.string(), "\n"));
   return LocalDaemons::Start(options);
@@ -147,7 +175,7 @@ absl::Status StopWhenUnused(const Session& session, LocalDaemons& daemons) {
 }
 
 absl::Status Run(Session& session, const SweepArguments& arguments, LocalOptions options) {
-  session.UseFolder();
+  RETURN_IF_ERROR(UseOwnFolder(session));
   options.dir = session.dir;
   options.data_roots = {CurrentFolder(), FolderOf(arguments.file)};
   ASSIGN_OR_RETURN(options.security, session.Security());
@@ -185,12 +213,21 @@ absl::Status Run(Session& session, const SweepArguments& arguments, LocalOptions
 
 void AddUpCommand(CLI::App& app, Session& session) {
   auto options = std::make_shared<LocalOptions>();
+  auto detach = std::make_shared<bool>(false);
   CLI::App* command =
       app.add_subcommand("up", "Start coordinator and worker on this machine; Ctrl-C stops them");
   AddLocalArguments(*command, *options);
-  command->callback([&session, options] {
+  command->add_flag("--detach", *detach, "Return when they are ready; they run on in the background");
+  command->callback([&session, options, detach] {
     CatchInterrupts();
-    if (const absl::Status status = Up(session, *options); !status.ok()) session.Finish(status);
+    std::optional<Background> background;
+    if (*detach) {
+      const absl::StatusOr<int> ended = Background::Enter(background);
+      if (!ended.ok()) return session.Finish(ended.status());
+      if (!background) return session.Finish(static_cast<ExitCode>(*ended));  // The process that was called.
+    }
+    const absl::Status status = Up(session, *options, background ? &*background : nullptr);
+    if (!status.ok()) session.Finish(status);
   });
 }
 

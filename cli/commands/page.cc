@@ -31,12 +31,12 @@ struct PagePlace {
 };
 
 // host:port of the page: as named, else of the endpoint file, else the default port of the coordinator's host.
-absl::StatusOr<PagePlace> PlaceOfPage(const Session& session, const PageArguments& arguments) {
+absl::StatusOr<PagePlace> PlaceOfPage(Session& session, const PageArguments& arguments) {
   if (!arguments.address.empty()) {
     ASSIGN_OR_RETURN(const Address address, ParseAddress(arguments.address, "--address"));
     return PagePlace{address.ToString()};
   }
-  ASSIGN_OR_RETURN(const Answerer answerer, session.FindAnswerer());
+  ASSIGN_OR_RETURN(const Answerer answerer, session.AwaitAnswerer());
   switch (answerer.kind) {
     case Answerer::kFolder: {
       ASSIGN_OR_RETURN(const v1::Endpoint endpoint, ReadEndpointFile(session.dir));

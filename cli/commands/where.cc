@@ -37,7 +37,8 @@ void Show(const Session& session, const Answerer& answerer) {
       stored ? "none is running; commands that change nothing read the folder" : answerer.address, "\n");
   if (answerer.kind != Answerer::kServer) {
     absl::StrAppend(&text, "folder       ", session.dir.string(),
-                    answerer.kind == Answerer::kDefault ? " (no coordinator is running in it)" : "", "\n");
+                    answerer.kind == Answerer::kDefault ? " (it has no coordinator and no database)" : "",
+                    "\n");
   }
   absl::StrAppend(&text, "chosen by    ", ChosenBy(session), "\n");
   if (!file.empty()) absl::StrAppend(&text, "settings     ", file, has_file ? "" : " (not there)", "\n");

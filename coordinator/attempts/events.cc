@@ -231,6 +231,8 @@ void TakeEvent(Context& context, WorkerEntry& worker, const v1::NumberedEvent& n
   }
   if (live == state.attempts.end() ||
       (live->second.worker != worker.incarnation && !INLIER_BUG("token_check_dropped")) ||
+      // Kept by a worker of the coordinator whose database was here before.
+      (numbered.has_database_id() && numbered.database_id() != state.options.database_id) ||
       // Its token was given again by a database that was restored from a backup.
       (!numbered.stage_id().empty() && numbered.stage_id() != live->second.assignment.stage_id())) {
     ++state.stats.events_stale;

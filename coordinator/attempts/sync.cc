@@ -194,6 +194,7 @@ v1::CoordinatorSync AnswerSync(const State& state, const WorkerEntry& worker, co
   v1::CoordinatorSync reply;
   reply.set_sync_id(sync.sync_id());
   reply.set_acknowledged_sequence(worker.sequence);
+  if (!state.options.database_id.empty()) reply.set_database_id(state.options.database_id);
   FillAnswer(state, worker, &sync, reply);
   const auto ms = [](Duration d) {
     return static_cast<std::uint32_t>(std::chrono::duration_cast<std::chrono::milliseconds>(d).count());

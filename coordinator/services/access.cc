@@ -323,10 +323,10 @@ absl::Status Access::RefusePeer(const std::string& peer, const Caller& caller, c
                                 const char* reason, const absl::Status& status) {
   metrics_.CountRefusedCall(reason);
   const MethodRole* entry = Find(method);
-  if (refused_ && entry != nullptr && entry->changes) {
+  if (of_coordinator_.refused && entry != nullptr && entry->changes) {
     Caller refused = caller;
     refused.peer = peer;
-    refused_(refused, method, status);
+    of_coordinator_.refused(refused, method, status);
   }
   auto& [last, since] = refusals_[reason];
   ++since;
@@ -355,6 +355,13 @@ absl::StatusOr<Admission> Access::Admit(grpc::CallbackServerContext& context, co
   if (version) {
     const absl::Status skew = CheckVersionSkew("the caller is", *version, Version());
     if (!skew.ok()) return Refuse(context, caller, method, "version", skew);
+  }
+  const std::string wanted = Header(context, kDatabaseHeader).value_or(of_coordinator_.database_id);
+  if (wanted != of_coordinator_.database_id) {
+    const absl::Status other = absl::UnavailableError(
+        "the coordinator at this address has the database of another state folder: endpoint.json of the "
+        "folder is out of date");
+    return Refuse(context, caller, method, "database", other);
   }
   if (const absl::Status rate = CheckRate(caller, context); !rate.ok())
     return Refuse(context, caller, method, "rate", rate);

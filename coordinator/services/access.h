@@ -90,9 +90,12 @@ class Access {
   static absl::StatusOr<std::unique_ptr<Access>> Open(const v1::CoordinatorConfig& config,
                                                       CoordinatorMetrics& metrics);
 
+  // Calls that name another database are refused (UNAVAILABLE). Set before any call.
+  void Serve(std::string database_id) { of_coordinator_.database_id = std::move(database_id); }
+
   // Runs for each refused call of a method that changes something: it must only hand over. Set before any call.
   using Refused = std::function<void(const Caller&, const char* method, const absl::Status&)>;
-  void OnRefused(Refused refused) { refused_ = std::move(refused); }
+  void OnRefused(Refused refused) { of_coordinator_.refused = std::move(refused); }
 
   // The caller may make the call; else UNAUTHENTICATED, PERMISSION_DENIED, RESOURCE_EXHAUSTED (too many a
   // second, with the milliseconds to wait in the trailing metadata inlier-retry-after-ms, or too many at
@@ -158,7 +161,10 @@ class Access {
   const double calls_per_second_max_;
   const int calls_at_once_max_;
   CoordinatorMetrics& metrics_;
-  Refused refused_;
+  struct {
+    Refused refused;
+    std::string database_id;
+  } of_coordinator_;
 
   std::mutex mutex_;
   std::vector<TokenEntry> tokens_;

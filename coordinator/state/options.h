@@ -42,6 +42,7 @@ struct OrchestratorOptions {
   std::map<std::string, std::uint32_t> quotas{};      // Group of sweeps -> most attempts at once.
   std::map<std::string, v1::CallerLimits> callers{};  // By name; "*": those that no other entry names.
 
+  std::string database_id{};  // Events of attempts of another database are not taken. Empty: not checked.
   HookOptions hooks{};
   std::optional<v1::FleetConfig> fleet{};  // The configuration's.
   std::string new_fleet_id{};  // Of a fleet that has none yet; random. Empty: a stored fleet is only shown.

@@ -103,6 +103,8 @@ absl::Status CopyPages(sqlite3* source, const fs::path& part, const BackupOption
   }
   sqlite3_backup_finish(backup);
   if (code != SQLITE_DONE) return SqliteStatus(code, sqlite3_errstr(code), doing);
+  // No log belongs to it (folder/binding.h). A database from before has no such table.
+  sqlite3_exec(raw, "UPDATE identity SET start = ''", nullptr, nullptr, nullptr);
   return absl::OkStatus();
 }
 

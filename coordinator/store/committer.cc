@@ -1,9 +1,9 @@
 #include "coordinator/store/committer.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>
-#include <sqlite3.h>
 
 #include <condition_variable>
+#include <filesystem>
 #include <mutex>
 #include <span>
 #include <thread>
@@ -21,6 +21,9 @@
 namespace inlier {
 namespace {
 
+// Of an idle writer, between two looks at the files of the database.
+constexpr Duration kLookPeriod = std::chrono::seconds(1);
+
 std::vector<const ChangeBatch*> Batches(const std::vector<QueuedBatch>& group) {
   std::vector<const ChangeBatch*> batches;
   batches.reserve(group.size());
@@ -28,19 +31,17 @@ std::vector<const ChangeBatch*> Batches(const std::vector<QueuedBatch>& group) {
   return batches;
 }
 
-// The file that is open is no longer the one of its name.
-bool HasMoved(Database& database) {
-  int moved = 0;
-  return sqlite3_file_control(database.connection().getHandle(), "main", SQLITE_FCNTL_HAS_MOVED, &moved) ==
-             SQLITE_OK &&
-         moved != 0;
-}
-
-absl::Status Moved() {
+// What happened to the files that the database has open; OK: nothing.
+absl::Status CheckInPlace(Database& database) {
+  const std::string displaced = database.DisplacedFile();
+  if (displaced.empty()) return absl::OkStatus();
+  const absl::StatusOr<std::filesystem::path> rescued = database.Rescue();
   return absl::DataLossError(
-      "inlier.db was moved, removed or replaced while this coordinator works; what it committed before is in "
-      "the file that it has open, moved or not; stop every coordinator of the folder, the waiting one first, "
-      "and restore then");
+      absl::StrCat(displaced, " was moved, removed or replaced while this coordinator works. ",
+                   rescued.ok() ? absl::StrCat("All that was committed is in ", rescued->string())
+                                : absl::StrCat("A copy of what was committed could not be made: ",
+                                               std::string(rescued.status().message())),
+                   "; stop every coordinator of the folder, the waiting one first, and restore then"));
 }
 
 }  // namespace
@@ -78,6 +79,7 @@ struct Committer::State {
   void TellWaits(std::unique_lock<std::mutex>& lock, const absl::Status& status);
   void CheckpointIfLarge(std::unique_lock<std::mutex>& lock);
   void CheckpointWal(std::unique_lock<std::mutex>& lock);
+  void CheckPlace(std::unique_lock<std::mutex>& lock);
   void Fail(std::unique_lock<std::mutex>& lock, const absl::Status& status);
   void Finish(std::unique_lock<std::mutex>& lock, std::vector<QueuedBatch> group, const absl::Status& status);
 
@@ -169,12 +171,9 @@ bool Committer::State::WaitForWork(std::unique_lock<std::mutex>& lock) {
     busy_ = false;
     if (stopping_) return false;
     const auto ready = [this] { return stopping_ || !queue_.empty(); };
-    if (!dirty_) {
-      work_.wait(lock, ready);
-    } else if (!work_.wait_for(lock, options_.idle_checkpoint, ready)) {
-      dirty_ = false;
-      CheckpointWal(lock);
-    }
+    if (work_.wait_for(lock, dirty_ ? options_.idle_checkpoint : kLookPeriod, ready)) continue;
+    if (std::exchange(dirty_, false)) CheckpointWal(lock);
+    if (!ended_) CheckPlace(lock);
   }
   if (ended_) return false;
   // Bulk that came while the writer was busy waits for company; control never does.
@@ -212,7 +211,10 @@ absl::Status Committer::State::ApplyOnce(std::unique_lock<std::mutex>& lock,
                                          std::span<const ChangeBatch* const> batches) {
   lock.unlock();
   const Timestamp start = MonotonicNow();
-  const absl::StatusOr<ApplyStats> stats = HasMoved(store_.database()) ? Moved() : store_.Apply(batches);
+  absl::StatusOr<ApplyStats> stats = CheckInPlace(store_.database());
+  if (stats.status().ok()) stats = store_.Apply(batches);
+  // Not acknowledged where the log that has it may be lost.
+  if (stats.ok() && !store_.database().DisplacedFile().empty()) stats = CheckInPlace(store_.database());
   const Timestamp end = MonotonicNow();
   if (stats.ok() && options_.on_commit)
     options_.on_commit({batches.size(), stats->rows, stats->fenced, end - start, stats->notifications});
@@ -285,6 +287,14 @@ void Committer::State::CheckpointIfLarge(std::unique_lock<std::mutex>& lock) {
   // A reader may hold it back: not again before it has grown by another quarter.
   wal_limit_ =
       health_.wal_bytes == 0 ? options_.wal_bytes_max : health_.wal_bytes + options_.wal_bytes_max / 4;
+}
+
+// While nothing is to be committed, too: it is noticed before anybody makes changes that would be lost.
+void Committer::State::CheckPlace(std::unique_lock<std::mutex>& lock) {
+  lock.unlock();
+  const absl::Status status = CheckInPlace(store_.database());
+  lock.lock();
+  if (!status.ok()) Fail(lock, status);
 }
 
 // A checkpoint that finds no space loses nothing and is tried again later. One whose fsync failed must never

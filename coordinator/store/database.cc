@@ -2,7 +2,7 @@
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <sqlite3.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <optional>
@@ -15,8 +15,10 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/status.h"
+#include "base/uuid.h"
 #include "base/version.h"
 #include "coordinator/store/backup.h"
+#include "coordinator/store/folder/binding.h"
 #include "coordinator/store/param_view.h"
 #include "coordinator/store/sql_name.h"
 #include "coordinator/store/sqlite_handle.h"
@@ -24,7 +26,6 @@
 namespace inlier {
 namespace {
 
-constexpr char kLockName[] = "inlier.lock";
 constexpr int kWalFrameHeaderBytes = 24;  // Of each page in the WAL: sqlite.org/walformat.html, section 1.2.
 constexpr std::int64_t kLogFileBytesMax = std::int64_t{40} << 20;  // Of an idle coordinator's log file.
 
@@ -194,31 +195,6 @@ absl::Status SqliteStatus(const SQLite::Exception& exception, const std::string&
       exception.what(), what);
 }
 
-absl::StatusOr<FileLock> LockStateFolder(const std::filesystem::path& state_dir) {
-  ASSIGN_OR_RETURN(std::optional<FileLock> lock, TryLockStateFolder(state_dir));
-  if (!lock) {
-    absl::StatusOr<std::string> pid = ReadFile(state_dir / kLockName);
-    while (pid.ok() && !pid->empty() && (pid->back() < '0' || pid->back() > '9')) pid->pop_back();
-    return absl::FailedPreconditionError(
-        absl::StrCat("the state folder ", state_dir.string(), " is in use by another coordinator (pid ",
-                     !pid.ok() || pid->empty() ? "unknown" : *pid,
-                     "); stop that one, or name another folder with --set state_dir=FOLDER"));
-  }
-  return *std::move(lock);
-}
-
-absl::StatusOr<std::optional<FileLock>> TryLockStateFolder(const std::filesystem::path& state_dir) {
-  const std::string path = (state_dir / kLockName).string();
-  ASSIGN_OR_RETURN(std::optional<FileLock> lock, FileLock::TryAcquire(path));
-  if (!lock) return lock;
-  const std::string pid = absl::StrCat(::getpid(), "\n");
-  if (::ftruncate(lock->fd(), 0) != 0 ||
-      ::pwrite(lock->fd(), pid.data(), pid.size(), 0) != static_cast<ssize_t>(pid.size())) {
-    return ErrnoStatus(absl::StrCat("writing the lock file ", path));
-  }
-  return lock;
-}
-
 Database::Database(std::filesystem::path path, FileLock lock, std::unique_ptr<SQLite::Database> connection)
     : path_(std::move(path)), lock_(std::move(lock)), connection_(std::move(connection)) {}
 
@@ -226,14 +202,19 @@ Database::~Database() = default;
 
 absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::filesystem::path& state_dir,
                                                          const std::vector<Migration>& migrations,
-                                                         std::optional<FileLock> lock) {
+                                                         std::optional<FileLock> lock, bool make_new) {
   INLIER_CHECK(!migrations.empty());
   RETURN_IF_ERROR(MakeWritableFolder(state_dir));
   if (!lock) {
     ASSIGN_OR_RETURN(FileLock taken, LockStateFolder(state_dir));
     lock.emplace(std::move(taken));
   }
+  RETURN_IF_ERROR(CheckHasDatabase(state_dir, make_new));
+  RETURN_IF_ERROR(CheckLogBelongs(state_dir));
   const std::filesystem::path path = state_dir / "inlier.db";
+  std::error_code error;
+  const std::uintmax_t size = std::filesystem::file_size(path, error);
+  if (error || size == 0) RETURN_IF_ERROR(NoteNewDatabase(state_dir, *lock));
   const std::string opening = absl::StrCat("opening ", path.string());
   DisableMemoryStatistics();
   try {
@@ -265,11 +246,24 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::filesystem::
           return SQLITE_OK;
         },
         &database->wal_frames_);
-    RETURN_IF_ERROR(database->CheckpointWal(/*truncate=*/true));
+    RETURN_IF_ERROR(database->Bind());
+    database->wal_inode_ = InodeOf(path.string() + "-wal");
     return database;
   } catch (const SQLite::Exception& exception) {
     return SqliteStatus(exception, opening);
   }
+}
+
+absl::Status Database::Bind() {
+  const std::filesystem::path state_dir = path_.parent_path();
+  const std::string start = RandomUuid();
+  if (Integer(*connection_, "SELECT count(*) FROM sqlite_schema WHERE name = 'identity'") == 1) {
+    id_ = connection_->execAndGet("SELECT id FROM identity").getString();
+    RETURN_IF_ERROR(BindFolder(state_dir, lock_, id_));
+    connection_->exec(absl::StrCat("UPDATE identity SET start = '", start, "'"));
+  }
+  RETURN_IF_ERROR(CheckpointWal(/*truncate=*/true));
+  return id_.empty() || WalBytes() > 0 ? absl::OkStatus() : NoteStart(lock_, id_, start);
 }
 
 absl::Status Database::CheckpointWal(bool truncate) {
@@ -290,6 +284,25 @@ absl::Status Database::CheckpointWal(bool truncate) {
       SqliteStatus(code, code == SQLITE_FULL ? sqlite3_errstr(code) : sqlite3_errmsg(handle),
                    absl::StrCat("copying the log into ", path_.string()));
   return absl::IsUnavailable(status) ? absl::OkStatus() : status;
+}
+
+std::string Database::DisplacedFile() {
+  int moved = 0;
+  const int code = sqlite3_file_control(connection_->getHandle(), "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+  if (code == SQLITE_OK && moved != 0) return path_.string();
+  const std::string log = path_.string() + "-wal";
+  if (wal_inode_ != 0 && InodeOf(log) != wal_inode_) return log;
+  const std::filesystem::path lock = StateLockPath(path_.parent_path());
+  struct stat held = {};
+  if (::fstat(lock_.fd(), &held) == 0 && InodeOf(lock) != held.st_ino) return lock.string();
+  return "";
+}
+
+absl::StatusOr<std::filesystem::path> Database::Rescue() {
+  ASSIGN_OR_RETURN(
+      const BackupResult rescued,
+      BackupConnection(connection_->getHandle(), AutomaticBackupPath(path_, version_, WallNow(), "rescued")));
+  return rescued.file;
 }
 
 absl::Status Database::WriteStatus(const SQLite::Exception& exception) const {

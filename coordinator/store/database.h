@@ -45,24 +45,21 @@ struct Migration {
 // The files of coordinator/store/migrations, in order, embedded at build.
 const std::vector<Migration>& BuiltinMigrations();
 
-// Takes the exclusive right to a state folder: the lock of inlier.lock, which holds our pid. It ends with the
-// returned object or the process; the file stays, for removing it would let two processes lock two files of
-// one name. FailedPrecondition, naming the pid, when another process holds it.
-absl::StatusOr<FileLock> LockStateFolder(const std::filesystem::path& state_dir);
-// The same; nullopt when another process holds it.
-absl::StatusOr<std::optional<FileLock>> TryLockStateFolder(const std::filesystem::path& state_dir);
-
 class Database {
  public:
-  // Makes the folder and the file when they are not there. `lock`: of the folder, where the caller has it already.
+  // Makes the folder and the file when they are not there. `lock`: of the folder, where the caller has it already. `make_new`:
+  // an empty database was asked for, also where the folder had another one (folder/binding.h).
   static absl::StatusOr<std::unique_ptr<Database>> Open(
       const std::filesystem::path& state_dir, const std::vector<Migration>& migrations = BuiltinMigrations(),
-      std::optional<FileLock> lock = std::nullopt);
+      std::optional<FileLock> lock = std::nullopt, bool make_new = false);
   ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
 
   const std::filesystem::path& path() const { return path_; }  // <state_dir>/inlier.db
+  const std::string& id() const {
+    return id_;
+  }  // The same for backups of it; another one for any other database.
   // Version of the schema, after migration.
   int version() const { return version_; }
 
@@ -72,6 +69,12 @@ class Database {
   absl::Status CheckpointWal(bool truncate);
   // Bytes of the WAL that are not in the file yet.
   std::uint64_t WalBytes() const;
+
+  // A file of the folder that is no longer the one that this process has open: it was moved, removed or replaced. Empty: none.
+  // Two or three calls of stat.
+  std::string DisplacedFile();
+  // A copy of all that was committed, as a new file in the folder; for when a file of the database was displaced.
+  absl::StatusOr<std::filesystem::path> Rescue();
 
   // The status of a failed write of the connection. A quota, which SQLite calls an I/O error, is
   // ResourceExhausted like a full disk.
@@ -83,9 +86,14 @@ class Database {
  private:
   Database(std::filesystem::path path, FileLock lock, std::unique_ptr<SQLite::Database> connection);
 
+  // Finds which database it is, makes the folder its own, and empties the log.
+  absl::Status Bind();
+
   std::filesystem::path path_;
   FileLock lock_;
   std::unique_ptr<SQLite::Database> connection_;
+  std::string id_;
+  std::uint64_t wal_inode_ = 0;
   int version_ = 0;
   std::uint32_t page_bytes_ = 4096;
   std::uint32_t wal_frames_ = 0;

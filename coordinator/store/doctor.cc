@@ -1,20 +1,27 @@
 #include "coordinator/store/doctor.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <optional>
 #include <set>
 #include <system_error>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/data/checked_files.h"
 #include "base/file.h"
+#include "base/file_lock.h"
 #include "base/status.h"
 #include "base/time.h"
 #include "coordinator/store/backup.h"
 #include "coordinator/store/database.h"
+#include "coordinator/store/folder/binding.h"
+#include "coordinator/store/folder/database_copy.h"
 #include "coordinator/store/rows.h"
 #include "coordinator/store/sqlite_handle.h"
 #include "s3/bucket_note.h"
@@ -63,15 +70,27 @@ class Examination {
     // without.
     const std::vector<fs::path> attempts = AttemptFolders();
     const std::vector<fs::path> artifacts = EntriesOf(state_dir_ / "artifacts");
-    ASSIGN_OR_RETURN(database_, OpenForReading(state_dir_ / "inlier.db"));
+    std::optional<DatabaseCopy> copy;
+    if (::access(state_dir_.c_str(), W_OK) != 0) {  // Of another user, or on a medium that cannot be written.
+      ASSIGN_OR_RETURN(DatabaseCopy made, DatabaseCopy::Make(state_dir_));
+      copy.emplace(std::move(made));
+    }
+    if (const absl::Status log = CheckLogBelongs(state_dir_); !log.ok()) {
+      report_.checks.push_back("log");
+      Problem("log", std::string(log.message()), "move one of the two files away");
+      return std::move(report_);
+    }
+    ASSIGN_OR_RETURN(database_, OpenForReading((copy ? copy->path() : state_dir_) / "inlier.db"));
     if (CheckDatabase()) {
       CheckRules();
       CheckAttemptFolders(attempts);
       CheckArtifactFiles(artifacts);
       CheckArtifactRows();
       CheckCheckpoints();
+      CheckMissingCheckpoints();
       NoteUnread();
     }
+    database_.reset();  // Before its copy.
     CheckLeftovers();
     CheckBackups();
     CheckSpace();
@@ -264,6 +283,34 @@ class Examination {
            "`inlier doctor --deep` compares their digests, too");
   }
 
+  // Of each training without a result the newest, or another one beside it: a training replaces its checkpoint before the
+  // coordinator has stored that.
+  void CheckMissingCheckpoints() {
+    const std::string check = "checkpoint";
+    std::error_code error;
+    if (!fs::is_directory(state_dir_ / "artifacts", error) || !BucketOf(state_dir_).empty()) return;
+    std::string last;
+    for (const auto& row :
+         Ask(check,
+             "SELECT stage.id, path, sha256, artifact.step FROM stage JOIN attempt ON attempt.stage = "
+             "stage.id "
+             "JOIN artifact ON artifact.token = attempt.token WHERE stage.state = 'PENDING' AND "
+             "stage.result_token IS NULL AND final = 0 ORDER BY stage.id, artifact.step DESC, artifact.id "
+             "DESC")) {
+      if (std::exchange(last, row[0]) == row[0]) continue;
+      const fs::path file = state_dir_ / row[1];
+      const std::vector<fs::path> beside = EntriesOf(file.parent_path());
+      const auto is_checkpoint = [](const fs::path& entry) { return entry.extension() == ".safetensors"; };
+      if (std::any_of(beside.begin(), beside.end(), is_checkpoint) ||
+          fs::exists(state_dir_ / "artifacts" / (row[2] + ".safetensors"), error))
+        continue;
+      Problem(check,
+              absl::StrCat(file.string(), ", from which training st-", row[0], " is to continue at step ",
+                           row[3], ", is missing"),
+              "copy the file back from a worker or a backup; without it the training begins again");
+    }
+  }
+
   void CheckLeftovers() {
     report_.checks.push_back(kLeftover);
     for (const fs::path& file : EntriesOf(state_dir_)) {
@@ -385,7 +432,8 @@ absl::StatusOr<std::vector<std::string>> RepairStateFolder(const fs::path& state
   RETURN_IF_ERROR(RepairRows(state_dir, report, done));
   for (const fs::path& file : EntriesOf(state_dir)) {
     std::error_code error;
-    if (!IsLeftover(file) || !fs::remove(file, error)) continue;
+    // No coordinator runs, so an endpoint file is one that was left or copied.
+    if ((!IsLeftover(file) && file.filename() != "endpoint.json") || !fs::remove(file, error)) continue;
     done.push_back(absl::StrCat("removed ", file.string()));
   }
   return done;

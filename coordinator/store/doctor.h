@@ -55,7 +55,7 @@ struct DoctorReport {
   bool healthy() const;
 };
 
-// NotFound when the folder has no database.
+// Of a folder that cannot be written a copy of the database is examined. NotFound when the folder has no database.
 absl::StatusOr<DoctorReport> ExamineStateFolder(const std::filesystem::path& state_dir,
                                                 const DoctorOptions& options = {});
 

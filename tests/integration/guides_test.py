@@ -26,17 +26,6 @@ def pages():
     return [harness.ROOT / "README.md", *sorted((harness.ROOT / "docs/guides").glob("*.md"))]
 
 
-READY = """ready() {  # PROCESS DIR
-  for _ in $(seq 600); do
-    if [ -e $2/endpoint.json ] && inlier workers --dir $2 2>/dev/null | grep -q connected; then return; fi
-    kill -0 $1
-    sleep 0.1
-  done
-  return 1
-}
-"""
-
-
 @contextlib.contextmanager
 def usual_ports_taken():
     """Each `inlier up` then takes free ports, also two that start at the same time. A port in use is taken when it becomes free."""
@@ -100,8 +89,6 @@ class Run:
             if block.not_run:
                 continue
             if block.language == "sh":
-                # A daemon in the background is ready before the next command, as it is for a person who types.
-                text = re.sub(r"^(inlier up\b(?:.*--dir (\S+))?.*&)( *#.*)?$", lambda up: f"{up[1]}\nready $! {up[2] or '.inlier'}", text, flags=re.M)
                 parts.append(f"echo {number} > {self.folder}/tmp/block\n{{\n:\n{text}}} > {self.folder}/tmp/{number}.txt 2>&1")
             elif block.file:
                 place = self.folder / "tmp" / f"{number}.file"
@@ -116,7 +103,7 @@ class Run:
     def run(self):
         """What is wrong, a text; None when nothing is."""
         script = self.folder / "tmp/page.sh"
-        script.write_text(READY + self.script())
+        script.write_text(self.script())
         environment = dict(os.environ, HOME=str(self.folder), PATH=f"{harness.BIN}:{os.environ['PATH']}", TMPDIR=str(self.folder / "tmp"),
                            XDG_CONFIG_HOME=str(self.folder / ".config"), INLIER_DATA_DIR=str(harness.DATA), COLUMNS="120")
         if not any(block.file and block.file.endswith("client.yaml") for block in self.page.blocks):
@@ -129,7 +116,7 @@ class Run:
         except subprocess.TimeoutExpired:
             status = f"none after {PAGE_SECONDS_MAX} s"
         finally:
-            end_session(shell.pid)
+            end_session(shell.pid, self.folder)
         if status != 0:
             at = self.folder / "tmp/block"
             block = self.page.blocks[int(at.read_text())] if at.exists() else self.page.blocks[0]
@@ -146,24 +133,25 @@ class Run:
         return file.read_text(errors="replace") if file.exists() else ""
 
 
-def members(session):
+def members(session, folder):
+    """The processes of a session, and those in the background that were started in the folder."""
     found = []
     for entry in pathlib.Path("/proc").iterdir():
         if entry.name.isdigit():
             with contextlib.suppress(OSError, ValueError):
-                if os.getsid(int(entry.name)) == session:
+                if os.getsid(int(entry.name)) == session or pathlib.Path(os.readlink(entry / "cwd")).is_relative_to(folder):
                     found.append(int(entry.name))
     return found
 
 
-def end_session(session):
+def end_session(session, folder):
     """Ends what a page started and left: first with a chance to write its state."""
     for number in (signal.SIGTERM, signal.SIGKILL):
-        for pid in members(session):
+        for pid in members(session, folder):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, number)
         deadline = time.monotonic() + 10
-        while members(session) and time.monotonic() < deadline:
+        while members(session, folder) and time.monotonic() < deadline:
             time.sleep(0.05)
 
 

@@ -2,11 +2,14 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <filesystem>
 #include <fstream>
+#include <thread>
 
+#include "base/file_lock.h"
 #include "tests/support/temporary_folder.h"
 
 namespace inlier {
@@ -29,7 +32,6 @@ TEST(EndpointFileTest, WhatIsWrittenIsRead) {
   const auto endpoint = ReadEndpointFile(folder.path());
   ASSERT_TRUE(endpoint.ok()) << endpoint.status();
   EXPECT_EQ(endpoint->SerializeAsString(), Mine().SerializeAsString());
-  EXPECT_TRUE(EndpointIsAlive(*endpoint));
   // Only the file itself is left behind.
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()),
                           std::filesystem::directory_iterator()),
@@ -53,25 +55,98 @@ TEST(EndpointFileTest, ADamagedFileIsTold) {
   }
 }
 
-TEST(EndpointFileTest, OnlyItsOwnersFileIsRemoved) {
+TEST(EndpointFileTest, AFileIsRemovedOnce) {
   const TemporaryFolder folder;
   ASSERT_TRUE(WriteEndpointFile(folder.path(), Mine()).ok());
-  ASSERT_TRUE(RemoveEndpointFile(folder.path(), ::getpid() + 1).ok());
-  EXPECT_TRUE(ReadEndpointFile(folder.path()).ok());
-  ASSERT_TRUE(RemoveEndpointFile(folder.path(), ::getpid()).ok());
+  ASSERT_TRUE(RemoveEndpointFile(folder.path()).ok());
   EXPECT_FALSE(std::filesystem::exists(EndpointFilePath(folder.path())));
-  EXPECT_TRUE(RemoveEndpointFile(folder.path(), ::getpid()).ok());
+  EXPECT_TRUE(RemoveEndpointFile(folder.path()).ok());
 }
 
-TEST(EndpointFileTest, ADeadProcessIsNotAlive) {
-  const pid_t child = ::fork();
-  if (child == 0) ::_exit(0);
-  ::waitpid(child, nullptr, 0);
-  v1::Endpoint endpoint = Mine();
-  endpoint.set_pid(child);
-  EXPECT_FALSE(EndpointIsAlive(endpoint));
-  endpoint.clear_pid();
-  EXPECT_FALSE(EndpointIsAlive(endpoint));
+// Which coordinator is a folder's: the one that holds its lock, whatever the endpoint file says.
+class CoordinatorOfTest : public testing::Test {
+ protected:
+  FolderCoordinator::State State() const {
+    const auto found = CoordinatorOf(folder_.path());
+    EXPECT_TRUE(found.ok()) << found.status();
+    return found.ok() ? found->state : FolderCoordinator::kNone;
+  }
+  void WriteEndpoint(const std::string& grpc = "127.0.0.1:1234", std::uint64_t more = 0) {
+    v1::Endpoint endpoint = Mine();
+    endpoint.set_grpc(grpc);
+    endpoint.set_lock_inode(InodeOf(StateLockPath(folder_.path())) + more);
+    ASSERT_TRUE(WriteEndpointFile(folder_.path(), endpoint).ok());
+  }
+
+  const TemporaryFolder folder_;
+};
+
+TEST_F(CoordinatorOfTest, AFolderWithoutALockHasNone) {
+  EXPECT_EQ(State(), FolderCoordinator::kNone);
+  EXPECT_FALSE(std::filesystem::exists(StateLockPath(folder_.path())));
+  ASSERT_TRUE(WriteEndpointFile(folder_.path(), Mine()).ok());  // Its process exists: this one.
+  EXPECT_EQ(State(), FolderCoordinator::kNone);
+}
+
+TEST_F(CoordinatorOfTest, ALockThatIsHeldAndAnEndpointAreOne) {
+  const auto lock = LockStateFolder(folder_.path());
+  ASSERT_TRUE(lock.ok()) << lock.status();
+  EXPECT_EQ(State(), FolderCoordinator::kStarting);
+  WriteEndpoint();
+  EXPECT_EQ(State(), FolderCoordinator::kRunning);
+  EXPECT_EQ(CoordinatorOf(folder_.path())->endpoint.grpc(), "127.0.0.1:1234");
+  // One of an earlier version names no lock.
+  ASSERT_TRUE(WriteEndpointFile(folder_.path(), Mine()).ok());
+  EXPECT_EQ(State(), FolderCoordinator::kRunning);
+}
+
+TEST_F(CoordinatorOfTest, AnEndpointOfAnotherFolderIsNotTaken) {
+  {
+    const auto lock = LockStateFolder(folder_.path());
+    WriteEndpoint("127.0.0.1:1234", 1);
+    EXPECT_EQ(State(), FolderCoordinator::kStarting);
+  }
+  EXPECT_EQ(State(), FolderCoordinator::kNone);
+  WriteEndpoint("192.0.2.1:1234", 1);
+  EXPECT_EQ(State(), FolderCoordinator::kNone);
+}
+
+TEST_F(CoordinatorOfTest, OneOnAnotherMachineMayRunWhereItsLockIsNotSeen) {
+  ASSERT_TRUE(LockStateFolder(folder_.path()).ok());
+  WriteEndpoint("192.0.2.1:1234");
+  EXPECT_EQ(State(), FolderCoordinator::kPerhaps);
+  EXPECT_EQ(CoordinatorOf(folder_.path())->endpoint.grpc(), "192.0.2.1:1234");
+}
+
+TEST_F(CoordinatorOfTest, ADamagedEndpointCountsWhereACoordinatorRuns) {
+  std::ofstream(EndpointFilePath(folder_.path())) << "{";
+  EXPECT_EQ(State(), FolderCoordinator::kNone);
+  const auto lock = LockStateFolder(folder_.path());
+  EXPECT_EQ(CoordinatorOf(folder_.path()).status().code(), absl::StatusCode::kDataLoss);
+}
+
+TEST_F(CoordinatorOfTest, AMovedFolderKeepsItsCoordinator) {
+  const auto lock = LockStateFolder(folder_.path());
+  WriteEndpoint();
+  const std::filesystem::path moved = folder_.path().string() + "-moved";
+  std::filesystem::rename(folder_.path(), moved);
+  const auto found = CoordinatorOf(moved);
+  std::filesystem::rename(moved, folder_.path());
+  ASSERT_TRUE(found.ok());
+  EXPECT_EQ(found->state, FolderCoordinator::kRunning);
+}
+
+// Commands look at the lock while a coordinator starts.
+TEST_F(CoordinatorOfTest, LookingAtTheLockKeepsNoCoordinatorFromStarting) {
+  std::atomic<bool> over{false};
+  std::thread looks([&] {
+    while (!over) FileLock::Probe(StateLockPath(folder_.path()));
+  });
+  int refused = 0;
+  for (int i = 0; i < 200; ++i) refused += LockStateFolder(folder_.path()).ok() ? 0 : 1;
+  over = true;
+  looks.join();
+  EXPECT_EQ(refused, 0);
 }
 
 }  // namespace

@@ -230,5 +230,19 @@ TEST_F(AgentHoldTest, AChildThatIsKilledWithoutALeaseIsReportedAsACrash) {
   EXPECT_EQ(coordinator_.state().outcomes[1].failure(), v1::CRASHED);
 }
 
+// The token of its attempt is another attempt's in the new database: its events must not become that one's.
+TEST_F(AgentHoldTest, AWorkerWhoseCoordinatorHasAnotherDatabaseEndsAndKeepsItsEventsApart) {
+  coordinator_.SetDatabase("first");
+  StartWorker("hang");
+  HangingChild();
+  coordinator_.SetCommitting(false);
+  coordinator_.SetDatabase("second");
+  const std::optional<absl::Status> ended = rig_->WaitForEnd();
+  ASSERT_TRUE(ended.has_value());
+  EXPECT_EQ(std::string(ended->message()), "the coordinator has another database now");
+  for (const v1::NumberedEvent& event : rig_->outbox().Pending(0, 1000, 1 << 20))
+    EXPECT_EQ(event.database_id(), "first");
+}
+
 }  // namespace
 }  // namespace inlier

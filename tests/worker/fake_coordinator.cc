@@ -38,6 +38,11 @@ void FakeCoordinator::SetSilent(bool silent) {
   silent_ = silent;
 }
 
+void FakeCoordinator::SetDatabase(const std::string& id) {
+  const std::lock_guard lock(mutex_);
+  database_id_ = id;
+}
+
 void FakeCoordinator::SetCommitting(bool committing) {
   const std::lock_guard lock(mutex_);
   committing_ = committing;
@@ -86,6 +91,7 @@ grpc::Status FakeCoordinator::Answer(const v1::WorkerSync& sync, v1::Coordinator
   }
   answer.set_sync_id(sync.sync_id());
   answer.set_acknowledged_sequence(acknowledged);
+  if (!database_id_.empty()) answer.set_database_id(database_id_);
   for (const auto& [token, assignment] : desired_) *answer.add_desired() = assignment;
   *answer.mutable_check_data() = {checks_.begin(), checks_.end()};
   for (const v1::AttemptReport& report : sync.attempts()) {

@@ -44,6 +44,8 @@ class FakeCoordinator final : public v1::WorkerService::Service {
   void SetSilent(bool silent);
   // Answers without taking events, as with a full disk.
   void SetCommitting(bool committing);
+  // The database that answers name; none before.
+  void SetDatabase(const std::string& id);
 
   struct State {
     std::vector<v1::WorkerSync> syncs;
@@ -83,6 +85,7 @@ class FakeCoordinator final : public v1::WorkerService::Service {
   grpc::ServerReaderWriter<v1::CoordinatorSync, v1::WorkerSync>* stream_ = nullptr;  // Under write_mutex_.
   bool silent_ = false;
   bool committing_ = true;
+  std::string database_id_;
   ListeningServer server_;
 };
 

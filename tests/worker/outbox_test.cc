@@ -134,6 +134,25 @@ TEST(OutboxTest, TheNextIncarnationTakesOverTheUndeliveredEventsOfADeadOne) {
   EXPECT_THAT(Steps(third->Pending(0, 100, 1 << 20)), ElementsAre(1, 2, 0));
 }
 
+// The next worker may be that of a coordinator with another database, in which the tokens mean other attempts.
+TEST(OutboxTest, EventsKeepTheDatabaseOfTheirAttempts) {
+  const TemporaryFolder state;
+  {
+    const auto dead = OpenOutbox(state, "dead");
+    EXPECT_TRUE(dead->SetDatabase("first"));
+    ASSERT_TRUE(dead->Append({Point(7, 1, true)}).ok());
+    EXPECT_FALSE(dead->SetDatabase("second"));
+    ASSERT_TRUE(dead->Append({Point(7, 2, true)}).ok());
+  }
+  const auto next = OpenOutbox(state, "next");
+  EXPECT_TRUE(next->SetDatabase("second"));
+  ASSERT_TRUE(next->Append({Point(7, 3, true)}).ok());
+  std::vector<std::string> databases;
+  for (const v1::NumberedEvent& event : next->Pending(0, 100, 1 << 20))
+    databases.push_back(event.database_id());
+  EXPECT_THAT(databases, ElementsAre("first", "first", "second"));
+}
+
 TEST(OutboxTest, AcknowledgedEventsAreNotTakenOver) {
   const TemporaryFolder state;
   {

@@ -70,6 +70,9 @@ class Connection:
         self._channel = channel
         self._stub = sweep_service_pb2_grpc.SweepServiceStub(channel)
         self._metadata = [("inlier-version", VERSION)] + ([("authorization", f"Bearer {token}")] if token else [])
+        self._database_id = found.database_id
+        if found.database_id:
+            self._metadata.append(("inlier-database", found.database_id))
 
     def close(self) -> None:
         with self._lock:
@@ -85,7 +88,7 @@ class Connection:
         except InlierError:
             return
         with self._lock:
-            if found.address != self.address:
+            if (found.address, found.database_id) != (self.address, self._database_id):
                 self._open(found)
 
     def call(self, method: str, request: Any, *, timeout: float = 60, repeat: bool = True) -> Any:

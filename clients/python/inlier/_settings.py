@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import fcntl
 import json
 import os
 import pathlib
@@ -20,7 +21,8 @@ from inlier.errors import InlierError, InvalidError, NotFoundError, UnavailableE
 
 DEFAULT_FOLDER = ".inlier"
 DEFAULT_ADDRESS = "127.0.0.1:7420"
-RESTART_SECONDS = 5.0  # `inlier up` starts a coordinator that was killed again within this time.
+START_SECONDS = 30.0  # A coordinator that is starting is waited for so long,
+RESTART_SECONDS = 5.0  # one that was killed, and may be started again, so long.
 _PATH_KEYS = ("dir", "tls_ca", "tls_certificate", "tls_key", "token_file")
 _KEYS = ("server", *_PATH_KEYS)
 
@@ -112,23 +114,43 @@ class Found:
     from_folder: bool  # The address is that of an endpoint file.
     version: str = ""  # Of that file.
     named: bool = True  # False: at the default port, where any user of the machine may listen, so that no token is sent in plain text.
+    database_id: str = ""  # The same: a coordinator with another database refuses the calls.
 
 
 def find(choice: Choice) -> Found:
     """The coordinator of the choice. Waits a short time for one that was killed and may be starting again."""
     if choice.address:
         return Found(choice.address, False)
-    deadline = time.monotonic() + RESTART_SECONDS
+    begun = time.monotonic()
     while True:
         running = _running_in(choice.folder)
         if running is not None:
             return running
-        if not (choice.folder / "endpoint.json").exists() or time.monotonic() > deadline:
+        patience = START_SECONDS if _is_starting(choice.folder) else RESTART_SECONDS if (choice.folder / "endpoint.json").exists() else 0.0
+        if time.monotonic() - begun >= patience:
             break
         time.sleep(0.05)
-    if not choice.named_by and _accepts(DEFAULT_ADDRESS):
+    if not choice.named_by and not (choice.folder / "inlier.db").exists() and _accepts(DEFAULT_ADDRESS):
         return Found(DEFAULT_ADDRESS, False, named=False)
     raise _nobody_answers(choice)
+
+
+def _is_held(lock: pathlib.Path) -> bool | None:
+    """Whether a process has the lock; None: it cannot be known."""
+    try:
+        with open(lock, "rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            return False
+    except FileNotFoundError:
+        return False
+    except BlockingIOError:
+        return True
+    except OSError:
+        return None
+
+
+def _is_starting(folder: pathlib.Path) -> bool:
+    return any(_is_held(folder / name) for name in ("inlier.lock", "up.lock"))
 
 
 def _nobody_answers(choice: Choice) -> InlierError:
@@ -145,29 +167,25 @@ def _nobody_answers(choice: Choice) -> InlierError:
 
 def _running_in(folder: pathlib.Path) -> Found | None:
     path = folder / "endpoint.json"
+    # The coordinator of a folder is the process that holds its lock; a copy's lock has another number (rpc/endpoint_file.cc).
+    held = _is_held(folder / "inlier.lock")
     try:
         endpoint = json.loads(path.read_text(encoding="utf-8"))
         address = str(endpoint["grpc"])
     except FileNotFoundError:
         return None
     except (ValueError, KeyError, TypeError, OSError) as error:
+        if not held:
+            return None
         raise InlierError(f"{path} cannot be read as an endpoint file ({error}); remove it and start the coordinator again") from None
-    may_run = not is_loopback(address) or _process_exists(int(endpoint.get("pid", 0)))
+    try:
+        of_copy = "lock_inode" in endpoint and int(endpoint["lock_inode"]) != (folder / "inlier.lock").stat().st_ino
+    except OSError:
+        of_copy = True
+    may_run = not of_copy and (held is not False or not is_loopback(address))
     if not may_run or not _accepts(address):
         return None
-    return Found(address, True, str(endpoint.get("version", "")))
-
-
-def _process_exists(pid: int) -> bool:
-    if pid <= 0:
-        return False
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass
-    return True
+    return Found(address, True, str(endpoint.get("version", "")), str(endpoint.get("database_id", "")))
 
 
 def split_address(address: str) -> tuple[str, int]:

@@ -54,6 +54,20 @@ TEST(OrchestratorSyncTest, AnEventOfAnotherStageWithTheTokenIsStale) {
   EXPECT_EQ(harness.orchestrator().state().attempts.size(), 1u);
 }
 
+// A new database in the folder of another one gives its stages and tokens again.
+TEST(OrchestratorSyncTest, AnEventOfAnotherDatabaseIsStaleAlsoWithTheSameStageAndToken) {
+  Harness harness;
+  harness.Submit(SmallSweep("s", 1));
+  HandWorker worker("w", 1);
+  harness.Sync(worker);
+  worker.Emit(OnlyToken(worker), FailureEvent(v1::CRASHED, "of another database"));
+  v1::WorkerSync sync = worker.Sync();
+  sync.mutable_events(0)->set_database_id("another");
+  ASSERT_TRUE(harness.TrySync(sync).ok());
+  EXPECT_EQ(harness.orchestrator().state().stats.events_stale, 1u);
+  EXPECT_EQ(harness.orchestrator().state().attempts.size(), 1u);
+}
+
 // A shell that completes the names of workers must not find a command among them.
 TEST(OrchestratorSyncTest, AWorkersNameHasNothingThatAShellReads) {
   Harness harness;

@@ -5,6 +5,8 @@
 #include <fstream>
 #include <set>
 
+#include "base/file_lock.h"
+#include "rpc/endpoint_file.h"
 #include "tests/coordinator/services/guarded_fixture.h"
 
 namespace inlier {
@@ -57,6 +59,21 @@ TEST(MethodRolesTest, EveryRpcNamesTheRoleItNeeds) {
   }
   for (const std::string& method : named)
     EXPECT_TRUE(known.contains(method)) << method << " is no RPC any more";
+}
+
+// The port that an endpoint file names may be another coordinator's now, and the folder a copy.
+TEST_F(AccessTest, ACallForAnotherDatabaseIsRefusedBeforeItChangesAnything) {
+  Start();
+  const auto endpoint = ReadEndpointFile(config_.state_dir());
+  ASSERT_TRUE(endpoint.ok()) << endpoint.status();
+  EXPECT_EQ(endpoint->lock_inode(), InodeOf(StateLockPath(config_.state_dir())));
+  ClientSecurity security;
+  security.database_id = "another";
+  const grpc::Status refused = Submit(Channel(security));
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_THAT(refused.error_message(), HasSubstr("has the database of another state folder"));
+  security.database_id = endpoint->database_id();
+  EXPECT_TRUE(Submit(Channel(security)).ok());
 }
 
 TEST_F(AccessTest, EveryRpcIsRefusedWithoutATokenAndWithAWrongOne) {

@@ -184,6 +184,21 @@ TEST_F(CommitterTest, ADatabaseThatIsMovedAwayAcknowledgesNothingAndIsFatal) {
   EXPECT_THAT(std::string(fatal_.Wait(0).message()), HasSubstr("inlier.db was moved, removed or replaced"));
 }
 
+// At once, and not at the next change, which somebody would have to make first.
+TEST_F(CommitterTest, ALogThatIsRemovedIsFatalForAnIdleWriterAndNothingIsLost) {
+  StartCommitter();
+  committer_->Submit(Batch(Lane::kControl, Sweep(1)), answers_.For(1));
+  EXPECT_TRUE(answers_.Wait(1).ok());
+  std::filesystem::remove(database_->path().string() + "-wal");
+  const std::string message(fatal_.Wait(0).message());
+  EXPECT_THAT(message, HasSubstr("inlier.db-wal was moved, removed or replaced"));
+  const std::size_t at = message.find("is in ") + 6;
+  const std::string rescued = message.substr(at, message.find(';') - at);
+  EXPECT_EQ(SQLite::Database(rescued).execAndGet("SELECT count(*) FROM sweep").getInt(), 1);
+  committer_->Submit(Batch(Lane::kControl, Sweep(2)), answers_.For(2));
+  EXPECT_FALSE(answers_.Wait(2).ok());
+}
+
 TEST_F(CommitterTest, AQuotaIsWaitedForAsAFullDiskIs) {
   CommitterOptions options;
   options.idle_checkpoint = std::chrono::milliseconds(1);

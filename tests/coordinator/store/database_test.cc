@@ -7,7 +7,10 @@
 #include <map>
 
 #include "absl/strings/str_cat.h"
+#include "base/file.h"
 #include "base/version.h"
+#include "coordinator/store/backup.h"
+#include "coordinator/store/folder/binding.h"
 #include "coordinator/store/store.h"
 #include "tests/coordinator/store/fault_vfs.h"
 #include "tests/coordinator/store/store_fixture.h"
@@ -65,6 +68,174 @@ TEST(DatabaseTest, LockEndsWithTheDatabase) {
   const TemporaryFolder folder;
   ASSERT_TRUE(Database::Open(folder.path()).ok());
   EXPECT_TRUE(Database::Open(folder.path()).ok());
+}
+
+// Which database a folder has.
+class FolderTest : public ::testing::Test {
+ protected:
+  std::filesystem::path File(const std::string& name) const { return folder_.path() / name; }
+  // A folder with a database and a checkpoint of its attempt; the database's id.
+  std::string Make() {
+    const auto database = Database::Open(folder_.path());
+    EXPECT_TRUE(database.ok()) << database.status();
+    WriteCheckpoint("old");
+    return (*database)->id();
+  }
+  void WriteCheckpoint(const std::string& content) {
+    std::filesystem::create_directories(File("attempts/st-1/1"));
+    std::ofstream(File("attempts/st-1/1/checkpoint.safetensors")) << content;
+  }
+  std::string Checkpoint() const {
+    return ReadFile(File("attempts/st-1/1/checkpoint.safetensors")).value_or("none");
+  }
+  absl::StatusOr<std::string> OpenNew() {
+    auto database = Database::Open(folder_.path(), BuiltinMigrations(), std::nullopt, /*make_new=*/true);
+    if (!database.ok()) return database.status();
+    return (*database)->id();
+  }
+
+  const TemporaryFolder folder_;
+};
+
+TEST_F(FolderTest, TheIdOfADatabaseStays) {
+  const std::string id = Make();
+  EXPECT_GE(id.size(), 16u);
+  const auto again = Database::Open(folder_.path());
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ((*again)->id(), id);
+  const TemporaryFolder other;
+  EXPECT_NE((*Database::Open(other.path()))->id(), id);
+}
+
+TEST_F(FolderTest, NoDatabaseTakesThePlaceOfAMissingOne) {
+  Make();
+  std::filesystem::rename(File("inlier.db"), File("away"));
+  EXPECT_EQ(MessageOf(folder_),
+            "FAILED_PRECONDITION: there is no " + File("inlier.db").string() + ", but " +
+                File("attempts").string() +
+                " has files of one. Nothing was changed. Put the database back (with its "
+                "-wal file, if it has one), or copy a backup to " +
+                File("inlier.db").string() +
+                "; --new-database starts with an empty one, and keeps the files of the other in " +
+                File("set-aside").string());
+  EXPECT_FALSE(std::filesystem::exists(File("inlier.db")));
+  // Also without attempts, and where only the log is left.
+  std::filesystem::remove_all(File("attempts"));
+  EXPECT_THAT(MessageOf(folder_), HasSubstr("but a coordinator has worked on one here. Nothing was changed"));
+  std::filesystem::remove(File("inlier.lock"));
+  std::ofstream(File("inlier.db-wal")) << "frames";
+  EXPECT_THAT(MessageOf(folder_), HasSubstr("but its log, " + File("inlier.db-wal").string() + ", is there"));
+  EXPECT_EQ(ReadFile(File("inlier.db-wal")).value_or(""), "frames");
+}
+
+TEST_F(FolderTest, AnEmptyFileIsNoDatabase) {
+  std::ofstream(File("inlier.db")).close();
+  EXPECT_THAT(MessageOf(folder_), HasSubstr(File("inlier.db").string() + " is empty. Nothing was changed"));
+  EXPECT_EQ(std::filesystem::file_size(File("inlier.db")), 0u);
+}
+
+TEST_F(FolderTest, AFirstStartThatWasKilledIsRepeated) {
+  {
+    const auto lock = LockStateFolder(folder_.path());
+    ASSERT_TRUE(NoteNewDatabase(folder_.path(), *lock).ok());
+    std::ofstream(File("inlier.db")).close();
+  }
+  EXPECT_TRUE(Database::Open(folder_.path()).ok());
+}
+
+TEST_F(FolderTest, ANewDatabaseKeepsTheFilesOfTheOldOneWhichReturnWithIt) {
+  const std::string old = Make();
+  std::filesystem::rename(File("inlier.db"), File("away"));
+  const auto made = OpenNew();
+  ASSERT_TRUE(made.ok()) << made.status();
+  EXPECT_EQ(Checkpoint(), "none");
+  EXPECT_EQ(ReadFile(File("set-aside/" + old + "/attempts/st-1/1/checkpoint.safetensors")).value_or(""),
+            "old");
+  WriteCheckpoint("new");
+  EXPECT_THAT(OpenNew().status().ToString(), HasSubstr("is there: start without --new-database"));
+  std::filesystem::rename(File("inlier.db"), File("second"));
+  std::filesystem::rename(File("away"), File("inlier.db"));
+  ASSERT_TRUE(Database::Open(folder_.path()).ok());
+  EXPECT_EQ(Checkpoint(), "old");
+  std::filesystem::rename(File("inlier.db"), File("away"));
+  std::filesystem::rename(File("second"), File("inlier.db"));
+  ASSERT_TRUE(Database::Open(folder_.path()).ok());
+  EXPECT_EQ(Checkpoint(), "new");
+}
+
+TEST_F(FolderTest, ABackupOfTheDatabaseHasItsFiles) {
+  const std::string id = Make();
+  ASSERT_TRUE(BackupStateFolder(folder_.path(), File("backup")).ok());
+  std::filesystem::remove(File("inlier.db"));
+  std::filesystem::rename(File("backup"), File("inlier.db"));
+  const auto restored = Database::Open(folder_.path());
+  ASSERT_TRUE(restored.ok()) << restored.status();
+  EXPECT_EQ((*restored)->id(), id);
+  EXPECT_EQ(Checkpoint(), "old");
+}
+
+// A restored backup of an earlier version gets the identity that its database got when it was brought forward.
+TEST_F(FolderTest, ADatabaseFromBeforeGetsTheSameIdEachTime) {
+  const std::vector<Migration> before(BuiltinMigrations().begin(), BuiltinMigrations().begin() + 2);
+  {
+    const auto old = Database::Open(folder_.path(), before);
+    ASSERT_TRUE(old.ok()) << old.status();
+    (*old)->connection().exec(
+        "INSERT INTO sweep (id, name, spec, points, trials, request_id, submitted_ms) VALUES (1, 'a', '{}', "
+        "1, 1, "
+        "'5f1c', 1700000000000)");
+  }
+  std::filesystem::copy_file(File("inlier.db"), File("backup"));
+  const std::string id = Make();
+  EXPECT_EQ(id, "of-1700000000000-35663163");
+  std::filesystem::rename(File("backup"), File("inlier.db"));
+  EXPECT_EQ((*Database::Open(folder_.path()))->id(), id);
+  EXPECT_EQ(Checkpoint(), "old");
+}
+
+// SQLite would apply the log to it.
+TEST_F(FolderTest, ALogIsNotAppliedToABackupThatWasCopiedOverItsDatabase) {
+  for (const bool in_place : {false, true}) {
+    const TemporaryFolder folder, crashed;
+    const auto copy = [&](const char* name) {
+      std::filesystem::copy_file(folder.path() / name, crashed.path() / name);
+    };
+    const auto database = Database::Open(folder.path());
+    ASSERT_TRUE(database.ok());
+    ASSERT_TRUE(BackupStateFolder(folder.path(), folder.path() / "backup").ok());
+    (*database)->connection().exec("CREATE TABLE later (x)");
+    for (const char* name : {"inlier.db", "inlier.db-wal", "inlier.lock"})
+      copy(name);  // As a kill leaves them.
+    const std::filesystem::path file = crashed.path() / "inlier.db";
+    if (!in_place) std::filesystem::remove(file);
+    std::filesystem::copy_file(folder.path() / "backup", file,
+                               std::filesystem::copy_options::overwrite_existing);
+    EXPECT_THAT(MessageOf(crashed),
+                HasSubstr("inlier.db-wal is the log of another file than " + file.string()));
+    std::filesystem::remove(crashed.path() / "inlier.db-wal");
+    EXPECT_TRUE(Database::Open(crashed.path()).ok());
+  }
+}
+
+TEST_F(FolderTest, FilesThatWereReplacedAreSeenAndWhatWasCommittedIsRescued) {
+  for (const std::string name : {"inlier.db", "inlier.db-wal", "inlier.lock"}) {
+    const TemporaryFolder folder;
+    const auto database = Database::Open(folder.path());
+    ASSERT_TRUE(database.ok());
+    (*database)->connection().exec("CREATE TABLE kept AS SELECT 7 AS x");
+    EXPECT_EQ((*database)->DisplacedFile(), "");
+    const std::filesystem::path file = folder.path() / name;
+    std::filesystem::rename(file, folder.path() / "moved");
+    EXPECT_EQ((*database)->DisplacedFile(), file);
+    std::filesystem::copy_file(folder.path() / "moved", file);
+    EXPECT_EQ((*database)->DisplacedFile(), file);
+    const auto rescued = (*database)->Rescue();
+    ASSERT_TRUE(rescued.ok()) << rescued.status();
+    EXPECT_EQ(SQLite::Database(rescued->string()).execAndGet("SELECT x FROM kept").getInt(), 7);
+    std::filesystem::remove(file);
+    std::filesystem::rename(folder.path() / "moved", file);
+    EXPECT_EQ((*database)->DisplacedFile(), "");
+  }
 }
 
 TEST(DatabaseTest, AFullDiskIsReportedAsFull) {

@@ -185,6 +185,28 @@ TEST_F(DoctorTest, ADamagedCheckpointIsNamedAndIsNoProblem) {
                                                  Field(&Finding::what, HasSubstr("has the SHA-256")))));
 }
 
+// The training would begin again, in silence.
+TEST_F(DoctorTest, AMissingCheckpointToContinueFromIsNamed) {
+  MustAddTrial();
+  MustApply(Start(1, 1), Checkpoint(1, 100, false), Checkpoint(1, 200, false));
+  std::filesystem::create_directories(folder_.path() / "artifacts");
+  std::filesystem::create_directories(folder_.path() / "attempts" / "1");
+  const std::filesystem::path newest = folder_.path() / "attempts" / "1" / "200.safetensors";
+  std::ofstream(newest) << "x";
+  EXPECT_THAT(Problems(Examine()), IsEmpty());
+  const std::filesystem::path later = newest.parent_path() / "300.safetensors";
+  std::filesystem::rename(newest, later);  // The training has written another one, which is not stored yet.
+  EXPECT_THAT(Problems(Examine()), IsEmpty());
+  std::filesystem::remove(later);
+  EXPECT_THAT(Problems(Examine()),
+              ElementsAre("checkpoint: " + newest.string() +
+                          ", from which training st-1 is to continue at step 200, is missing"));
+  const std::filesystem::path fetched =
+      folder_.path() / "artifacts" / (Checkpoint(1, 200, false).sha256 + ".safetensors");
+  std::ofstream(fetched) << "x";
+  EXPECT_THAT(Problems(Examine()), IsEmpty());
+}
+
 TEST_F(DoctorTest, NewerSchemaIsAProblemThatNamesBothVersions) {
   database_->connection().exec("PRAGMA user_version = 777");
   EXPECT_THAT(
