@@ -1,9 +1,6 @@
 #include "core/text/byte_pair.h"
 
 #include <algorithm>
-#include <array>
-#include <queue>
-#include <tuple>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -11,7 +8,8 @@
 #include "base/json_text.h"
 #include "base/mapped_file.h"
 #include "base/status.h"
-#include "core/text/pre_tokenizer.h"
+#include "core/text/encoding/byte_alphabet.h"
+#include "core/text/encoding/pre_tokenizer.h"
 #include "core/text/vocabulary_file.h"
 #include "nlohmann/json.hpp"
 
@@ -21,58 +19,6 @@ namespace {
 constexpr char kMergesHeader[] = "#version: 0.2";
 
 absl::string_view View(std::string_view text) { return {text.data(), text.size()}; }
-
-void AppendUtf8(char32_t c, std::string* out) {
-  if (c < 0x80) {
-    out->push_back(static_cast<char>(c));
-  } else {  // The table below ends at U+0143: two bytes.
-    out->push_back(static_cast<char>(0xC0 | c >> 6));
-    out->push_back(static_cast<char>(0x80 | (c & 0x3F)));
-  }
-}
-
-// The files' alphabet: printable bytes stand for themselves, the 68 others for U+0100, U+0101, … in their
-// order.
-struct ByteAlphabet {
-  std::array<std::string, 256> printable;
-  absl::flat_hash_map<std::string, uint8_t> byte_of;
-
-  ByteAlphabet() {
-    char32_t next = 0x100;
-    for (int byte = 0; byte < 256; ++byte) {
-      const bool itself =
-          (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || (byte >= 174 && byte <= 255);
-      AppendUtf8(itself ? static_cast<char32_t>(byte) : next++, &printable[byte]);
-      byte_of[printable[byte]] = static_cast<uint8_t>(byte);
-    }
-  }
-};
-
-const ByteAlphabet& Alphabet() {
-  static const ByteAlphabet alphabet;
-  return alphabet;
-}
-
-std::string ToPrintable(std::string_view bytes) {
-  std::string printable;
-  for (const char byte : bytes) printable += Alphabet().printable[static_cast<uint8_t>(byte)];
-  return printable;
-}
-
-// The bytes of a printable spelling; nothing when a character is not of the alphabet.
-std::optional<std::string> FromPrintable(std::string_view printable) {
-  std::string bytes;
-  for (size_t i = 0; i < printable.size();) {
-    const size_t length = static_cast<uint8_t>(printable[i]) < 0x80 ? 1 : 2;
-    const auto found = Alphabet().byte_of.find(View(printable.substr(i, length)));
-    if (found == Alphabet().byte_of.end()) return std::nullopt;
-    bytes.push_back(static_cast<char>(found->second));
-    i += length;
-  }
-  return bytes;
-}
-
-uint64_t PairKey(uint32_t left, uint32_t right) { return static_cast<uint64_t>(left) << 32 | right; }
 
 // vocab.json: an object of tokens and ids. The ids are 0 … size - 1, each once.
 absl::StatusOr<std::vector<std::string>> ReadVocabJson(const std::filesystem::path& path,
@@ -119,7 +65,7 @@ absl::StatusOr<BytePairVocabulary> BytePairVocabulary::FromMerges(
   for (int byte = 0; byte < 256; ++byte) {
     vocabulary.byte_ids_[byte] = vocabulary.size();
     const std::string bytes(1, static_cast<char>(byte));
-    if (!add(bytes, ToPrintable(bytes))) {
+    if (!add(bytes, PrintableBytes(bytes))) {
       return absl::InvalidArgumentError(
           absl::StrCat("special token \"", bytes, "\" is spelt as a byte's token is"));
     }
@@ -131,10 +77,10 @@ absl::StatusOr<BytePairVocabulary> BytePairVocabulary::FromMerges(
                                                      " and ", right, ", which it cannot"));
     }
     const auto rank = static_cast<uint32_t>(vocabulary.merges_.size());
-    vocabulary.joined_[PairKey(left, right)] = {rank, vocabulary.size()};
+    vocabulary.table_.Add(left, right, vocabulary.size());
     vocabulary.merges_.emplace_back(left, right);
     std::string bytes = vocabulary.tokens_[left] + vocabulary.tokens_[right];
-    std::string spelling = ToPrintable(bytes);
+    std::string spelling = PrintableBytes(bytes);
     if (!add(std::move(bytes), spelling)) {
       return absl::InvalidArgumentError(
           absl::StrCat("merge ", rank, " spells \"", spelling, "\" a second time"));
@@ -153,10 +99,10 @@ absl::StatusOr<BytePairVocabulary> BytePairVocabulary::Load(const std::filesyste
   BytePairVocabulary vocabulary;
   std::vector<bool> ordinary(spellings.size(), false);
   for (int byte = 0; byte < 256; ++byte) {
-    const auto found = id_of.find(Alphabet().printable[byte]);
+    const auto found = id_of.find(PrintableByte(byte));
     if (found == id_of.end()) {
       return absl::InvalidArgumentError(absl::StrCat(vocab_json.string(), ": no token for the byte ", byte,
-                                                     " (\"", Alphabet().printable[byte],
+                                                     " (\"", PrintableByte(byte),
                                                      "\"): not the vocabulary of a byte-level BPE"));
     }
     vocabulary.byte_ids_[byte] = found->second;
@@ -185,12 +131,7 @@ absl::StatusOr<BytePairVocabulary> BytePairVocabulary::Load(const std::filesyste
                                                      ": not two tokens of ", vocab_json.string(),
                                                      " whose joined spelling is a token too"));
     }
-    const auto rank = static_cast<uint32_t>(vocabulary.merges_.size());
-    const bool is_new =
-        vocabulary.joined_
-            .try_emplace(PairKey(left_id->second, right_id->second), Joined{rank, joined_id->second})
-            .second;
-    if (!is_new) {
+    if (!vocabulary.table_.Add(left_id->second, right_id->second, joined_id->second)) {
       return absl::InvalidArgumentError(
           absl::StrCat(merges_txt.string(), ":", line_number, ": the merge of an earlier line again"));
     }
@@ -199,7 +140,7 @@ absl::StatusOr<BytePairVocabulary> BytePairVocabulary::Load(const std::filesyste
   }
 
   for (uint32_t id = 0; id < spellings.size(); ++id) {
-    const std::optional<std::string> bytes = ordinary[id] ? FromPrintable(spellings[id]) : std::nullopt;
+    const std::optional<std::string> bytes = ordinary[id] ? BytesOfPrintable(spellings[id]) : std::nullopt;
     if (!bytes.has_value()) vocabulary.special_ids_.push_back(id);
     vocabulary.tokens_.push_back(bytes.value_or(spellings[id]));
   }
@@ -209,7 +150,7 @@ absl::StatusOr<BytePairVocabulary> BytePairVocabulary::Load(const std::filesyste
 std::string BytePairVocabulary::VocabJson() const {
   std::string json = "{";
   for (uint32_t id = 0; id < size(); ++id) {
-    const std::string spelling = IsSpecial(id) ? tokens_[id] : ToPrintable(tokens_[id]);
+    const std::string spelling = IsSpecial(id) ? tokens_[id] : PrintableBytes(tokens_[id]);
     absl::StrAppend(&json, id == 0 ? "" : ", ", nlohmann::json(spelling).dump(), ": ", id);
   }
   return json + "}";
@@ -218,7 +159,7 @@ std::string BytePairVocabulary::VocabJson() const {
 std::string BytePairVocabulary::MergesTxt() const {
   std::string text = absl::StrCat(kMergesHeader, "\n");
   for (const auto& [left, right] : merges_) {
-    absl::StrAppend(&text, ToPrintable(tokens_[left]), " ", ToPrintable(tokens_[right]), "\n");
+    absl::StrAppend(&text, PrintableBytes(tokens_[left]), " ", PrintableBytes(tokens_[right]), "\n");
   }
   return text;
 }
@@ -253,92 +194,11 @@ void BytePairEncoder::Encode(std::string_view text, std::vector<uint32_t>* ids) 
   }
 }
 
-void BytePairEncoder::EncodeWithSpecialTokens(std::string_view text, std::vector<uint32_t>* ids) {
-  while (!text.empty()) {
-    size_t first = text.size();
-    std::optional<uint32_t> special;
-    for (const uint32_t id : vocabulary_.special_ids()) {
-      const std::string_view token = vocabulary_.TokenBytes(id);
-      const size_t found = text.find(token);
-      if (found == std::string_view::npos) continue;
-      if (!special.has_value() || found < first ||
-          (found == first && token.size() > vocabulary_.TokenBytes(*special).size())) {
-        first = found;
-        special = id;
-      }
-    }
-    Encode(text.substr(0, first), ids);
-    if (!special.has_value()) return;
-    ids->push_back(*special);
-    text.remove_prefix(first + vocabulary_.TokenBytes(*special).size());
-  }
-}
-
 void BytePairEncoder::EncodeWord(std::string_view word, std::vector<uint32_t>* ids) {
-  constexpr size_t kLongWord = 48;
   pieces_.clear();
   for (const char byte : word) pieces_.push_back(vocabulary_.ByteId(static_cast<uint8_t>(byte)));
-  if (pieces_.size() > kLongWord) {
-    EncodeLongWord(&pieces_);
-  } else {
-    for (;;) {
-      uint32_t best_rank = UINT32_MAX;
-      uint32_t best_id = 0;
-      size_t best_place = 0;
-      for (size_t i = 0; i + 1 < pieces_.size(); ++i) {
-        const BytePairVocabulary::Joined* joined = vocabulary_.FindMerge(pieces_[i], pieces_[i + 1]);
-        if (joined != nullptr && joined->rank < best_rank) {
-          best_rank = joined->rank;
-          best_id = joined->id;
-          best_place = i;
-        }
-      }
-      if (best_rank == UINT32_MAX) break;
-      pieces_[best_place] = best_id;
-      pieces_.erase(pieces_.begin() + best_place + 1);
-    }
-  }
+  vocabulary_.merge_table().Apply(&pieces_);
   ids->insert(ids->end(), pieces_.begin(), pieces_.end());
-}
-
-// The same result in n log n steps: a list of pieces and a queue of possible merges, lowest rank and leftmost
-// first.
-void BytePairEncoder::EncodeLongWord(std::vector<uint32_t>* pieces) const {
-  const auto count = static_cast<uint32_t>(pieces->size());
-  constexpr uint32_t kNone = UINT32_MAX;
-  std::vector<uint32_t>& piece = *pieces;
-  std::vector<uint32_t> next(count), previous(count);
-  std::vector<bool> alive(count, true);
-  for (uint32_t i = 0; i < count; ++i) {
-    next[i] = i + 1 < count ? i + 1 : kNone;
-    previous[i] = i > 0 ? i - 1 : kNone;
-  }
-  // (rank, place, left, right): stale when the pieces at the place have changed.
-  using Candidate = std::tuple<uint32_t, uint32_t, uint32_t, uint32_t>;
-  std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> queue;
-  const auto consider = [&](uint32_t place) {
-    if (place == kNone || next[place] == kNone) return;
-    const auto* joined = vocabulary_.FindMerge(piece[place], piece[next[place]]);
-    if (joined != nullptr) queue.emplace(joined->rank, place, piece[place], piece[next[place]]);
-  };
-  for (uint32_t i = 0; i < count; ++i) consider(i);
-  while (!queue.empty()) {
-    const auto [rank, place, left, right] = queue.top();
-    queue.pop();
-    const uint32_t gone = alive[place] ? next[place] : kNone;
-    if (gone == kNone || piece[place] != left || piece[gone] != right) continue;
-    piece[place] = vocabulary_.FindMerge(left, right)->id;
-    alive[gone] = false;
-    next[place] = next[gone];
-    if (next[place] != kNone) previous[next[place]] = place;
-    consider(previous[place]);
-    consider(place);
-  }
-  size_t kept = 0;
-  for (uint32_t i = 0; i < count; ++i) {
-    if (alive[i]) piece[kept++] = piece[i];
-  }
-  piece.resize(kept);
 }
 
 }  // namespace inlier

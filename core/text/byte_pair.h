@@ -16,10 +16,10 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "base/data/data_roots.h"
-#include "core/text/word_memory.h"
+#include "core/text/encoding/merge_pieces.h"
+#include "core/text/encoding/word_memory.h"
 
 namespace inlier {
 
@@ -62,22 +62,14 @@ class BytePairVocabulary {
   // The bytes of all ids, joined. REQUIRES: every id < size().
   std::string Decode(std::span<const uint32_t> ids) const;
 
-  // The result of joining the pair, and its rank; null when no merge joins it.
-  struct Joined {
-    uint32_t rank;
-    uint32_t id;
-  };
-  const Joined* FindMerge(uint32_t left, uint32_t right) const {
-    const auto found = joined_.find(static_cast<uint64_t>(left) << 32 | right);
-    return found == joined_.end() ? nullptr : &found->second;
-  }
+  const MergeTable& merge_table() const { return table_; }
 
  private:
   std::vector<std::string> tokens_;
   std::vector<uint32_t> special_ids_;
   uint32_t byte_ids_[256] = {};
   std::vector<Merge> merges_;
-  absl::flat_hash_map<uint64_t, Joined> joined_;
+  MergeTable table_;
 };
 
 // Encodes with a vocabulary and caches the ids of words.
@@ -90,12 +82,8 @@ class BytePairEncoder {
   // Appends the ids of `text` to *ids. Special tokens spelt in the text are ordinary text.
   void Encode(std::string_view text, std::vector<uint32_t>* ids);
 
-  // The same, but special tokens spelt in the text become their ids (the longest where several fit).
-  void EncodeWithSpecialTokens(std::string_view text, std::vector<uint32_t>* ids);
-
  private:
   void EncodeWord(std::string_view word, std::vector<uint32_t>* ids);
-  void EncodeLongWord(std::vector<uint32_t>* pieces) const;
 
   const BytePairVocabulary& vocabulary_;
   WordMemory memory_;

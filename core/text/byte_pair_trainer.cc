@@ -9,7 +9,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/string_view.h"
 #include "base/check.h"
-#include "core/text/pre_tokenizer.h"
+#include "core/text/encoding/pre_tokenizer.h"
 
 namespace inlier {
 namespace {

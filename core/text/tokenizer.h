@@ -1,6 +1,7 @@
 // From text to ids: a vocabulary, its encoder, and the special tokens that it has for a model.
 //
-// Three of them: the byte-level BPE that is trained on the corpus, GPT-2's byte-level BPE, BERT's WordPiece.
+// All are made from a definition: the byte-level BPE that is trained on the corpus, a published vocabulary, or the
+// tokenizer of a Hugging Face folder (tokenizer_folder.h).
 #ifndef INLIER_CORE_TEXT_TOKENIZER_H_
 #define INLIER_CORE_TEXT_TOKENIZER_H_
 
@@ -14,9 +15,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "core/text/byte_pair.h"
 #include "core/text/special_tokens.h"
-#include "core/text/word_piece.h"
+#include "core/text/tokenizer_definition.h"
 
 namespace inlier {
 
@@ -45,24 +45,16 @@ class Tokenizer {
   virtual std::optional<SpecialTokens> masked_tokens() const = 0;
   virtual std::optional<SpecialTokens> causal_tokens() const = 0;
 
-  // Its vocabulary in Hugging Face's form, name -> content: vocab.txt, or vocab.json and merges.txt.
-  virtual std::map<std::string, std::string> Files() const = 0;
+  // Its files in Hugging Face's form, name -> content: vocab.txt, vocab.json and merges.txt, or those of the folder that
+  // it was read from.
+  virtual const std::map<std::string, std::string>& Files() const = 0;
+
+  // SHA-256 of everything that decides the ids of a text: two of the same digest give the same ids.
+  virtual std::string Digest() const = 0;
 };
 
-// True when its first tokens are kOwnSpecialTokens: it was trained here.
-bool IsOwnVocabulary(const BytePairVocabulary& vocabulary);
-
-// REQUIRES: IsOwnVocabulary. A special token spelt in a text is ordinary
-// text.
-std::unique_ptr<Tokenizer> MakeOwnTokenizer(BytePairVocabulary vocabulary);
-
-// As Hugging Face's for GPT-2: special tokens spelt in a text are those tokens. <|endoftext|> separates texts
-// and pads; in OPT's own vocabulary, recognised by its </s> and <pad>, those two do. InvalidArgument when the
-// vocabulary has neither.
-absl::StatusOr<std::unique_ptr<Tokenizer>> MakeGpt2Tokenizer(BytePairVocabulary vocabulary);
-
-// As Hugging Face's for bert-base-uncased: [MASK] and the like spelt in a text are those tokens.
-std::unique_ptr<Tokenizer> MakeWordPieceTokenizer(WordPieceVocabulary vocabulary);
+// InvalidArgument names the file, the key and what of it is not known.
+absl::StatusOr<std::unique_ptr<Tokenizer>> MakeTokenizer(TokenizerDefinition definition);
 
 }  // namespace inlier
 

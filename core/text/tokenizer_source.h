@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "base/data/data_roots.h"
@@ -18,14 +19,17 @@ namespace inlier {
 struct TrainedBytePair {
   uint32_t vocab_size = 0;  // At least kSmallestVocabulary.
 };
+// With `folder`, the tokenizer is what transformers makes of all its files (tokenizer_folder.h).
 struct WordPieceFile {
   std::filesystem::path vocab_txt;
   DataRoots roots;
+  std::filesystem::path folder;
 };
 struct Gpt2Files {
   std::filesystem::path vocab_json;
   std::filesystem::path merges_txt;
   DataRoots roots;
+  std::filesystem::path folder;
 };
 // A vocabulary that was trained here on other text: vocab.json and merges.txt of a folder of the token cache.
 struct OwnBytePairFiles {
@@ -41,6 +45,9 @@ absl::StatusOr<WordPieceFile> FindWordPiece(const std::string& vocab, const std:
                                             const std::string& field, const DataRoots& roots = {});
 absl::StatusOr<Gpt2Files> FindGpt2(const std::string& vocab, const std::filesystem::path& data_dir,
                                    const std::string& field, const DataRoots& roots = {});
+
+// The files that decide the ids; those of a trained vocabulary are in `cache_folder`.
+std::vector<std::filesystem::path> FilesOf(const TokenizerSource& source, const std::filesystem::path& cache_folder);
 
 // Identifies the tokenizer, of which (with the text) the ids are a function: "byte_pair 2000", or the kind
 // and the digest of the files' content.

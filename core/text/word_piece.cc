@@ -14,8 +14,6 @@ namespace inlier {
 namespace {
 
 constexpr std::array<std::string_view, 5> kSpecialSpellings = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
-constexpr std::string_view kContinuation = "##";
-constexpr size_t kMaxWordCharacters = 100;
 
 absl::string_view View(std::string_view text) { return {text.data(), text.size()}; }
 
@@ -91,11 +89,7 @@ absl::Status WordPieceVocabulary::Index(const std::filesystem::path& vocab_txt) 
       return invalid(
           id + 1, absl::StrCat("the token of line ", first->second + 1, " again; each token has one line"));
     }
-    longest_bytes_ = std::max(longest_bytes_, token.size());
-    beginnings_[token] = id;
-    if (token.starts_with(kContinuation) && token.size() > kContinuation.size()) {
-      continuations_[token.substr(kContinuation.size())] = id;
-    }
+    AddPiece(token, id, WordPieceSettings().prefix);
   }
   for (size_t i = 0; i < kSpecialSpellings.size(); ++i) {
     const auto found = lines.find(View(kSpecialSpellings[i]));
@@ -109,13 +103,30 @@ absl::Status WordPieceVocabulary::Index(const std::filesystem::path& vocab_txt) 
   return absl::OkStatus();
 }
 
+void WordPieceVocabulary::AddPiece(const std::string& token, uint32_t id, const std::string& prefix) {
+  longest_bytes_ = std::max(longest_bytes_, token.size());
+  beginnings_[token] = id;
+  if (token.starts_with(prefix) && token.size() > prefix.size()) continuations_[token.substr(prefix.size())] = id;
+}
+
+absl::StatusOr<WordPieceVocabulary> WordPieceVocabulary::Make(
+    const absl::flat_hash_map<std::string, uint32_t>& ids, const WordPieceSettings& settings) {
+  WordPieceVocabulary vocabulary;
+  for (const auto& [token, id] : ids) vocabulary.AddPiece(token, id, settings.prefix);
+  const auto unknown = ids.find(settings.unknown);
+  if (unknown == ids.end()) return absl::InvalidArgumentError("unk_token: is not a token of the vocabulary");
+  vocabulary.special_ids_[1] = unknown->second;
+  vocabulary.max_characters_ = settings.max_characters;
+  return vocabulary;
+}
+
 bool WordPieceVocabulary::IsSpecial(uint32_t id) const {
   return std::find(special_ids_.begin(), special_ids_.end(), id) != special_ids_.end();
 }
 
 void WordPieceVocabulary::EncodeWord(std::string_view word, std::vector<uint32_t>* ids) const {
   const size_t before = ids->size();
-  bool spelt = CountCharacters(word) <= kMaxWordCharacters;
+  bool spelt = CountCharacters(word) <= max_characters_;
   for (size_t begin = 0; spelt && begin < word.size();) {
     size_t length = 0;
     const auto piece =

@@ -20,10 +20,17 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "base/data/data_roots.h"
-#include "core/text/bert_words.h"
-#include "core/text/word_memory.h"
+#include "core/text/encoding/bert_words.h"
+#include "core/text/encoding/word_memory.h"
 
 namespace inlier {
+
+// As a tokenizer.json has them; the defaults are those of bert-base-uncased.
+struct WordPieceSettings {
+  std::string unknown = "[UNK]";
+  std::string prefix = "##";  // Of tokens inside a word.
+  size_t max_characters = 100;
+};
 
 // Thread safety: immutable.
 class WordPieceVocabulary {
@@ -32,6 +39,10 @@ class WordPieceVocabulary {
   // UTF-8, or no [PAD], [UNK], [CLS], [SEP] or [MASK].
   static absl::StatusOr<WordPieceVocabulary> Load(const std::filesystem::path& vocab_txt,
                                                   const DataRoots& roots = {});
+
+  // Other ids and settings, without special tokens. InvalidArgument: the unknown token is none of them.
+  static absl::StatusOr<WordPieceVocabulary> Make(const absl::flat_hash_map<std::string, uint32_t>& ids,
+                                                  const WordPieceSettings& settings);
 
   uint32_t size() const { return static_cast<uint32_t>(tokens_.size()); }
   uint32_t pad_id() const { return special_ids_[0]; }
@@ -55,6 +66,7 @@ class WordPieceVocabulary {
  private:
   WordPieceVocabulary() = default;
   absl::Status Index(const std::filesystem::path& vocab_txt);
+  void AddPiece(const std::string& token, uint32_t id, const std::string& prefix);
 
   // By their text: tokens at the start of a word, and those inside one without their "##".
   using Pieces = absl::flat_hash_map<std::string, uint32_t>;
@@ -63,6 +75,7 @@ class WordPieceVocabulary {
   Pieces beginnings_;
   Pieces continuations_;
   size_t longest_bytes_ = 0;
+  size_t max_characters_ = WordPieceSettings().max_characters;
   std::array<uint32_t, 5> special_ids_ = {};
 };
 

@@ -15,6 +15,7 @@
 #include "core/hugging_face/weights.h"
 #include "core/models/make_model.h"
 #include "core/text/text_dataset.h"
+#include "core/text/tokenizer_folder.h"
 #include "core/train/batch_input.h"
 #include "core/train/evaluator.h"
 #include "core/trial/analysis_settings.h"
@@ -95,24 +96,20 @@ std::uint32_t LayersOf(const v1::ModelSpec& model) {
   return layers;
 }
 
-// The folder's own vocabulary, or the published one of the model's size.
-absl::StatusOr<v1::TokenizerSpec> TokenizerOf(const std::filesystem::path& folder, const v1::ModelSpec& model,
-                                              std::int64_t vocab_size) {
+// The folder's own tokenizer.
+absl::StatusOr<v1::TokenizerSpec> TokenizerOf(const std::filesystem::path& folder) {
   v1::TokenizerSpec tokenizer;
-  if (std::filesystem::exists(folder / "vocab.txt")) {
-    tokenizer.mutable_wordpiece()->set_vocab((folder / "vocab.txt").string());
-  } else if (std::filesystem::exists(folder / "vocab.json") &&
-             std::filesystem::exists(folder / "merges.txt")) {
-    tokenizer.mutable_gpt2()->set_vocab(folder.string());
-  } else if (model.has_bert() && vocab_size == 30522) {
-    tokenizer.mutable_wordpiece();
-  } else if (!model.has_bert() && vocab_size >= 50257) {
-    tokenizer.mutable_gpt2();
-  } else {
+  if (TokenizerFilesIn(folder).empty()) {
     return absl::NotFoundError(absl::StrCat(
         folder.string(),
-        ": has no vocab.txt, nor vocab.json and merges.txt, and no published vocabulary has its ", vocab_size,
-        " tokens; put the tokenizer's files there"));
+        ": has no tokenizer (tokenizer.json, vocab.txt, or vocab.json and merges.txt); put its files there, or name a "
+        "published vocabulary that it was trained with: --tokenizer '{gpt2: {}}' or '{wordpiece: {}}'"));
+  }
+  ASSIGN_OR_RETURN(const TokenizerDefinition definition, ReadTokenizerFolder(folder));
+  if (std::holds_alternative<WordPieceSettings>(definition.model)) {
+    tokenizer.mutable_wordpiece()->set_vocab(folder.string());
+  } else {
+    tokenizer.mutable_gpt2()->set_vocab(folder.string());
   }
   return tokenizer;
 }
@@ -156,8 +153,7 @@ class Analysis {
     v1::TextDataSpec& text = *spec_.mutable_data()->mutable_text();
     text = request_.text();
     if (!text.has_tokenizer()) {
-      ASSIGN_OR_RETURN(*text.mutable_tokenizer(),
-                       TokenizerOf(request_.folder(), spec_.model(), model_->vocab_size()));
+      ASSIGN_OR_RETURN(*text.mutable_tokenizer(), TokenizerOf(request_.folder()));
     }
     if (text.tokenizer().has_gpt2() && spec_.model().has_bert()) {
       // Of these files only a vocabulary that was trained here has tokens for MLM; OpenText finds out.

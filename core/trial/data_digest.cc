@@ -100,15 +100,27 @@ absl::StatusOr<std::string> FileDigest(const fs::path& file, const char* field, 
 absl::StatusOr<std::string> TokenizerDigest(const v1::TokenizerSpec& tokenizer, const std::string& field,
                                             const TextOpenOptions& folders) {
   NamedFiles files;
+  // All of a folder, where more than the vocabulary decides.
+  const auto add_all = [&files](const TokenizerSource& source) {
+    for (const fs::path& file : FilesOf(source, {})) files.Add(file, file.filename().string());
+  };
   if (tokenizer.has_wordpiece()) {
     ASSIGN_OR_RETURN(const WordPieceFile found, FindWordPiece(tokenizer.wordpiece().vocab(), folders.data_dir,
                                                               field + ".wordpiece.vocab", folders.roots));
-    files.Add(found.vocab_txt, "vocab.txt");
+    if (found.folder.empty()) {
+      files.Add(found.vocab_txt, "vocab.txt");
+    } else {
+      add_all(found);
+    }
   } else if (tokenizer.has_gpt2()) {
     ASSIGN_OR_RETURN(const Gpt2Files found, FindGpt2(tokenizer.gpt2().vocab(), folders.data_dir,
                                                      field + ".gpt2.vocab", folders.roots));
-    files.Add(found.vocab_json, "vocab.json");
-    files.Add(found.merges_txt, "merges.txt");
+    if (found.folder.empty()) {
+      files.Add(found.vocab_json, "vocab.json");
+      files.Add(found.merges_txt, "merges.txt");
+    } else {
+      add_all(found);
+    }
   } else if (tokenizer.byte_pair().has_corpus()) {
     ASSIGN_OR_RETURN(const fs::path corpus, FindCorpus(tokenizer.byte_pair().corpus(), folders.data_dir));
     files.Add(corpus, "corpus");

@@ -88,6 +88,7 @@ std::string BytePairJson(const Json& vocabulary, const std::string& merges_txt, 
 
 FileContents TokenizerFiles(const Tokenizer& tokenizer, bool causal, std::int64_t max_positions) {
   FileContents files = tokenizer.Files();
+  if (files.count("tokenizer_config.json") != 0) return files;  // Of the folder that it was read from.
   Json config = {{"model_max_length", max_positions}, {"clean_up_tokenization_spaces", false}};
   Json special = Json::object();
   if (files.count("vocab.txt") != 0) {

@@ -235,11 +235,18 @@ class TransformersTest(unittest.TestCase):
         model.save_pretrained(self.folder / "model")
         (self.folder / "text.txt").write_text("".join(f"In the beginning God created the heaven and the earth, {i}.\n" for i in range(4000)))
 
+        tokenizer = []
+
         def analyze(*arguments):
             done = subprocess.run([INLIER, "analyze", self.folder / "model", "--text", self.folder / "text.txt", "--sequence-length", "32", "--batches", "2",
-                                   "--dir", self.folder / "state", *arguments], capture_output=True, text=True)
+                                   "--dir", self.folder / "state", *tokenizer, *arguments], capture_output=True, text=True)
             return done
 
+        refused = analyze()
+        self.assertNotEqual(0, refused.returncode)
+        self.assertIn("has no tokenizer (tokenizer.json, vocab.txt, or vocab.json and merges.txt)", refused.stderr)
+        self.assertIn("--tokenizer '{gpt2: {}}'", refused.stderr)
+        tokenizer += ["--tokenizer", "{gpt2: {}}"]
         done = analyze("--json")
         self.assertEqual(0, done.returncode, done.stderr)
         report = json.loads(done.stdout)
@@ -267,6 +274,7 @@ class TransformersTest(unittest.TestCase):
         self.assertIn("--quantization:1:12: weights.bit", refused.stderr)
 
         transformers.BertModel(transformers.BertConfig(hidden_size=16, num_hidden_layers=1, num_attention_heads=4)).save_pretrained(self.folder / "model")
+        tokenizer[:] = ["--tokenizer", "{wordpiece: {}}"]
         refused = analyze("--sensitivity", "1")
         self.assertEqual(6, refused.returncode, refused.stderr)
         self.assertIn("has no head that predicts tokens", refused.stderr)
@@ -336,12 +344,11 @@ class ExportTest(unittest.TestCase):
         return folder
 
     def test_its_tokenizer_gives_our_ids(self):
-        lines = self.folder / "lines.txt"
-        lines.write_text("\n".join(LINES) + "\n")
+        lines = self.folder / "lines.json"
+        lines.write_text(json.dumps(LINES))
         for model, begin, end in (("BERT", [3], [4]), ("OPT", [2], []), ("WordPiece", [101], [102])):
             folder = self.export(model, "float")
-            ours = [[int(number) for number in line.split()]
-                    for line in subprocess.run([HUB_TOOL, "ids", folder, lines], capture_output=True, text=True, check=True).stdout.splitlines()]
+            ours = json.loads(subprocess.run([HUB_TOOL, "ids", folder, lines], capture_output=True, text=True, check=True).stdout)
             self.assertEqual(len(LINES), len(ours))
             tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
             for line, ids in zip(LINES, ours):

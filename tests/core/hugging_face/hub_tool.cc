@@ -24,8 +24,10 @@
 #include "core/io/safetensors.h"
 #include "core/models/make_model.h"
 #include "core/quant/make_quantization.h"
-#include "core/text/tokenizer_source.h"
+#include "core/text/tokenizer.h"
+#include "core/text/tokenizer_folder.h"
 #include "core/trial/quantization_file.h"
+#include "nlohmann/json.hpp"
 #include "tests/core/hugging_face/small_specs.h"
 
 namespace inlier {
@@ -89,23 +91,18 @@ absl::Status Logits(const char* folder, const char* in, const char* out) {
   return WriteLogits(*opened.model, in, out, nullptr);
 }
 
-absl::Status Ids(const char* folder, const char* text) {
-  const bool word_piece = std::filesystem::exists(std::filesystem::path(folder) / "vocab.txt");
-  TokenizerSource source;
-  if (word_piece) {
-    ASSIGN_OR_RETURN(source, FindWordPiece(folder, "", "folder"));
-  } else {
-    ASSIGN_OR_RETURN(source, FindGpt2(folder, "", "folder"));
-  }
-  ASSIGN_OR_RETURN(const std::unique_ptr<Tokenizer> tokenizer, LoadTokenizer(source, ""));
+absl::Status Ids(const char* folder, const char* texts) {
+  ASSIGN_OR_RETURN(TokenizerDefinition definition, ReadTokenizerFolder(folder));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Tokenizer> tokenizer, MakeTokenizer(std::move(definition)));
   const std::unique_ptr<TextEncoder> encoder = tokenizer->MakeEncoder();
-  std::ifstream file(text);
-  for (std::string line; std::getline(file, line);) {
+  std::ifstream file(texts);
+  nlohmann::json all = nlohmann::json::array();
+  for (const nlohmann::json& text : nlohmann::json::parse(file)) {
     std::vector<std::uint32_t> ids;
-    encoder->Encode(line, &ids);
-    for (const std::uint32_t id : ids) std::printf("%u ", id);
-    std::printf("\n");
+    encoder->Encode(text.get<std::string>(), &ids);
+    all.push_back(ids);
   }
+  std::printf("%s\n", all.dump().c_str());
   return absl::OkStatus();
 }
 
@@ -128,6 +125,6 @@ int main(int argc, char** argv) {
     return inlier::Exit(inlier::Logits(argv[2], argv[3], argv[4]));
   if (argc == 4 && std::strcmp(argv[1], "ids") == 0) return inlier::Exit(inlier::Ids(argv[2], argv[3]));
   std::fprintf(
-      stderr, "usage: hub_tool make SPEC.txt FOLDER [IN OUT] | logits FOLDER IN OUT | ids FOLDER TEXT.txt\n");
+      stderr, "usage: hub_tool make SPEC.txt FOLDER [IN OUT] | logits FOLDER IN OUT | ids FOLDER TEXTS.json\n");
   return 2;
 }

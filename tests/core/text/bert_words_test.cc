@@ -1,6 +1,6 @@
 // BERT's split into words, character class by character class. (Hugging Face's ids:
 // tokenizers_golden_test.cc.)
-#include "core/text/bert_words.h"
+#include "core/text/encoding/bert_words.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

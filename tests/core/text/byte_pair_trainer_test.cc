@@ -6,7 +6,7 @@
 #include <map>
 
 #include "core/text/corpus.h"
-#include "core/text/pre_tokenizer.h"
+#include "core/text/encoding/pre_tokenizer.h"
 #include "tests/core/data/data_files.h"
 
 namespace inlier {

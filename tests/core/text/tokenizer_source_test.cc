@@ -143,6 +143,10 @@ TEST(TokenizerSourceTest, OptsOwnVocabularySeparatesAndPadsWithItsOwnTokens) {
     std::vector<uint32_t> ids;
     (*tokenizer)->MakeEncoder()->Encode("hi</s>h", &ids);
     EXPECT_THAT(ids, ElementsAre(first_byte + 256, 2, first_byte + 'h'));
+    // A token that no merge makes and that separates nothing is spelt.
+    ids.clear();
+    (*tokenizer)->MakeEncoder()->Encode("<s>", &ids);
+    EXPECT_THAT(ids, ElementsAre(first_byte + '<', first_byte + 's', first_byte + '>'));
   }
 }
 

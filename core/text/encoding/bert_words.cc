@@ -1,12 +1,10 @@
-#include "core/text/bert_words.h"
+#include "core/text/encoding/bert_words.h"
 
 #include <array>
+#include <utility>
 
-#include "base/check.h"
+#include "core/text/encoding/unicode_text.h"
 #include "unicode/uchar.h"
-#include "unicode/unorm2.h"
-#include "unicode/utf16.h"
-#include "unicode/utf8.h"
 
 namespace inlier {
 namespace {
@@ -16,9 +14,7 @@ enum class AsciiClass : uint8_t { kLetter, kPunctuation, kSpace, kDropped };
 AsciiClass ClassOfAscii(int c) {
   if (c == ' ' || c == '\t' || c == '\n' || c == '\r') return AsciiClass::kSpace;
   if (c < 32 || c == 127) return AsciiClass::kDropped;
-  const bool punctuation =
-      (c >= 33 && c <= 47) || (c >= 58 && c <= 64) || (c >= 91 && c <= 96) || (c >= 123 && c <= 126);
-  return punctuation ? AsciiClass::kPunctuation : AsciiClass::kLetter;
+  return IsPunctuation(c) ? AsciiClass::kPunctuation : AsciiClass::kLetter;
 }
 
 struct AsciiTable {
@@ -37,38 +33,11 @@ const AsciiTable& Ascii() {
   return table;
 }
 
-// The general category in the reference's tables, which are those of Unicode 8: later characters have none,
-// and six have changed theirs since.
-uint32_t CategoryOf(UChar32 c) {
-  switch (c) {
-    case 0x166D:
-    case 0x111C9:
-      return U_GC_PO_MASK;
-    case 0x1734:
-      return U_GC_MN_MASK;
-    case 0x1885:
-    case 0x1886:
-      return U_GC_LO_MASK;
-    case 0xA9BD:
-      return U_GC_MC_MASK;
-    default:
-      break;
-  }
-  UVersionInfo age;
-  u_charAge(c, age);
-  return age[0] > 8 ? U_GC_CN_MASK : U_GET_GC_MASK(c);
-}
-
 // Control, format and private use; this includes their white space except tab and line ends.
 bool IsDropped(UChar32 c) {
   if (c <= 0 || c == 0xFFFD) return true;
   if (c == '\t' || c == '\n' || c == '\r') return false;
   return (CategoryOf(c) & (U_GC_CC_MASK | U_GC_CF_MASK | U_GC_CO_MASK)) != 0;
-}
-
-bool IsPunctuation(UChar32 c) {
-  if (c < 128) return Ascii().classes[c] == AsciiClass::kPunctuation;
-  return (CategoryOf(c) & U_GC_P_MASK) != 0;
 }
 
 // BERT's own list of CJK ideographs; it excludes Hangul, Hiragana and Katakana, which are written in words.
@@ -79,39 +48,37 @@ bool IsIdeograph(UChar32 c) {
          (c >= 0x2B920 && c <= 0x2CEAF) || (c >= 0x2F800 && c <= 0x2FA1F);
 }
 
-void AppendUtf16(UChar32 c, std::u16string* out) {
-  if (c > 0xFFFF) {
-    out->push_back(U16_LEAD(c));
-    out->push_back(U16_TRAIL(c));
-  } else {
-    out->push_back(static_cast<char16_t>(c));
-  }
-}
-
-void AppendUtf8(UChar32 c, std::string* out) {
-  uint8_t bytes[U8_MAX_LENGTH];
-  int32_t length = 0;
-  U8_APPEND_UNSAFE(bytes, length, c);
-  out->append(reinterpret_cast<const char*>(bytes), length);
-}
-
-// Canonical decomposition.
-void Decompose(const std::u16string& text, std::u16string* out) {
-  UErrorCode error = U_ZERO_ERROR;
-  static const UNormalizer2* const nfd = unorm2_getNFDInstance(&error);
-  INLIER_CHECK(U_SUCCESS(error));
-  out->resize(text.size() * 4 + 16);
-  for (int attempt = 0;; ++attempt) {
-    error = U_ZERO_ERROR;
-    const int32_t length = unorm2_normalize(nfd, text.data(), static_cast<int32_t>(text.size()), out->data(),
-                                            static_cast<int32_t>(out->size()), &error);
-    out->resize(length);
-    if (U_SUCCESS(error)) return;
-    INLIER_CHECK(error == U_BUFFER_OVERFLOW_ERROR && attempt == 0);
-  }
-}
-
 }  // namespace
+
+std::string BertNormalize(std::string_view text, const BertNormalization& settings) {
+  std::string out;
+  for (size_t i = 0; i < text.size();) {
+    const UChar32 c = NextCharacter(text, &i);
+    if (settings.clean_text && IsDropped(c)) continue;
+    if (settings.split_ideographs && IsIdeograph(c)) {
+      out.push_back(' ');
+      AppendUtf8(c, &out);
+      out.push_back(' ');
+    } else if (settings.clean_text && IsWhiteSpace(c)) {
+      out.push_back(' ');
+    } else {
+      AppendUtf8(c, &out);
+    }
+  }
+  if (!settings.strip_accents && !settings.lowercase) return out;
+  const std::string before = settings.strip_accents ? InForm(UnicodeForm::kNfd, out) : std::move(out);
+  out.clear();
+  for (size_t i = 0; i < before.size();) {
+    const UChar32 c = NextCharacter(before, &i);
+    if (settings.strip_accents && (CategoryOf(c) & U_GC_MN_MASK) != 0) continue;
+    if (settings.lowercase) {
+      AppendLower(c, &out);
+    } else {
+      AppendUtf8(c, &out);
+    }
+  }
+  return out;
+}
 
 void BertWords::Reset(std::string_view text) {
   text_ = text;
@@ -145,7 +112,7 @@ bool BertWords::CutNextChunk() {
   }
   position_ = end;
   const std::string_view chunk = text_.substr(begin, end - begin);
-  if (all_bits < 128) {
+  if (all_bits < 128 && settings_.clean_text) {
     CutAscii(chunk);
   } else {
     CutUnicode(chunk);
@@ -164,7 +131,7 @@ void BertWords::CutAscii(std::string_view chunk) {
     const auto c = static_cast<uint8_t>(byte);
     switch (ascii.classes[c]) {
       case AsciiClass::kLetter:
-        words_.push_back(ascii.lower[c]);
+        words_.push_back(settings_.lowercase ? ascii.lower[c] : byte);
         break;
       case AsciiClass::kPunctuation:
         EndWord();
@@ -180,39 +147,17 @@ void BertWords::CutAscii(std::string_view chunk) {
 }
 
 void BertWords::CutUnicode(std::string_view chunk) {
-  cleaned_.clear();
-  const auto* bytes = reinterpret_cast<const uint8_t*>(chunk.data());
-  const auto size = static_cast<int32_t>(chunk.size());
-  for (int32_t i = 0; i < size;) {
-    UChar32 c;
-    U8_NEXT(bytes, i, size, c);
-    if (IsDropped(c)) continue;
-    if (IsIdeograph(c)) {
-      cleaned_.push_back(u' ');
-      AppendUtf16(c, &cleaned_);
-      cleaned_.push_back(u' ');
-    } else if (u_isUWhiteSpace(c)) {
-      cleaned_.push_back(u' ');
-    } else {
-      AppendUtf16(c, &cleaned_);
+  const std::string normalized = BertNormalize(chunk, settings_);
+  for (size_t i = 0; i < normalized.size();) {
+    const size_t begin = i;
+    const UChar32 c = NextCharacter(normalized, &i);
+    if (IsWhiteSpace(c)) {
+      EndWord();
+      continue;
     }
-  }
-  Decompose(cleaned_, &decomposed_);
-  const auto length = static_cast<int32_t>(decomposed_.size());
-  for (int32_t i = 0; i < length;) {
-    UChar32 c;
-    U16_NEXT(decomposed_.data(), i, length, c);
-    if (CategoryOf(c) & U_GC_MN_MASK) continue;
-    c = u_tolower(c);
-    if (c == ' ') {
-      EndWord();
-    } else if (IsPunctuation(c)) {
-      EndWord();
-      AppendUtf8(c, &words_);
-      EndWord();
-    } else {
-      AppendUtf8(c, &words_);
-    }
+    if (IsPunctuation(c)) EndWord();
+    words_.append(normalized, begin, i - begin);
+    if (IsPunctuation(c)) EndWord();
   }
   EndWord();
 }

@@ -5,8 +5,8 @@
 //   's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
 // with Unicode's categories, written as a scanner because a regular expression over megabytes takes minutes.
 // Bytes that are not UTF-8 count as other marks, so the joined words equal the input.
-#ifndef INLIER_CORE_TEXT_PRE_TOKENIZER_H_
-#define INLIER_CORE_TEXT_PRE_TOKENIZER_H_
+#ifndef INLIER_CORE_TEXT_ENCODING_PRE_TOKENIZER_H_
+#define INLIER_CORE_TEXT_ENCODING_PRE_TOKENIZER_H_
 
 #include <cstddef>
 #include <string_view>
@@ -18,4 +18,4 @@ std::string_view NextWord(std::string_view text, size_t* position);
 
 }  // namespace inlier
 
-#endif  // INLIER_CORE_TEXT_PRE_TOKENIZER_H_
+#endif  // INLIER_CORE_TEXT_ENCODING_PRE_TOKENIZER_H_

@@ -3,8 +3,8 @@
 // Bounded: long words, and words that come late, are encoded each time.
 //
 // Thread safety: none.
-#ifndef INLIER_CORE_TEXT_WORD_MEMORY_H_
-#define INLIER_CORE_TEXT_WORD_MEMORY_H_
+#ifndef INLIER_CORE_TEXT_ENCODING_WORD_MEMORY_H_
+#define INLIER_CORE_TEXT_ENCODING_WORD_MEMORY_H_
 
 #include <cstdint>
 #include <span>
@@ -45,4 +45,4 @@ class WordMemory {
 
 }  // namespace inlier
 
-#endif  // INLIER_CORE_TEXT_WORD_MEMORY_H_
+#endif  // INLIER_CORE_TEXT_ENCODING_WORD_MEMORY_H_

@@ -1,4 +1,4 @@
-#include "core/text/pre_tokenizer.h"
+#include "core/text/encoding/pre_tokenizer.h"
 
 #include <array>
 #include <cstdint>

@@ -1,0 +1,34 @@
+// The tokenizer of a Hugging Face folder, as transformers' AutoTokenizer makes it: tokenizer.json where there is one,
+// else vocab.txt, or vocab.json and merges.txt; changed by tokenizer_config.json, special_tokens_map.json,
+// added_tokens.json, and by the class that these or config.json name.
+//
+// What decides the ids of a text and is not known here is refused by file and key.
+//
+// Thread safety: pure functions of the file system.
+#ifndef INLIER_CORE_TEXT_TOKENIZER_FOLDER_H_
+#define INLIER_CORE_TEXT_TOKENIZER_FOLDER_H_
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "base/data/data_roots.h"
+#include "core/text/tokenizer_definition.h"
+
+namespace inlier {
+
+// The files of a folder that decide ids, those that exist. Empty: it has no tokenizer.
+std::vector<std::filesystem::path> TokenizerFilesIn(const std::filesystem::path& folder);
+
+// True when more than a bare vocabulary decides: a vocab.txt, or vocab.json and merges.txt, alone are read as
+// bert-base-uncased's and GPT-2's (or OPT's).
+bool HasTokenizerSettings(const std::filesystem::path& folder);
+
+// NotFound: the folder has no tokenizer; the message says what to do.
+absl::StatusOr<TokenizerDefinition> ReadTokenizerFolder(const std::filesystem::path& folder,
+                                                        const DataRoots& roots = {});
+
+}  // namespace inlier
+
+#endif  // INLIER_CORE_TEXT_TOKENIZER_FOLDER_H_
