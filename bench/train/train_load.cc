@@ -18,7 +18,6 @@
 #include <nlohmann/json.hpp>
 
 #include "core/fused/profile.h"
-#include "core/hugging_face/config.h"
 #include "core/hugging_face/weights.h"
 #include "core/io/safetensors.h"
 #include "core/models/make_model.h"
@@ -91,7 +90,7 @@ int Main(int argc, char** argv) {
   std::vector<double> seconds;
   for (int repeat = 0; repeat < repeats; ++repeat) {
     v1::TrialSpec spec;
-    if (!folder.empty()) spec = Must(ReadHuggingFaceConfig(folder));
+    if (!folder.empty()) spec = Must(ReadHuggingFaceConfig(folder)).spec;
     const std::string text = "attention { dropout: " + std::to_string(dropout) + " softmax { " + softmax +
                              " } gate { " + gate + " } } dropout: " + std::to_string(dropout) +
                              " training { precision: " + precision + " engine: " + engine +
@@ -104,7 +103,7 @@ int Main(int argc, char** argv) {
     }
     const std::shared_ptr<Model> model = Must(MakeModel(spec));
     InitialiseWeights(*model, spec, 1);
-    if (!folder.empty()) Must(LoadStartingWeights(folder, *model));
+    if (!folder.empty()) Must(LoadStartingWeights(folder, {.spec = spec}, *model));
     if (repeat == 0) {
       const TensorMap data =
           batches.empty() ? DrawBatches(shape, Must(MakeLanguageModel(spec))->vocab_size(), model->causal())

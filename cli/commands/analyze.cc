@@ -13,7 +13,7 @@
 #include "base/status.h"
 #include "cli/analysis_report.h"
 #include "cli/commands.h"
-#include "cli/hub_cache.h"
+#include "spec/hugging_face/hub_cache.h"
 #include "cli/temporary_file.h"
 #include "cli/trial_program.h"
 #include "inlier/v1/analysis.pb.h"

@@ -3,6 +3,7 @@
 #include <ATen/Functions.h>
 #include <c10/core/GradMode.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
@@ -13,101 +14,36 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "base/json_text.h"
-#include "base/mapped_file.h"
+#include "absl/strings/strip.h"
 #include "base/status.h"
-#include "core/hugging_face/config.h"
+#include "base/utf8.h"
 #include "core/hugging_face/export_folder.h"
-#include "core/hugging_face/own_parts.h"
+#include "core/hugging_face/own_code.h"
+#include "core/hugging_face/weight_files.h"
 #include "core/io/safetensors.h"
 #include "core/models/bert_classifier.h"
 #include "core/models/make_model.h"
 #include "core/models/parameter_names.h"
 #include "nlohmann/json.hpp"
+#include "spec/hugging_face/config.h"
 
 namespace inlier {
 namespace {
 
-// All tensors of the folder: names and files.
-class WeightFiles {
- public:
-  static absl::StatusOr<WeightFiles> Open(const std::filesystem::path& folder, const DataRoots& roots) {
-    WeightFiles files;
-    const std::filesystem::path index = folder / "model.safetensors.index.json";
-    std::set<std::string> names = {"model.safetensors"};
-    if (std::filesystem::exists(index)) {
-      ASSIGN_OR_RETURN(names, ShardsOf(folder, index, roots));
-    } else if (!std::filesystem::exists(folder / "model.safetensors")) {
-      return absl::NotFoundError(absl::StrCat((folder / "model.safetensors").string(),
-                                              ": there is no such file; save the model with "
-                                              "safe_serialization=True (pickled .bin files are not read)"));
-    }
-    for (const std::string& name : names) {
-      RETURN_IF_ERROR(files.Add(folder / name, roots));
-    }
-    return files;
-  }
-
-  static absl::StatusOr<WeightFiles> OpenFile(const std::filesystem::path& path, const DataRoots& roots) {
-    WeightFiles files;
-    RETURN_IF_ERROR(files.Add(path, roots));
-    return files;
-  }
-
-  const SafetensorsEntry* Find(const std::string& name) const {
-    const auto found = tensors_.find(name);
-    return found == tensors_.end() ? nullptr : &readers_[found->second].entries().at(name);
-  }
-  absl::StatusOr<at::Tensor> Load(const std::string& name) const {
-    return readers_[tensors_.at(name)].LoadWeight(name);
-  }
-  const std::map<std::string, std::size_t>& names() const { return tensors_; }
-  // The name of the file with this tensor.
-  std::string FileOf(const std::string& name) const {
-    return readers_[tensors_.at(name)].path().filename().string();
-  }
-
- private:
-  // The files that an index names, which are all in its folder.
-  static absl::StatusOr<std::set<std::string>> ShardsOf(const std::filesystem::path& folder,
-                                                        const std::filesystem::path& index,
-                                                        const DataRoots& roots) {
-    ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(index, roots));
-    const absl::StatusOr<nlohmann::json> json = ParseJsonText(file.bytes(), index.string());
-    if (!json.ok()) return absl::DataLossError(json.status().message());
-    if (!json->is_object() || !json->contains("weight_map") || !(*json)["weight_map"].is_object())
-      return absl::DataLossError(index.string() + ": is not an index of shards: it has no weight_map");
-    std::set<std::string> names;
-    std::error_code error;
-    for (const auto& [tensor, name] : (*json)["weight_map"].items()) {
-      const std::string shard = name.is_string() ? name.get<std::string>() : "";
-      if (names.count(shard) > 0) continue;
-      if (shard.empty() || shard.find('/') != std::string::npos ||
-          !std::filesystem::exists(folder / shard, error)) {
-        return absl::DataLossError(
-            absl::StrCat(index.string(), ": one of its tensors is in no file of this folder"));
-      }
-      names.insert(shard);
-    }
-    return names;
-  }
-
-  absl::Status Add(const std::filesystem::path& path, const DataRoots& roots) {
-    ASSIGN_OR_RETURN(SafetensorsReader reader, SafetensorsReader::Open(path, roots));
-    for (const auto& [tensor, entry] : reader.entries()) tensors_.emplace(tensor, readers_.size());
-    readers_.push_back(std::move(reader));
-    return absl::OkStatus();
-  }
-
-  std::map<std::string, std::size_t> tensors_;  // Name to reader.
-  std::vector<SafetensorsReader> readers_;
-};
+// The name of a model's body in transformers' classes: the first component of its parameters.
+std::string BodyOf(const v1::ModelSpec& model) {
+  if (model.has_bert()) return "bert.";
+  if (model.has_gpt2()) return "transformer.";
+  return model.has_vit() ? "vit." : "model.";
+}
 
 // Names under which a file may store the parameter, the most likely first.
-std::vector<std::string> StoredNames(const std::string& parameter) {
+std::vector<std::string> StoredNames(const std::string& parameter, const std::string& body) {
   std::vector<std::string> names = {parameter};
-  for (const char* base : {"bert.", "transformer.", "model.", "vit."}) {
-    if (absl::StartsWith(parameter, base)) names.push_back(parameter.substr(std::string_view(base).size()));
+  if (absl::StartsWith(parameter, body)) {
+    names.push_back(parameter.substr(body.size()));
+    // The body of a LlamaForQuestionAnswering.
+    if (body == "model.") names.push_back(absl::StrCat("transformer.", names.back()));
   }
   const std::size_t count = names.size();
   for (std::size_t i = 0; i < count; ++i) {
@@ -118,20 +54,6 @@ std::vector<std::string> StoredNames(const std::string& parameter) {
     }
   }
   return names;
-}
-
-// Tensors that a file may have in addition to the parameters: buffers, tied copies, and heads for other purposes.
-bool MayBeLeft(const std::string& name, bool masked_model) {
-  if (!masked_model && absl::StartsWith(name, "cls.predictions.")) return true;
-  for (const char* end : {"position_ids", ".attn.bias", ".attn.masked_bias", "rotary_emb.inv_freq"}) {
-    if (absl::EndsWith(name, end)) return true;
-  }
-  if (absl::StartsWith(name, "optimizer/")) return true;
-  for (const char* part :
-       {"pooler.", "cls.predictions.decoder.", "cls.seq_relationship.", "lm_head.", "classifier."}) {
-    if (absl::StrContains(name, part)) return true;
-  }
-  return false;
 }
 
 // Parameters that only the head uses: a base model has none of them, or the pooler only.
@@ -145,6 +67,8 @@ bool IsVariant(const std::string& parameter) {
   return IsGateParameter(parameter) || IsKeyValueBias(parameter) || IsQueryKeyNorm(parameter) ||
          parameter == kRegisterTokens || absl::EndsWith(parameter, ".sinks");
 }
+
+bool IsHeadOrVariant(const std::string& parameter) { return IsHead(parameter) || IsVariant(parameter); }
 
 std::string Shape(at::IntArrayRef sizes) { return absl::StrCat("(", absl::StrJoin(sizes, ", "), ")"); }
 
@@ -169,49 +93,118 @@ std::string TableRemedy(const std::string& wanted_by, const std::string& name,
   return "";
 }
 
-// Copies the files' tensors into the model; returns the parameters without a tensor. `wanted_by`: one of the
-// two above.
-absl::StatusOr<std::vector<std::string>> CopyWeights(const std::string& where, const WeightFiles& files,
-                                                     const std::string& wanted_by,
-                                                     bool (*may_lack)(const std::string&), Model& model) {
-  std::set<std::string> used;
-  std::vector<std::string> missing;
-  bool masked_model = false;
-  const c10::NoGradGuard no_grad;
-  for (auto& item : model.named_parameters()) {
-    masked_model = masked_model || absl::StartsWith(item.key(), "cls.predictions.");
-    const SafetensorsEntry* entry = nullptr;
+// How the tensors of files become a model.
+struct Copying {
+  std::string where;                     // The source, in messages.
+  std::string wanted_by;                 // kConfig or kTrial.
+  bool (*may_lack)(const std::string&);  // Parameters without a tensor.
+  std::string body;                      // BodyOf.
+  bool other_head = false;               // The files have a head that the model does not have.
+  std::vector<std::int64_t> outputs_in =
+      {};  // The stored row of each of a classifier's outputs; empty: as they are.
+};
+
+class WeightCopy {
+ public:
+  WeightCopy(const Copying& how, const WeightFiles& files) : how_(how), files_(files) {}
+
+  // Returns the parameters without a tensor.
+  absl::StatusOr<std::vector<std::string>> Into(Model& model) {
+    const c10::NoGradGuard no_grad;
+    for (auto& item : model.named_parameters()) RETURN_IF_ERROR(Copy(item.key(), item.value()));
+    for (const auto& [name, reader] : files_.names()) {
+      if (used_.count(name) > 0 || MayBeLeft(name)) continue;
+      return absl::InvalidArgumentError(absl::StrCat(how_.where, ": the model of ", how_.wanted_by,
+                                                     " has no place for the ", files_.PlaceOf(name)));
+    }
+    return std::move(missing_);
+  }
+
+ private:
+  absl::Status Copy(const std::string& parameter, at::Tensor& value) {
+    masked_model_ = masked_model_ || absl::StartsWith(parameter, "cls.predictions.");
     std::string stored;
-    for (const std::string& name : StoredNames(item.key())) {
-      entry = files.Find(name);
+    const SafetensorsEntry* entry = nullptr;
+    for (const std::string& name : StoredNames(parameter, how_.body)) {
+      entry = files_.Find(name);
       stored = name;
       if (entry != nullptr) break;
     }
     if (entry == nullptr) {
-      if (!may_lack(item.key())) {
-        return absl::InvalidArgumentError(
-            absl::StrCat(where, ": the tensor ", item.key(), " that ", wanted_by, " asks for is missing"));
+      if (!how_.may_lack(parameter)) {
+        return absl::InvalidArgumentError(absl::StrCat(how_.where, ": the tensor ", parameter, " that ",
+                                                       how_.wanted_by, " asks for is missing"));
       }
-      missing.push_back(item.key());
-      continue;
+      missing_.push_back(parameter);
+      return absl::OkStatus();
     }
-    if (item.value().sizes() != at::IntArrayRef(entry->shape)) {
+    if (value.sizes() != at::IntArrayRef(entry->shape)) {
+      return absl::InvalidArgumentError(absl::StrCat(how_.where, ": the tensor ", parameter, " has shape ",
+                                                     Shape(entry->shape), " where ", how_.wanted_by,
+                                                     " asks for ", Shape(value.sizes()),
+                                                     TableRemedy(how_.wanted_by, parameter, entry->shape)));
+    }
+    ASSIGN_OR_RETURN(at::Tensor tensor, files_.Load(stored));
+    if (!how_.outputs_in.empty() && absl::StartsWith(parameter, "classifier."))
+      tensor = tensor.index_select(0, at::tensor(how_.outputs_in, at::kLong));
+    value.copy_(tensor);
+    used_.insert(stored);
+    has_body_ = has_body_ || absl::StartsWith(stored, how_.body) || absl::StartsWith(stored, "transformer.");
+    return absl::OkStatus();
+  }
+
+  // Tensors that a file may have in addition to the parameters: buffers, tied copies, and heads for other purposes.
+  bool MayBeLeft(const std::string& name) const {
+    for (const char* end : {"position_ids", ".attn.bias", ".attn.masked_bias", "rotary_emb.inv_freq"}) {
+      if (absl::EndsWith(name, end)) return true;
+    }
+    if (absl::StartsWith(name, "optimizer/")) return true;
+    const std::string bare(absl::StripPrefix(name, how_.body));
+    // A class of transformers is a body and other parts.
+    if (how_.other_head && has_body_ && bare == name) return true;
+    if (!masked_model_ && absl::StartsWith(bare, "cls.predictions.")) return true;
+    for (const char* part :
+         {"pooler.", "cls.predictions.decoder.", "cls.seq_relationship.", "lm_head.", "classifier."}) {
+      if (absl::StartsWith(bare, part)) return true;
+    }
+    return false;
+  }
+
+  const Copying& how_;
+  const WeightFiles& files_;
+  std::set<std::string> used_;
+  std::vector<std::string> missing_;
+  bool masked_model_ = false;
+  bool has_body_ = false;  // The files have names with the body's.
+};
+
+// The stored outputs of a classifier in the order of the data's classes, by their names; those that the data do not have
+// come last.
+absl::StatusOr<std::vector<std::int64_t>> OutputsOf(const std::vector<std::string>& classes,
+                                                    const std::vector<std::string>& stored) {
+  std::vector<std::int64_t> outputs, others;
+  std::set<std::int64_t> used;
+  for (const std::string& name : classes) {
+    // LABEL_3 is the class that the data call 3.
+    const auto is_it = [&name](const std::string& label) {
+      return label == name || label == "LABEL_" + name;
+    };
+    const auto found = std::find_if(stored.begin(), stored.end(), is_it);
+    if (std::count_if(stored.begin(), stored.end(), is_it) != 1 ||
+        !used.insert(found - stored.begin()).second) {
       return absl::InvalidArgumentError(absl::StrCat(
-          where, ": the tensor ", item.key(), " has shape ", Shape(entry->shape), " where ", wanted_by,
-          " asks for ", Shape(item.value().sizes()), TableRemedy(wanted_by, item.key(), entry->shape)));
+          "id2label: of its ", stored.size(), " names ", found == stored.end() ? "none" : "not one alone",
+          " is that of the data's class ", Quoted(name),
+          "; write the data's names there, in the order of the outputs, or leave classifier.* out of the "
+          "weights for a new classifier"));
     }
-    ASSIGN_OR_RETURN(const at::Tensor tensor, files.Load(stored));
-    item.value().copy_(tensor);
-    used.insert(stored);
+    outputs.push_back(found - stored.begin());
   }
-  for (const auto& [name, reader] : files.names()) {
-    if (used.count(name) == 0 && !MayBeLeft(name, masked_model)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(where, ": the model of ", wanted_by, " has no place for the tensor number ",
-                       files.Find(name)->number, " of ", files.FileOf(name), "'s header"));
-    }
+  for (std::int64_t i = 0; i < static_cast<std::int64_t>(stored.size()); ++i) {
+    if (used.count(i) == 0) others.push_back(i);
   }
-  return missing;
+  outputs.insert(outputs.end(), others.begin(), others.end());
+  return outputs;
 }
 
 // The tensors that transformers expects in the file: our parameters, with those that it requires filled in.
@@ -251,11 +244,15 @@ TensorMap TensorsToExport(const v1::TrialSpec& spec, const Model& model) {
   return tensors;
 }
 
-// The model of `spec` with the folder's weights.
-absl::StatusOr<HuggingFaceModel> OpenAs(v1::TrialSpec spec, const std::filesystem::path& folder) {
+absl::StatusOr<HuggingFaceModel> Open(const std::filesystem::path& folder, FolderPart part) {
+  ASSIGN_OR_RETURN(HuggingFaceConfig config, ReadHuggingFaceConfig(folder, part));
   ASSIGN_OR_RETURN(const WeightFiles files, WeightFiles::Open(folder, {}));
+  const absl::Status fits = files.CheckSizes(config.spec);
+  if (!fits.ok())
+    return absl::InvalidArgumentError(
+        absl::StrCat((folder / kConfig).string(), ": ", std::string(fits.message())));
   ModelShape shape;
-  if (spec.data().has_classification()) {
+  if (config.spec.data().has_classification()) {
     const SafetensorsEntry* classifier = files.Find(kClassifierWeight);
     if (classifier == nullptr || classifier->shape.empty()) {
       return absl::InvalidArgumentError(
@@ -263,11 +260,15 @@ absl::StatusOr<HuggingFaceModel> OpenAs(v1::TrialSpec spec, const std::filesyste
     }
     shape.classes = classifier->shape[0];
   }
-  HuggingFaceModel opened{.spec = std::move(spec), .model = nullptr};
+  HuggingFaceModel opened{.spec = std::move(config.spec), .model = nullptr};
   ASSIGN_OR_RETURN(opened.model, MakeModel(opened.spec, shape));
-  ASSIGN_OR_RETURN(const std::vector<std::string> missing,
-                   CopyWeights(folder.string(), files, kConfig, IsHead, *opened.model));
-  opened.has_head = missing.empty();
+  const Copying how{.where = folder.string(),
+                    .wanted_by = kConfig,
+                    .may_lack = IsHead,
+                    .body = BodyOf(opened.spec.model()),
+                    .other_head = config.other_head};
+  ASSIGN_OR_RETURN(const std::vector<std::string> missing, WeightCopy(how, files).Into(*opened.model));
+  opened.has_head = missing.empty() && !config.other_head;
   opened.model->eval();
   return opened;
 }
@@ -275,36 +276,60 @@ absl::StatusOr<HuggingFaceModel> OpenAs(v1::TrialSpec spec, const std::filesyste
 }  // namespace
 
 absl::StatusOr<HuggingFaceModel> OpenHuggingFaceModel(const std::filesystem::path& folder) {
-  ASSIGN_OR_RETURN(v1::TrialSpec spec, ReadHuggingFaceConfig(folder));
-  return OpenAs(std::move(spec), folder);
+  return Open(folder, FolderPart::kWhole);
 }
 
 absl::StatusOr<HuggingFaceModel> OpenHuggingFaceBody(const std::filesystem::path& folder) {
-  ASSIGN_OR_RETURN(v1::TrialSpec spec, ReadHuggingFaceConfig(folder));
-  spec.clear_data();
-  return OpenAs(std::move(spec), folder);
+  return Open(folder, FolderPart::kBody);
 }
 
 absl::StatusOr<std::vector<std::string>> LoadStartingWeights(const std::filesystem::path& source,
-                                                             Model& model, const DataRoots& roots) {
+                                                             const StartingTrial& trial, Model& model,
+                                                             const DataRoots& roots) {
   RETURN_IF_ERROR(roots.Check(source));
-  ASSIGN_OR_RETURN(const WeightFiles files, std::filesystem::is_directory(source)
-                                                ? WeightFiles::Open(source, roots)
-                                                : WeightFiles::OpenFile(source, roots));
-  const auto may_lack = [](const std::string& name) { return IsHead(name) || IsVariant(name); };
-  return CopyWeights(source.string(), files, kTrial, may_lack, model);
+  Copying how{.where = source.string(),
+              .wanted_by = kTrial,
+              .may_lack = IsHeadOrVariant,
+              .body = BodyOf(trial.spec.model())};
+  ASSIGN_OR_RETURN(const WeightFiles files, WeightFiles::Open(source, roots));
+  std::vector<std::string> stored_classes = trial.source_classes;
+  if (std::filesystem::is_directory(source)) {
+    const bool classifies = trial.spec.data().has_classification() || trial.spec.model().has_vit();
+    ASSIGN_OR_RETURN(
+        const HuggingFaceConfig config,
+        ReadHuggingFaceConfig(source, classifies ? FolderPart::kWhole : FolderPart::kBody, roots));
+    const absl::Status same = CheckSameFunction(config.spec, trial.spec, /*by_key=*/true);
+    if (!same.ok())
+      return absl::InvalidArgumentError(
+          absl::StrCat((source / kConfig).string(), ": ", std::string(same.message())));
+    how.other_head = config.other_head;
+    stored_classes = config.class_names;
+  }
+  // One output is a number.
+  if (stored_classes.size() > 1 && !trial.classes.empty() && files.Find(kClassifierWeight) != nullptr) {
+    auto outputs = OutputsOf(trial.classes, stored_classes);
+    const auto rows = files.Find(kClassifierWeight)->shape;
+    if (rows.empty() || rows[0] != static_cast<std::int64_t>(stored_classes.size()))
+      outputs =
+          absl::InvalidArgumentError("id2label: has another number of names than the classifier has outputs");
+    if (!outputs.ok())
+      return absl::InvalidArgumentError(
+          absl::StrCat(source.string(), ": ", std::string(outputs.status().message())));
+    how.outputs_in = *outputs;
+  }
+  return WeightCopy(how, files).Into(model);
 }
 
 absl::Status ExportHuggingFaceModel(const v1::TrialSpec& resolved, const Model& model,
                                     const std::filesystem::path& folder, const ExportOptions& options) {
-  const auto* classifier = dynamic_cast<const BertClassifier*>(&model);
-  ASSIGN_OR_RETURN(const nlohmann::json config,
-                   HuggingFaceConfigOfSpec(resolved, classifier == nullptr ? 0 : classifier->outputs(),
-                                           options.quantized));
+  ExportedData data = options.data;
+  if (const auto* classifier = dynamic_cast<const BertClassifier*>(&model))
+    data.outputs = classifier->outputs();
+  ASSIGN_OR_RETURN(const nlohmann::json config, HuggingFaceConfigOfSpec(resolved, data, options.quantized));
   ASSIGN_OR_RETURN(ExportFolder made, ExportFolder::Make(folder, options.replace));
   RETURN_IF_ERROR(SaveSafetensors(made.path() / "model.safetensors", TensorsToExport(resolved, model),
                                   {{"format", "pt"}}));
-  RETURN_IF_ERROR(made.Write("config.json", config.dump(2) + "\n"));
+  RETURN_IF_ERROR(made.Write(kConfig, config.dump(2) + "\n"));
   if (config.contains("auto_map")) {
     for (const auto& [name, content] : OwnCode()) RETURN_IF_ERROR(made.Write(name, content));
   }

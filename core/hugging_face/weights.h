@@ -1,5 +1,4 @@
-// The weights of a Hugging Face model folder: model.safetensors, or the shards that
-// model.safetensors.index.json lists.
+// The weights of a Hugging Face model folder (weight_files.h), as models here.
 //
 // Models here use the same names (core/models/model.h), so that reading is mostly a copy. Differences: base
 // models are stored without the first component ("encoder.layer.0…"), tied heads and buffers may be stored
@@ -18,6 +17,7 @@
 #include "base/data/data_roots.h"
 #include "core/models/model.h"
 #include "inlier/v1/trial_spec.pb.h"
+#include "spec/hugging_face/config.h"
 
 namespace inlier {
 
@@ -34,19 +34,30 @@ absl::StatusOr<HuggingFaceModel> OpenHuggingFaceModel(const std::filesystem::pat
 // The same, but a sentence classifier is opened as the language model of its body, without a head.
 absl::StatusOr<HuggingFaceModel> OpenHuggingFaceBody(const std::filesystem::path& folder);
 
+// The trial that starts from a model.
+struct StartingTrial {
+  v1::TrialSpec spec;  // Resolved.
+  std::vector<std::string> classes =
+      {};  // Names of the model's outputs in their order; empty: they have none.
+  std::vector<std::string> source_classes = {};  // The same of a source that is no folder.
+};
+
 // Copies the matching tensors of `source` into `model`: a folder as above, or a single .safetensors file such
 // as a checkpoint of inlier (its optimizer state is skipped). Returns the parameters without a tensor, which
 // keep their values: gates, learned null keys, key and value biases, norms of queries and keys, registers, heads and the
-// pooler. Heads for other purposes are skipped.
-// InvalidArgument names any other tensor that is missing, superfluous or misshapen; a name that only the file
+// pooler. Heads for other purposes are skipped; a classifier's outputs go where the data have their class.
+// InvalidArgument names a setting of a folder's config.json that the trial does not have (CheckSameFunction), a
+// classifier of other classes, and any other tensor that is missing, superfluous or misshapen; a name that only the file
 // has is not quoted. Files outside `roots` are refused.
 absl::StatusOr<std::vector<std::string>> LoadStartingWeights(const std::filesystem::path& source,
-                                                             Model& model, const DataRoots& roots = {});
+                                                             const StartingTrial& trial, Model& model,
+                                                             const DataRoots& roots = {});
 
 struct ExportOptions {
   bool replace = false;                      // A model that is at the place already.
   bool quantized = false;                    // `files` has kQuantizationFile (own_parts.h).
   std::map<std::string, std::string> files;  // More files of the folder: name -> content.
+  ExportedData data = {};                    // Without `outputs`.
 };
 
 // Writes config.json, model.safetensors and what else the model needs (own_parts.h), so that transformers'

@@ -29,6 +29,8 @@ constexpr char kSpecKey[] = "inlier.spec";
 constexpr char kStepKey[] = "inlier.step";
 constexpr char kDatasetKey[] = "inlier.dataset_digest";
 constexpr char kStartKey[] = "inlier.start_digest";
+constexpr char kVocabularyKey[] = "inlier.vocabulary";
+constexpr char kClassesKey[] = "inlier.classes";  // An array of texts.
 constexpr char kBuildKey[] = "inlier.build";
 constexpr char kFinalKey[] = "inlier.final";
 constexpr char kSecondsKey[] = "inlier.train_seconds";
@@ -42,7 +44,9 @@ StringMap Metadata(const CheckpointInfo& info) {
                         {kDatasetKey, info.dataset_digest},
                         {kBuildKey, info.build},
                         {kFinalKey, info.final ? "true" : "false"}};
-  if (!info.start_digest.empty()) metadata[kStartKey] = info.start_digest;
+  if (!info.origin.start_digest.empty()) metadata[kStartKey] = info.origin.start_digest;
+  if (!info.origin.vocabulary.empty()) metadata[kVocabularyKey] = info.origin.vocabulary;
+  if (!info.origin.classes.empty()) metadata[kClassesKey] = nlohmann::json(info.origin.classes).dump();
   if (!info.final) metadata[kSecondsKey] = absl::StrCat(info.train_seconds);
   return metadata;
 }
@@ -65,7 +69,13 @@ absl::StatusOr<CheckpointInfo> InfoFromMetadata(const std::filesystem::path& pat
   if (!spec.ok()) return Annotate(spec.status(), absl::StrCat("reading the spec in ", path.string()));
   info.spec = *std::move(spec);
   info.dataset_digest = value(kDatasetKey);
-  info.start_digest = value(kStartKey);
+  info.origin.start_digest = value(kStartKey);
+  info.origin.vocabulary = value(kVocabularyKey);
+  if (const nlohmann::json classes = nlohmann::json::parse(value(kClassesKey), nullptr, false);
+      classes.is_array()) {
+    for (const nlohmann::json& name : classes)
+      info.origin.classes.push_back(name.is_string() ? name.get<std::string>() : "");
+  }
   info.build = value(kBuildKey);
   info.final = value(kFinalKey) == "true";
   if (!absl::SimpleAtod(value(kSecondsKey), &info.train_seconds)) info.train_seconds = 0;
@@ -147,8 +157,8 @@ absl::StatusOr<v1::CheckpointSaved> SaveCheckpoint(const std::filesystem::path& 
 Checkpoint::Checkpoint(std::filesystem::path path, SafetensorsReader reader, CheckpointInfo info)
     : path_(std::move(path)), reader_(std::move(reader)), info_(std::move(info)) {}
 
-absl::StatusOr<Checkpoint> Checkpoint::Open(const std::filesystem::path& path) {
-  ASSIGN_OR_RETURN(SafetensorsReader reader, SafetensorsReader::Open(path));
+absl::StatusOr<Checkpoint> Checkpoint::Open(const std::filesystem::path& path, const DataRoots& roots) {
+  ASSIGN_OR_RETURN(SafetensorsReader reader, SafetensorsReader::Open(path, roots));
   ASSIGN_OR_RETURN(CheckpointInfo info, InfoFromMetadata(path, reader.metadata()));
   return Checkpoint(path, std::move(reader), std::move(info));
 }

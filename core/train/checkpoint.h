@@ -24,14 +24,21 @@
 
 namespace inlier {
 
+// The origin of a model in addition to its spec and its sequences, for uses with other data.
+struct ModelOrigin {
+  std::string start_digest;          // Of the model that it started from; empty: from random weights.
+  std::string vocabulary;            // Digest of the vocabulary; empty: not known, or it reads no text.
+  std::vector<std::string> classes;  // Of its outputs in their order; empty: not known, or no classifier.
+};
+
 // The metadata of a checkpoint.
 struct CheckpointInfo {
   v1::TrialSpec spec;          // Resolved.
   std::uint64_t step = 0;      // Updates done.
   std::string dataset_digest;  // Of the sequences it was trained on.
-  std::string start_digest;    // Of the model that it started from; empty: from random weights.
-  std::string build;           // Of the inlier that wrote it.
-  bool final = false;          // The trained model, without optimizer state.
+  ModelOrigin origin;
+  std::string build;         // Of the inlier that wrote it.
+  bool final = false;        // The trained model, without optimizer state.
   double train_seconds = 0;  // Spent on updates. Not in final ones, whose bytes depend on the training alone.
 };
 
@@ -52,7 +59,7 @@ class Checkpoint {
  public:
   // NotFound or DataLoss with the reason; InvalidArgument when it is a safetensors file that inlier did not
   // write.
-  static absl::StatusOr<Checkpoint> Open(const std::filesystem::path& path);
+  static absl::StatusOr<Checkpoint> Open(const std::filesystem::path& path, const DataRoots& roots = {});
 
   const CheckpointInfo& info() const { return info_; }
 

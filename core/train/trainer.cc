@@ -79,13 +79,13 @@ std::uint64_t UpdatesOf(const v1::TrainingSpec& spec, const Dataset& dataset) {
 }
 
 Trainer::Trainer(const v1::TrialSpec& spec, Model& model, const Dataset& dataset, c10::Device device,
-                 TrialSink& sink, std::string start_digest, TrainingRanks ranks)
+                 TrialSink& sink, ModelOrigin origin, TrainingRanks ranks)
     : spec_(spec),
       model_(model),
       dataset_(dataset),
       device_(device),
       sink_(sink),
-      start_digest_(std::move(start_digest)),
+      origin_(std::move(origin)),
       updates_(UpdatesOf(spec.training(), dataset)),
       gang_(std::move(ranks.gang)),
       split_(SplitOf(spec.training(), gang_)),
@@ -205,7 +205,7 @@ absl::Status Trainer::Save(const std::filesystem::path& folder, bool final) {
   const CheckpointInfo info{.spec = std::move(spec),
                             .step = step_,
                             .dataset_digest = dataset_.dataset_digest(),
-                            .start_digest = start_digest_,
+                            .origin = origin_,
                             .build = BuildId(),
                             .final = final,
                             .train_seconds = seconds_};

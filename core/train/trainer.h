@@ -26,6 +26,7 @@
 #include "core/data/dataset.h"
 #include "core/gang/gang.h"
 #include "core/models/model.h"
+#include "core/train/checkpoint.h"
 #include "core/train/lent_cpus.h"
 #include "core/train/measurement_reporter.h"
 #include "core/train/training_step.h"
@@ -57,10 +58,9 @@ struct TrainingRanks {
 class Trainer {
  public:
   // `spec` is resolved; `model` is made from it, has its initial weights and is on `device`; CheckOptimizer
-  // is OK for both, SplitUpdate for the ranks. All of them must outlive the trainer. `start_digest`: of the model that
-  // the weights are from.
+  // is OK for both, SplitUpdate for the ranks. All of them must outlive the trainer. `origin` goes into the checkpoints.
   Trainer(const v1::TrialSpec& spec, Model& model, const Dataset& dataset, c10::Device device,
-          TrialSink& sink, std::string start_digest = "", TrainingRanks ranks = {});
+          TrialSink& sink, ModelOrigin origin = {}, TrainingRanks ranks = {});
 
   // Continues from a periodic checkpoint of the same training: loads weights and optimizer state. The error
   // names the mismatch.
@@ -105,7 +105,7 @@ class Trainer {
   const Dataset& dataset_;
   const c10::Device device_;
   TrialSink& sink_;
-  const std::string start_digest_;
+  const ModelOrigin origin_;
   const std::uint64_t updates_;  // In all.
   Gang gang_;
   const UpdateSplit split_;

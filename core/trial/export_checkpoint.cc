@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -12,14 +13,10 @@
 #include "base/data/checked_files.h"
 #include "base/status.h"
 #include "core/hugging_face/export_folder.h"
-#include "core/hugging_face/own_parts.h"
 #include "core/hugging_face/weights.h"
-#include "core/labelled/classification_dataset.h"
-#include "core/labelled/instruction_dataset.h"
 #include "core/models/bert_classifier.h"
 #include "core/models/language_model.h"
 #include "core/models/make_model.h"
-#include "core/text/text_dataset.h"
 #include "core/train/batch_input.h"
 #include "core/train/checkpoint.h"
 #include "core/train/evaluator.h"
@@ -28,6 +25,7 @@
 #include "core/trial/processor_files.h"
 #include "core/trial/quantization_file.h"
 #include "core/trial/runtime.h"
+#include "spec/hugging_face/own_parts.h"
 #include "spec/trial/validator.h"
 
 namespace inlier {
@@ -40,21 +38,26 @@ class NoReports : public TrialSink {
   void OnCheckpoint(const v1::CheckpointSaved&) override {}
 };
 
-const Tokenizer* TokenizerIn(const Dataset& data) {
-  if (const auto* text = dynamic_cast<const TextDataset*>(&data)) return &text->tokenizer();
-  if (const auto* rows = dynamic_cast<const ClassificationDataset*>(&data)) return &rows->tokenizer();
-  if (const auto* pairs = dynamic_cast<const InstructionDataset*>(&data)) return &pairs->tokenizer();
-  return nullptr;
-}
-
 FileContents ProcessorOf(const v1::TrialSpec& spec, const TrialData& data) {
-  const Tokenizer* tokenizer = TokenizerIn(*data.dataset);
+  const Tokenizer* tokenizer = TokenizerOf(*data.dataset);
   if (spec.model().has_vit()) return ImageProcessorFiles(spec);
   if (tokenizer == nullptr) return {};
   const auto* language = dynamic_cast<const LanguageModel*>(data.model.get());
   const std::int64_t positions =
       language == nullptr ? data.dataset->sequence_length() : language->max_positions();
   return TokenizerFiles(*tokenizer, data.model->causal(), positions);
+}
+
+ExportedData ExportedDataOf(const TrialData& data) {
+  ExportedData exported{.class_names = ClassNamesOf(*data.dataset)};
+  const Tokenizer* tokenizer = TokenizerOf(*data.dataset);
+  if (tokenizer == nullptr) return exported;
+  const bool causal = data.model->causal();
+  const std::optional<SpecialTokens> tokens =
+      causal ? tokenizer->causal_tokens() : tokenizer->masked_tokens();
+  if (tokens) exported.pad = tokens->pad;
+  if (tokens && causal) exported.separator = tokens->begin;
+  return exported;
 }
 
 // The scales of the trial's evaluation, and those of weights and linears, which appear with the first batch.
@@ -107,12 +110,14 @@ absl::StatusOr<Exported> ExportCheckpoint(const ExportRequest& request) {
   const bool quantized = attempt.has_spec() && spec.has_quantization();
 
   ExportOptions options{.replace = request.replace, .quantized = quantized, .files = {}};
+  options.data.class_names = opened.info().origin.classes;
   std::shared_ptr<Model> model;
   if (request.processor) {
     ASSIGN_OR_RETURN(const TrialData data, OpenDataOf(attempt, spec, opened, quantized));
     RETURN_IF_ERROR(opened.LoadWeights(*data.model));
     model = data.model;
     options.files = ProcessorOf(spec, data);
+    options.data = ExportedDataOf(data);
     if (quantized) {
       ASSIGN_OR_RETURN(const c10::Device device,
                        ParseDevice(attempt.has_device() ? attempt.device() : "cpu"));

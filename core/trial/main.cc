@@ -25,6 +25,7 @@
 #include "core/trial/evaluation_session.h"
 #include "core/trial/event_writer.h"
 #include "core/trial/export_checkpoint.h"
+#include "core/trial/failure.h"
 #include "core/trial/model_numbers.h"
 #include "core/trial/runtime.h"
 #include "core/trial/stop_request.h"
@@ -260,9 +261,7 @@ int RunAttempts(std::string path, bool more) {
   }
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int Run(int argc, char** argv) {
   if (argc == 2 && (std::strcmp(argv[1], "--help") == 0 || std::strcmp(argv[1], "-h") == 0)) {
     std::fputs(kUsage, stdout);
     return 0;
@@ -275,4 +274,17 @@ int main(int argc, char** argv) {
   const bool evaluations = argc == 3 && std::strcmp(argv[1], "evaluations") == 0;
   if ((argc != 2 && !evaluations) || argv[argc - 1][0] == '-') return PrintUsage();
   return RunAttempts(argv[argc - 1], evaluations);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  int exit_code = kExitFailed;
+  const inlier::v1::Outcome outcome = inlier::CatchFailures([&] {
+    exit_code = Run(argc, argv);
+    return inlier::Succeeded();
+  });
+  if (outcome.kind() == inlier::v1::Outcome::FAILED)
+    std::fprintf(stderr, "inlier-trial: %s\n", outcome.message().c_str());
+  return exit_code;
 }

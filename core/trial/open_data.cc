@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "base/digest.h"
 #include "base/log.h"
 #include "base/status.h"
 #include "core/images/image_dataset.h"
@@ -131,6 +132,28 @@ absl::StatusOr<TrialData> OpenTrialData(const v1::TrialSpec& resolved, const Tex
   }
   return absl::InvalidArgumentError(
       "data: one of text, images, classification, instructions and backcopy is needed");
+}
+
+const Tokenizer* TokenizerOf(const Dataset& data) {
+  if (const auto* text = dynamic_cast<const TextDataset*>(&data)) return &text->tokenizer();
+  if (const auto* rows = dynamic_cast<const ClassificationDataset*>(&data)) return &rows->tokenizer();
+  if (const auto* pairs = dynamic_cast<const InstructionDataset*>(&data)) return &pairs->tokenizer();
+  return nullptr;
+}
+
+std::string VocabularyDigestOf(const Dataset& data) {
+  const Tokenizer* tokenizer = TokenizerOf(data);
+  if (tokenizer == nullptr) return std::string();
+  Sha256 sha;
+  for (const auto& [name, content] : tokenizer->Files())
+    sha.Update(absl::StrCat(name, " ", Sha256Hex(content), "\n"));
+  return sha.HexDigest();
+}
+
+std::vector<std::string> ClassNamesOf(const Dataset& data) {
+  if (const auto* rows = dynamic_cast<const ClassificationDataset*>(&data)) return rows->class_names();
+  if (const auto* images = dynamic_cast<const ImageDataset*>(&data)) return images->class_names();
+  return {};
 }
 
 }  // namespace inlier

@@ -3,11 +3,14 @@
 #define INLIER_CORE_TRIAL_OPEN_DATA_H_
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "core/data/dataset.h"
 #include "core/models/model.h"
 #include "core/text/corpus.h"
+#include "core/text/tokenizer.h"
 #include "core/train/evaluator.h"
 #include "inlier/v1/trial_spec.pb.h"
 
@@ -27,6 +30,13 @@ struct TrialData {
 // fit.
 absl::StatusOr<TrialData> OpenTrialData(const v1::TrialSpec& resolved, const TextOpenOptions& options,
                                         bool for_evaluation);
+
+// Of the data; null where they are no text.
+const Tokenizer* TokenizerOf(const Dataset& data);
+// SHA-256 of the vocabulary, so that equal ids are equal tokens; empty where the data are no text.
+std::string VocabularyDigestOf(const Dataset& data);
+// The names of a classifier's outputs in their order; empty where there are no classes.
+std::vector<std::string> ClassNamesOf(const Dataset& data);
 
 }  // namespace inlier
 

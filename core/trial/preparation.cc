@@ -12,6 +12,7 @@
 #include "base/digest.h"
 #include "base/status.h"
 #include "base/version.h"
+#include "core/models/make_model.h"
 #include "core/train/checkpoint.h"
 #include "core/trial/data_digest.h"
 #include "core/trial/progress_log.h"
@@ -83,7 +84,7 @@ absl::StatusOr<std::string> StartDigestOf(const v1::AttemptSpec& attempt, const 
       attempt.kind() == v1::EVALUATE_STAGE ? attempt.checkpoint() : attempt.resume_from();
   if (!saved.empty()) {
     const absl::StatusOr<Checkpoint> checkpoint = Checkpoint::Open(saved);
-    if (checkpoint.ok()) return checkpoint->info().start_digest;
+    if (checkpoint.ok()) return checkpoint->info().origin.start_digest;
   }
   if (spec.training().start_from().has_training() && !attempt.checkpoint().empty()) {
     absl::StatusOr<std::string> digest = Sha256HexOfFile(attempt.checkpoint());

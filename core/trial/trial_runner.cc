@@ -8,23 +8,21 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "base/data/checked_files.h"
 #include "base/log.h"
 #include "base/status.h"
 #include "core/gang/gang.h"
-#include "core/hugging_face/weights.h"
 #include "core/models/make_model.h"
 #include "core/optim/make_optimizer.h"
 #include "core/train/checkpoint.h"
 #include "core/train/engine.h"
 #include "core/train/measurement_reporter.h"
 #include "core/train/trainer.h"
-#include "core/trial/data_digest.h"
 #include "core/trial/failure.h"
 #include "core/trial/preparation.h"
 #include "core/trial/progress_log.h"
 #include "core/trial/read_json.h"
 #include "core/trial/runtime.h"
+#include "core/trial/start_from.h"
 #include "spec/schema/yaml_reader.h"
 #include "spec/trial/outcome.h"
 #include "spec/trial/update_split.h"
@@ -36,28 +34,6 @@ using StopRequested = std::function<bool()>;
 
 // How long the first rank waits for the last one, which may be reading its data.
 constexpr Duration kMeetingPatience = std::chrono::minutes(30);
-
-// The trained weights that the trial starts from, over the initial ones.
-absl::Status StartFrom(const v1::AttemptSpec& attempt, const v1::TrainingSpec& training, Model& model) {
-  if (!training.has_start_from()) return absl::OkStatus();
-  const v1::StartFromSpec& start = training.start_from();
-  const bool ours = start.has_training();  // Its file is one of the worker's own.
-  const std::string& source = ours                       ? attempt.checkpoint()
-                              : start.has_hugging_face() ? start.hugging_face()
-                                                         : start.checkpoint();
-  const absl::Status named = ours ? absl::OkStatus() : CheckNamedContent(source);
-  const absl::StatusOr<std::vector<std::string>> fresh =
-      named.ok() ? LoadStartingWeights(source, model, ours ? DataRoots() : RootsOf(attempt)) : named;
-  if (fresh.ok()) {
-    spdlog::info("weights_loaded from={} fresh_parameters={}", source, fresh->size());
-    return absl::OkStatus();
-  }
-  if (ours && (absl::IsNotFound(fresh.status()) || absl::IsDataLoss(fresh.status())))
-    return AsDataLoss(fresh.status(), kOtherModel);
-  // The trial names a file of the worker: no other attempt can succeed.
-  return absl::InvalidArgumentError(
-      absl::StrCat("training.start_from: ", std::string(fresh.status().message())));
-}
 
 // Of the checkpoint that the attempt is to resume from; 0 without one, or where it cannot be read.
 std::uint64_t ResumedStep(const v1::AttemptSpec& attempt) {
@@ -88,6 +64,12 @@ absl::StatusOr<Gang::Place> PlaceOf(const v1::AttemptSpec& attempt, const v1::Tr
   return place;
 }
 
+ModelOrigin OriginOf(const Prepared& prepared) {
+  return {.start_digest = prepared.start_digest,
+          .vocabulary = VocabularyDigestOf(*prepared.data.dataset),
+          .classes = ClassNamesOf(*prepared.data.dataset)};
+}
+
 void LogEngine(const Prepared& prepared) {
   const EngineChoice engine =
       ChooseEngine(prepared.spec.training(), *prepared.data.model, prepared.device.type());
@@ -102,15 +84,14 @@ absl::StatusOr<v1::Outcome> RunTraining(const v1::AttemptSpec& attempt, EventWri
   ASSIGN_OR_RETURN(const Gang::Place place, PlaceOf(attempt, prepared.spec.training()));
   RETURN_IF_ERROR(CheckOptimizer(prepared.spec.training().optimizer(), ParametersOf(*prepared.data.model)));
   InitialiseWeights(*prepared.data.model, prepared.spec, prepared.spec.seed());
-  if (attempt.resume_from().empty())
-    RETURN_IF_ERROR(StartFrom(attempt, prepared.spec.training(), *prepared.data.model));
+  if (attempt.resume_from().empty()) RETURN_IF_ERROR(StartFrom(attempt, prepared));
   RETURN_IF_ERROR(CheckUnchanged(attempt, prepared, events));
   prepared.data.model->to(prepared.device);
   LogEngine(prepared);
   // The data are open: from here on the ranks do the same things at about the same time.
   ASSIGN_OR_RETURN(Gang gang, Gang::Meet(place, kMeetingPatience));
   Trainer trainer(prepared.spec, *prepared.data.model, *prepared.data.dataset, prepared.device, events,
-                  prepared.start_digest,
+                  OriginOf(prepared),
                   {.gang = std::move(gang), .shard_optimizer = attempt.gang().shard_optimizer()});
   // Before the checkpoint is compared with the data: where they differ, the coordinator is to know why.
   ReportStarted(prepared, ResumedStep(attempt), events, static_cast<std::uint32_t>(place.processes));

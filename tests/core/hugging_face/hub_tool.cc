@@ -1,7 +1,9 @@
-// The inlier side of the comparison with transformers (tests/integration/transformers_test.py):
+// The inlier side of the comparison with transformers (tests/integration/transformers_test.py, model_folders_test.py):
 //   hub_tool make SPEC.txt FOLDER [IN OUT]   a model of a TrialSpec (text form) with random weights, quantized if the
 //                                            spec is, exported to FOLDER; its logits for IN
 //   hub_tool logits FOLDER IN OUT            logits of the model in FOLDER
+//   hub_tool each LIST.txt                   of each folder of the list, one a line: the logits for its `in` into `whole`, and the
+//                                            states of its body into `body`; or the errors into whole.txt and body.txt
 //   hub_tool ids FOLDER TEXT.txt             the ids of each line of the text, by the vocabulary in FOLDER
 // IN has the tensors `ids` (and perhaps `attention_mask` and `token_type_ids`) or `pixels`. IN and OUT are
 // safetensors files.
@@ -12,6 +14,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <memory>
 #include <string>
@@ -19,7 +22,6 @@
 #include <vector>
 
 #include "base/status.h"
-#include "core/hugging_face/own_parts.h"
 #include "core/hugging_face/weights.h"
 #include "core/io/safetensors.h"
 #include "core/models/make_model.h"
@@ -28,7 +30,9 @@
 #include "core/text/tokenizer_folder.h"
 #include "core/trial/quantization_file.h"
 #include "nlohmann/json.hpp"
+#include "spec/hugging_face/own_parts.h"
 #include "tests/core/hugging_face/small_specs.h"
+#include "tests/core/support/recording_tap.h"
 
 namespace inlier {
 namespace {
@@ -91,6 +95,35 @@ absl::Status Logits(const char* folder, const char* in, const char* out) {
   return WriteLogits(*opened.model, in, out, nullptr);
 }
 
+absl::Status States(const std::filesystem::path& folder) {
+  ASSIGN_OR_RETURN(const HuggingFaceModel opened, OpenHuggingFaceBody(folder));
+  ASSIGN_OR_RETURN(const ModelInput input, ReadInput((folder / "in").c_str()));
+  RecordingTap tap;
+  const at::NoGradGuard no_grad;
+  opened.model->Logits(input, &tap);
+  return SaveSafetensors(folder / "body", tap.seen);
+}
+
+absl::Status Each(const char* list) {
+  std::ifstream file(list);
+  for (std::string line; std::getline(file, line);) {
+    const std::filesystem::path folder = line;
+    const auto write = [&folder](const char* name, const std::function<absl::Status()>& work) {
+      absl::Status status;
+      try {
+        status = work();
+      } catch (const std::exception& error) {
+        status = absl::InternalError(error.what());
+      }
+      if (!status.ok()) std::ofstream(folder / name) << status.message();
+    };
+    write("whole.txt",
+          [&] { return Logits(folder.c_str(), (folder / "in").c_str(), (folder / "whole").c_str()); });
+    write("body.txt", [&] { return States(folder); });
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Ids(const char* folder, const char* texts) {
   ASSIGN_OR_RETURN(TokenizerDefinition definition, ReadTokenizerFolder(folder));
   ASSIGN_OR_RETURN(const std::unique_ptr<Tokenizer> tokenizer, MakeTokenizer(std::move(definition)));
@@ -123,8 +156,10 @@ int main(int argc, char** argv) {
     return inlier::Exit(inlier::Make(argv[2], argv[3], argv[4], argv[5]));
   if (argc == 5 && std::strcmp(argv[1], "logits") == 0)
     return inlier::Exit(inlier::Logits(argv[2], argv[3], argv[4]));
+  if (argc == 3 && std::strcmp(argv[1], "each") == 0) return inlier::Exit(inlier::Each(argv[2]));
   if (argc == 4 && std::strcmp(argv[1], "ids") == 0) return inlier::Exit(inlier::Ids(argv[2], argv[3]));
-  std::fprintf(
-      stderr, "usage: hub_tool make SPEC.txt FOLDER [IN OUT] | logits FOLDER IN OUT | ids FOLDER TEXTS.json\n");
+  std::fprintf(stderr,
+               "usage: hub_tool make SPEC.txt FOLDER [IN OUT] | logits FOLDER IN OUT | each LIST.txt | ids "
+               "FOLDER TEXTS.json\n");
   return 2;
 }

@@ -12,6 +12,7 @@
 
 #include "core/io/safetensors.h"
 #include "core/models/make_model.h"
+#include "nlohmann/json.hpp"
 #include "tests/core/hugging_face/small_specs.h"
 #include "tests/support/temporary_folder.h"
 
@@ -140,7 +141,7 @@ TEST_F(HuggingFaceWeightsTest, AClassifierStartsFromAMaskedLanguageModelWithAFre
   const auto classifier = RandomModel(spec);
   const auto before = classifier->named_parameters();
   const at::Tensor classifier_before = before["classifier.weight"].clone();
-  const auto fresh = LoadStartingWeights(folder_.path(), *classifier);
+  const auto fresh = LoadStartingWeights(folder_.path(), {.spec = spec}, *classifier);
   ASSERT_TRUE(fresh.ok()) << fresh.status();
   EXPECT_THAT(*fresh, ::testing::UnorderedElementsAre("bert.pooler.dense.weight", "bert.pooler.dense.bias",
                                                       "classifier.weight", "classifier.bias"));
@@ -154,7 +155,8 @@ TEST_F(HuggingFaceWeightsTest, AClassifierStartsFromAMaskedLanguageModelWithAFre
     tensors[name + "weight"] = torch::full({16, 16}, 0.5);
     tensors[name + "bias"] = torch::full({16}, 0.25);
     ASSERT_TRUE(SaveSafetensors(folder_ / "with_pooler.safetensors", tensors).ok());
-    const auto with_pooler = LoadStartingWeights(folder_ / "with_pooler.safetensors", *classifier);
+    const auto with_pooler =
+        LoadStartingWeights(folder_ / "with_pooler.safetensors", {.spec = spec}, *classifier);
     ASSERT_TRUE(with_pooler.ok()) << with_pooler.status();
     EXPECT_THAT(*with_pooler, ::testing::UnorderedElementsAre("classifier.weight", "classifier.bias"));
     EXPECT_EQ(classifier->named_parameters()["bert.pooler.dense.bias"][3].item<double>(), 0.25);
@@ -218,7 +220,7 @@ TEST_F(HuggingFaceWeightsTest, GatesAddedToATrainedModelChangeNothingAtFirst) {
       const auto made = MakeModel(gated);
       EXPECT_TRUE(made.ok()) << made.status();
       InitialiseWeights(**made, gated, 7);
-      const auto fresh = LoadStartingWeights(folder_.path(), **made);
+      const auto fresh = LoadStartingWeights(folder_.path(), {.spec = gated}, **made);
       EXPECT_TRUE(fresh.ok()) << fresh.status();
       EXPECT_EQ(fresh->size(), 2 * 4 * 2u) << "a weight and a bias of each head";
       (*made)->eval();
@@ -235,16 +237,20 @@ TEST_F(HuggingFaceWeightsTest, AStartThatDoesNotFitIsNamedWithItsTensor) {
   ASSERT_TRUE(Export(spec, *RandomModel(spec)).ok());
   v1::TrialSpec wider = spec;
   wider.mutable_model()->mutable_opt()->set_vocab_size(40);
-  EXPECT_THAT(std::string(LoadStartingWeights(folder_.path(), *RandomModel(wider)).status().message()),
-              ::testing::EndsWith("the tensor model.decoder.embed_tokens.weight has shape (31, 16) where the "
-                                  "trial's model asks for (40, 16); give the model vocab_size 31 and the "
-                                  "tokenizer that it was trained with"));
+  EXPECT_THAT(
+      std::string(
+          LoadStartingWeights(folder_.path(), {.spec = wider}, *RandomModel(wider)).status().message()),
+      ::testing::EndsWith("the tensor model.decoder.embed_tokens.weight has shape (31, 16) where the "
+                          "trial's model asks for (40, 16); give the model vocab_size 31 and the "
+                          "tokenizer that it was trained with"));
   wider = spec;
   wider.mutable_model()->mutable_opt()->set_max_positions(20);
-  EXPECT_THAT(std::string(LoadStartingWeights(folder_.path(), *RandomModel(wider)).status().message()),
-              ::testing::EndsWith("asks for (22, 16); give the model max_positions 12"));
+  EXPECT_THAT(
+      std::string(
+          LoadStartingWeights(folder_.path(), {.spec = wider}, *RandomModel(wider)).status().message()),
+      ::testing::EndsWith("asks for (22, 16); give the model max_positions 12"));
   // A single file, as inlier's checkpoints are, is read too.
-  EXPECT_TRUE(LoadStartingWeights(folder_ / "model.safetensors", *RandomModel(spec)).ok());
+  EXPECT_TRUE(LoadStartingWeights(folder_ / "model.safetensors", {.spec = spec}, *RandomModel(spec)).ok());
 }
 
 TEST_F(HuggingFaceWeightsTest, MismatchesNameTheirTensor) {
@@ -274,6 +280,99 @@ TEST_F(HuggingFaceWeightsTest, MismatchesNameTheirTensor) {
   EXPECT_THAT(std::string(OpenHuggingFaceModel(folder_.path()).status().message()),
               ::testing::HasSubstr("safe_serialization=True"));
   EXPECT_EQ(OpenHuggingFaceModel(folder_.path() / "nowhere").status().code(), absl::StatusCode::kNotFound);
+}
+
+// As transformers leaves it: a save in shards, then one whole.
+TEST_F(HuggingFaceWeightsTest, AnIndexBesideAWholeFileIsOld) {
+  ExportBert();
+  const auto whole = OpenHuggingFaceModel(folder_.path());
+  ASSERT_TRUE(whole.ok());
+  const auto index = folder_ / "model.safetensors.index.json";
+  std::ofstream(index) << R"({"weight_map": {"x": "part-1.safetensors"}})";
+  EXPECT_TRUE(OpenHuggingFaceModel(folder_.path()).ok()) << "its shards have gone";
+  ASSERT_TRUE(SaveSafetensors(folder_ / "part-1.safetensors", {{"x", torch::zeros({2})}}).ok());
+  const auto opened = OpenHuggingFaceModel(folder_.path());
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  const ModelInput input = SomeInput(whole->spec);
+  EXPECT_TRUE(opened->model->Logits(input).equal(whole->model->Logits(input)));
+
+  ASSERT_TRUE(SaveSafetensors(folder_ / "part-2.safetensors", {{"x", torch::ones({2})}}).ok());
+  std::filesystem::remove(folder_ / "model.safetensors");
+  std::ofstream(index) << R"({"weight_map": {"x": "part-1.safetensors", "y": "part-2.safetensors"}})";
+  EXPECT_THAT(std::string(OpenHuggingFaceModel(folder_.path()).status().message()),
+              ::testing::EndsWith("the tensor number 1 of its header is in another file too"));
+}
+
+TEST_F(HuggingFaceWeightsTest, HeadsForOtherPurposesAreLeftOut) {
+  ExportBert();
+  nlohmann::json config = nlohmann::json::parse(std::ifstream(folder_ / "config.json"));
+  TensorMap tensors = Tensors();
+  tensors["qa_outputs.weight"] = torch::zeros({2, 16});
+  EXPECT_THAT(ErrorWith(tensors), ::testing::HasSubstr("has no place for the tensor number"));
+  config["architectures"] = {"BertForQuestionAnswering"};
+  std::ofstream(folder_ / "config.json") << config;
+  const auto opened = OpenHuggingFaceBody(folder_.path());
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  EXPECT_FALSE(opened->has_head) << "the head of another class";
+  tensors["bert.encoder.adapter.weight"] = torch::zeros({2, 2});
+  EXPECT_THAT(ErrorWith(tensors), ::testing::HasSubstr("has no place for the tensor number"))
+      << "it is of the body";
+}
+
+// A config.json of some hundred bytes must not take more memory than its weights.
+TEST_F(HuggingFaceWeightsTest, SizesAreComparedWithTheWeightsBeforeAModelIsMade) {
+  ExportBert();
+  const nlohmann::json config = nlohmann::json::parse(std::ifstream(folder_ / "config.json"));
+  const auto error = [&](const char* key, std::uint64_t value) {
+    nlohmann::json changed = config;
+    changed[key] = value;
+    std::ofstream(folder_ / "config.json") << changed;
+    return std::string(OpenHuggingFaceModel(folder_.path()).status().message());
+  };
+  EXPECT_THAT(error("num_hidden_layers", 2'000'000'000),
+              ::testing::HasSubstr("config.json: num_hidden_layers: is 2e+09, and the weights have "));
+  for (const char* key : {"vocab_size", "intermediate_size", "max_position_embeddings", "hidden_size"})
+    EXPECT_THAT(error(key, 4294967295), ::testing::HasSubstr("more than the ")) << key;
+  EXPECT_THAT(error("num_attention_heads", 4294967295), ::testing::HasSubstr("does not divide hidden_size"));
+}
+
+TEST_F(HuggingFaceWeightsTest, AStartFromAFolderOfAnotherFunctionIsRefusedByItsKey) {
+  const v1::TrialSpec spec = SmallHubSpec("model { gpt2 {} }");
+  ASSERT_TRUE(Export(spec, *RandomModel(spec)).ok());
+  v1::TrialSpec other = spec;
+  other.mutable_model()->mutable_gpt2()->set_heads(2);
+  EXPECT_EQ(LoadStartingWeights(folder_.path(), {.spec = other}, *RandomModel(other)).status().message(),
+            (folder_ / "config.json").string() +
+                ": n_head: the model was trained with model.gpt2.heads 4, and the trial has 2; set "
+                "model.gpt2.heads: 4");
+  std::filesystem::remove(folder_ / "config.json");
+  EXPECT_THAT(
+      std::string(LoadStartingWeights(folder_.path(), {.spec = spec}, *RandomModel(spec)).status().message()),
+      ::testing::HasSubstr("config.json"));
+}
+
+TEST_F(HuggingFaceWeightsTest, OutputsGoWhereTheDataHaveTheirClass) {
+  const v1::TrialSpec spec = SmallHubSpec("model { bert {} } data { classification {} }");
+  const auto trained = RandomModel(spec);
+  const auto start = [&](const std::vector<std::string>& names, const std::vector<std::string>& classes) {
+    ExportOptions options{.replace = true, .quantized = false, .files = {}, .data = {.class_names = names}};
+    EXPECT_TRUE(ExportHuggingFaceModel(spec, *trained, folder_.path(), options).ok());
+    auto made = MakeModel(spec, SmallHubShape(spec));
+    EXPECT_TRUE(made.ok());
+    (*made)->eval();
+    const auto fresh = LoadStartingWeights(folder_.path(), {.spec = spec, .classes = classes}, **made);
+    return fresh.ok() ? *made : std::shared_ptr<Model>();
+  };
+  const ModelInput input = SomeInput(spec);
+  const at::Tensor logits = trained->Logits(input);
+  const auto moved = start({"e", "n", "c", "x", "y"}, {"c", "e", "n", "x", "y"});
+  ASSERT_NE(moved, nullptr);
+  EXPECT_TRUE(torch::allclose(moved->Logits(input), logits.index_select(1, torch::tensor({2, 0, 1, 3, 4}))));
+  const auto numbered = start({}, {"0", "1", "2", "3", "4"});
+  ASSERT_NE(numbered, nullptr) << "LABEL_0 is the class 0";
+  EXPECT_TRUE(torch::allclose(numbered->Logits(input), logits));
+  EXPECT_EQ(start({}, {"a", "b", "c", "d", "e"}), nullptr) << "no name tells the outputs apart";
+  EXPECT_EQ(start({"a", "a", "c", "d", "e"}, {"a", "b", "c", "d", "e"}), nullptr);
 }
 
 }  // namespace

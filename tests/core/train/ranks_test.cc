@@ -38,7 +38,7 @@ std::vector<Trained> Train(const v1::TrialSpec& spec, const std::filesystem::pat
     Trained& run = runs[static_cast<std::size_t>(rank)];
     run.model = TinyModel(spec);
     if (setting.in_double) run.model->to(at::kDouble);
-    Trainer trainer(spec, *run.model, *dataset, c10::Device(c10::kCPU), run.sink, "",
+    Trainer trainer(spec, *run.model, *dataset, c10::Device(c10::kCPU), run.sink, {},
                     {.gang = std::move(gang), .shard_optimizer = setting.shard_optimizer});
     if (!setting.resume_from.empty()) {
       const absl::Status resumed = trainer.Resume(setting.resume_from);

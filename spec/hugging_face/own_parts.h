@@ -1,10 +1,9 @@
 // The parts of a model that transformers' own classes have not: its softmax, gate, norms (of queries and keys too), key and
 // value bias, registers, and the scales of a quantization. An export with any of them carries two Python files, which from_pretrained loads with
 // trust_remote_code, and config.json has their settings under `inlier`.
-#ifndef INLIER_CORE_HUGGING_FACE_OWN_PARTS_H_
-#define INLIER_CORE_HUGGING_FACE_OWN_PARTS_H_
+#ifndef INLIER_SPEC_HUGGING_FACE_OWN_PARTS_H_
+#define INLIER_SPEC_HUGGING_FACE_OWN_PARTS_H_
 
-#include <map>
 #include <string>
 
 #include "absl/status/status.h"
@@ -25,9 +24,6 @@ void AddOwnParts(const v1::TrialSpec& resolved, bool quantized, nlohmann::json* 
 // Puts the settings under `inlier` into `spec`. InvalidArgument begins with the key.
 absl::Status ReadOwnParts(const nlohmann::json& config, v1::TrialSpec* spec);
 
-// The Python files: name -> content.
-const std::map<std::string, std::string>& OwnCode();
-
 }  // namespace inlier
 
-#endif  // INLIER_CORE_HUGGING_FACE_OWN_PARTS_H_
+#endif  // INLIER_SPEC_HUGGING_FACE_OWN_PARTS_H_

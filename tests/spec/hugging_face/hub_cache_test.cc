@@ -1,4 +1,4 @@
-#include "cli/hub_cache.h"
+#include "spec/hugging_face/hub_cache.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // Models in the local cache of Hugging Face's hub, as `hf download` and transformers leave them.
-#ifndef INLIER_CLI_HUB_CACHE_H_
-#define INLIER_CLI_HUB_CACHE_H_
+#ifndef INLIER_SPEC_HUGGING_FACE_HUB_CACHE_H_
+#define INLIER_SPEC_HUGGING_FACE_HUB_CACHE_H_
 
 #include <filesystem>
 #include <functional>
@@ -23,4 +23,4 @@ absl::StatusOr<std::filesystem::path> FindModel(const std::string& name, const s
 
 }  // namespace inlier
 
-#endif  // INLIER_CLI_HUB_CACHE_H_
+#endif  // INLIER_SPEC_HUGGING_FACE_HUB_CACHE_H_

@@ -1,4 +1,4 @@
-#include "core/hugging_face/own_parts.h"
+#include "spec/hugging_face/own_parts.h"
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"

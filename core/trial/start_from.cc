@@ -1,0 +1,85 @@
+#include "core/trial/start_from.h"
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/data/checked_files.h"
+#include "base/log.h"
+#include "base/status.h"
+#include "core/hugging_face/weights.h"
+#include "core/train/checkpoint.h"
+#include "core/trial/data_digest.h"
+#include "spec/hugging_face/config.h"
+
+namespace inlier {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Of a model that a training of inlier wrote.
+absl::Status CheckOrigin(const CheckpointInfo& info, const Prepared& prepared) {
+  RETURN_IF_ERROR(CheckSameFunction(info.spec, prepared.spec, /*by_key=*/false));
+  const std::string vocabulary = VocabularyDigestOf(*prepared.data.dataset);
+  if (info.origin.vocabulary.empty() || vocabulary.empty()) {
+    spdlog::warn("vocabulary_not_compared reason=\"the checkpoint does not name its vocabulary\"");
+  } else if (info.origin.vocabulary != vocabulary) {
+    return absl::InvalidArgumentError(absl::StrCat("the model was trained with another vocabulary (digest ",
+                                                   info.origin.vocabulary.substr(0, 12), ", here ",
+                                                   vocabulary.substr(0, 12),
+                                                   "), so its tokens are not those of the trial; give the "
+                                                   "trial that vocabulary: tokenizer.byte_pair.corpus "
+                                                   "with the corpus of that training, or of a causal model "
+                                                   "tokenizer.gpt2.vocab with the folder of its export"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<std::string>> Load(fs::path source, const Prepared& prepared,
+                                              const DataRoots& roots) {
+  StartingTrial trial{.spec = prepared.spec, .classes = ClassNamesOf(*prepared.data.dataset)};
+  RETURN_IF_ERROR(roots.Check(source));
+  std::error_code error;
+  if (!fs::is_directory(source, error)) {
+    const absl::StatusOr<Checkpoint> checkpoint = Checkpoint::Open(source, roots);
+    if (checkpoint.ok()) {
+      const absl::Status same = CheckOrigin(checkpoint->info(), prepared);
+      if (!same.ok())
+        return absl::InvalidArgumentError(absl::StrCat(source.string(), ": ", std::string(same.message())));
+      trial.source_classes = checkpoint->info().origin.classes;
+    } else if (absl::IsInvalidArgument(checkpoint.status()) && source.filename() == "model.safetensors" &&
+               fs::exists(source.parent_path() / "config.json", error)) {
+      source = source.parent_path();  // The file of a folder of Hugging Face, named itself.
+    } else {
+      RETURN_IF_ERROR(absl::IsInvalidArgument(checkpoint.status()) ? absl::OkStatus() : checkpoint.status());
+      spdlog::warn("settings_not_compared from={} reason=\"the file has weights alone\"", source.string());
+    }
+  }
+  return LoadStartingWeights(source, trial, *prepared.data.model, roots);
+}
+
+}  // namespace
+
+absl::Status StartFrom(const v1::AttemptSpec& attempt, const Prepared& prepared) {
+  if (!prepared.spec.training().has_start_from()) return absl::OkStatus();
+  const v1::StartFromSpec& start = prepared.spec.training().start_from();
+  const bool ours = start.has_training();  // Its file is one of the worker's own.
+  const std::string& source = ours                       ? attempt.checkpoint()
+                              : start.has_hugging_face() ? start.hugging_face()
+                                                         : start.checkpoint();
+  const absl::Status named = ours ? absl::OkStatus() : CheckNamedContent(source);
+  const absl::StatusOr<std::vector<std::string>> fresh =
+      named.ok() ? Load(source, prepared, ours ? DataRoots() : RootsOf(attempt)) : named;
+  if (fresh.ok()) {
+    spdlog::info("weights_loaded from={} fresh_parameters={}", source, fresh->size());
+    return absl::OkStatus();
+  }
+  if (ours && (absl::IsNotFound(fresh.status()) || absl::IsDataLoss(fresh.status())))
+    return AsDataLoss(fresh.status(), kOtherModel);
+  // The trial names a file of the worker: no other attempt can succeed.
+  return absl::InvalidArgumentError(
+      absl::StrCat("training.start_from: ", std::string(fresh.status().message())));
+}
+
+}  // namespace inlier

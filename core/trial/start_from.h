@@ -1,0 +1,18 @@
+// The trained weights that a training starts from.
+#ifndef INLIER_CORE_TRIAL_START_FROM_H_
+#define INLIER_CORE_TRIAL_START_FROM_H_
+
+#include "absl/status/status.h"
+#include "core/trial/preparation.h"
+#include "inlier/v1/attempt.pb.h"
+
+namespace inlier {
+
+// The weights of training.start_from over the initial ones; OK where it is not given. InvalidArgument where the model
+// is another one than the trial's: in a setting that decides what it computes, in its vocabulary or its classes, as far
+// as its files name them. DataLoss where a file of the worker's own cannot be read.
+absl::Status StartFrom(const v1::AttemptSpec& attempt, const Prepared& prepared);
+
+}  // namespace inlier
+
+#endif  // INLIER_CORE_TRIAL_START_FROM_H_

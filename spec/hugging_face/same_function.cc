@@ -1,0 +1,96 @@
+// CheckSameFunction of config.h.
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "spec/hugging_face/config.h"
+#include "spec/hugging_face/config_keys.h"
+#include "spec/schema/field_path.h"
+#include "spec/trial/architecture.h"
+
+namespace inlier {
+namespace {
+
+// Fields of a model that the weights' names and shapes decide, or that have an effect before there are weights alone.
+const std::set<std::string>& OfWeightsOrStart() {
+  static const std::set<std::string> fields = {"preset",         "vocab_size",          "max_positions",
+                                               "classes",        "registers",           "initial_std",
+                                               "initialisation", "patch_initialisation"};
+  return fields;
+}
+
+// With what is taken for fields that are not given.
+v1::TrialSpec Filled(v1::TrialSpec spec) {
+  v1::ModelSpec& model = *spec.mutable_model();
+  if (model.has_llama() && !model.llama().has_kv_heads())
+    model.mutable_llama()->set_kv_heads(model.llama().heads());
+  if (model.has_opt() && !model.opt().has_embedding_size())
+    model.mutable_opt()->set_embedding_size(model.opt().hidden_size());
+  return spec;
+}
+
+// The fields whose values in both specs have to be equal.
+std::vector<std::string> ComparedFields(const v1::TrialSpec& source, const v1::TrialSpec& trial) {
+  std::vector<std::string> fields;
+  VisitArchitecture(source.model(), [&fields](std::string_view name, const auto& model) {
+    for (int i = 0; i < model.GetDescriptor()->field_count(); ++i) {
+      const std::string& field = model.GetDescriptor()->field(i)->name();
+      if (OfWeightsOrStart().count(field) > 0) continue;
+      if constexpr (requires { model.rotary_theta(); }) {
+        if (field == "rotary_theta" && model.position() != v1::ROTARY) continue;
+      }
+      fields.push_back(absl::StrCat("model.", std::string(name), ".", field));
+    }
+  });
+  fields.push_back("norm");
+  // Parts that the source has; those that only the trial has start as new.
+  const v1::AttentionSpec& attention = source.attention();
+  if (attention.query_key_norm() != v1::NO_NORM) fields.push_back("attention.query_key_norm");
+  const v1::GateSpec& gate = attention.gate();
+  if (gate.kind_case() != v1::GateSpec::KIND_NOT_SET && !gate.has_none()) {
+    fields.insert(fields.end(), {"attention.gate.pooled", "attention.gate.output_factor"});
+    if (gate.has_projected() && trial.attention().gate().has_projected())
+      fields.insert(fields.end(), {"attention.gate.projected.place", "attention.gate.projected.granularity"});
+  }
+  return fields;
+}
+
+// The member of attention.softmax; "vanilla" where none is given.
+std::string SoftmaxOf(const v1::TrialSpec& spec) {
+  const v1::SoftmaxSpec& softmax = spec.attention().softmax();
+  const auto* kind = softmax.GetReflection()->GetOneofFieldDescriptor(
+      softmax, softmax.GetDescriptor()->FindOneofByName("kind"));
+  return kind == nullptr ? "vanilla" : kind->name();
+}
+
+}  // namespace
+
+absl::Status CheckSameFunction(const v1::TrialSpec& source, const v1::TrialSpec& trial, bool by_key) {
+  const std::string architecture(ArchitectureName(source.model())), other(ArchitectureName(trial.model()));
+  const auto differs = [&](const std::string& field, const std::string& theirs, const std::string& ours) {
+    const std::string key(by_key ? KeyOfField(architecture, field) : "");
+    return absl::InvalidArgumentError(
+        absl::StrCat(key, key.empty() ? "" : ": ", "the model was trained with ", field, " ", theirs,
+                     ", and the trial has ", ours, "; set ", field, ": ", theirs));
+  };
+  if (architecture != other) {
+    return absl::InvalidArgumentError(absl::StrCat(by_key ? "model_type: " : "", "the model is ",
+                                                   architecture, ", and the trial's is ", other));
+  }
+  const v1::TrialSpec theirs = Filled(source), ours = Filled(trial);
+  for (const std::string& field : ComparedFields(theirs, ours)) {
+    FieldPath path;
+    INLIER_CHECK(FieldPath::TryParse(v1::TrialSpec::descriptor(), field, &path).empty());
+    if (path.GetText(theirs) != path.GetText(ours))
+      return differs(field, path.GetText(theirs), path.GetText(ours));
+  }
+  // Of a checkpoint of inlier both softmaxes are in the user's own words; a folder's may not be known to the user.
+  if (by_key && SoftmaxOf(source) != "vanilla" && SoftmaxOf(trial) == "vanilla")
+    return differs("attention.softmax", SoftmaxOf(source), "vanilla");
+  return absl::OkStatus();
+}
+
+}  // namespace inlier
