@@ -368,10 +368,11 @@ absl::Status SourceMap::ToStatus(const std::string& file, const Problems& proble
 }
 
 absl::Status ReadYamlText(std::string_view text, const std::string& file, Message* message,
-                          SourceMap* positions) {
+                          SourceMap* positions, void (*rewrite)(YamlDocument*)) {
   SourceMap own;
   Report report(file);
-  const YamlDocument document = ParseYaml(text);
+  YamlDocument document = ParseYaml(text);
+  if (rewrite != nullptr && document.root != nullptr) rewrite(&document);
   if (document.root == nullptr) {
     report.Add(document.error_position, "", document.error);
   } else {

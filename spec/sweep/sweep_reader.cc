@@ -9,6 +9,7 @@
 #include "spec/schema/param_range.h"
 #include "spec/schema/yaml_reader.h"
 #include "spec/sweep/figure_checks.h"
+#include "spec/sweep/model_folders.h"
 #include "spec/sweep/point_names.h"
 #include "spec/sweep/pruning_checks.h"
 #include "spec/sweep/resource_checks.h"
@@ -137,7 +138,7 @@ absl::StatusOr<v1::SweepSpec> ReadSweepText(std::string_view text, const std::st
                                             const std::string& scale) {
   v1::SweepSpec sweep;
   SourceMap positions;
-  RETURN_IF_ERROR(ReadYamlText(text, file, &sweep, &positions));
+  RETURN_IF_ERROR(ReadYamlText(text, file, &sweep, &positions, ReplaceModelFolders));
   Problems problems;
   const ScaleOrigins origins = ApplyScale(scale, &sweep, &problems);
   RETURN_IF_ERROR(positions.ToStatus(file, problems));
@@ -161,7 +162,8 @@ absl::StatusOr<v1::SweepSpec> ReadSweepFile(const std::filesystem::path& file,
 
 absl::StatusOr<std::vector<std::string>> ReadScaleNames(const std::filesystem::path& file) {
   v1::SweepSpec sweep;
-  RETURN_IF_ERROR(ReadYamlFile(file, &sweep));
+  ASSIGN_OR_RETURN(const std::string text, ReadTextFile(file));
+  RETURN_IF_ERROR(ReadYamlText(text, file.string(), &sweep, nullptr, ReplaceModelFolders));
   return ScaleNames(sweep);
 }
 

@@ -24,7 +24,7 @@ Problems FindSweepProblems(const v1::SweepSpec& sweep);
 // milliseconds for any sweep. A trial that is invalid all the same fails with the reason when it is made.
 absl::StatusOr<SweepGrid> CheckedGrid(const v1::SweepSpec& sweep);
 
-// Reads, merges the scale of that name (none when empty), then applies `overrides` ("training.steps=100") to
+// Reads, takes the sizes of `model: {hugging_face: FOLDER}` from its config.json (model_folders.h), merges the scale of that name (none when empty), then applies `overrides` ("training.steps=100") to
 // the base, and checks. What is returned has no scales. Errors carry file, line and column, and the path.
 absl::StatusOr<v1::SweepSpec> ReadSweepText(std::string_view text, const std::string& file,
                                             const std::vector<std::string>& overrides = {},

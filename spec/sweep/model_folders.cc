@@ -1,0 +1,155 @@
+#include "spec/sweep/model_folders.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "spec/hugging_face/config.h"
+#include "spec/hugging_face/hub_cache.h"
+#include "spec/schema/field_path.h"
+#include "spec/schema/problems.h"
+
+namespace inlier {
+namespace {
+
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+using Node = std::shared_ptr<const YamlNode>;
+
+constexpr std::string_view kModel = "model";
+constexpr std::string_view kFolderKey = "hugging_face";
+
+bool IsGroup(const FieldDescriptor* field) { return field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE; }
+
+// The present fields of `message` as paths; of a group without any the group itself, with the text "".
+void AddFields(const Message& message, const std::string& prefix,
+               std::vector<std::pair<std::string, std::string>>* fields) {
+  std::vector<const FieldDescriptor*> present;
+  message.GetReflection()->ListFields(message, &present);
+  if (present.empty()) fields->emplace_back(prefix, "");
+  for (const FieldDescriptor* field : present) {
+    const std::string path = JoinPath(prefix, field->name());
+    if (IsGroup(field)) {
+      AddFields(message.GetReflection()->GetMessage(message, field), path, fields);
+    } else {
+      fields->emplace_back(path, LeafText(field, message));
+    }
+  }
+}
+
+// The fields of a trial that the folder decides, with their values.
+absl::StatusOr<std::vector<std::pair<std::string, std::string>>> FieldsOfFolder(const std::string& name) {
+  ASSIGN_OR_RETURN(const std::filesystem::path folder, FindModel(name, HubCache(&std::getenv)));
+  ASSIGN_OR_RETURN(HuggingFaceConfig config, ReadHuggingFaceConfig(folder, FolderPart::kBody));
+  v1::TrialSpec spec;
+  *spec.mutable_model() = config.spec.model();
+  if (spec.model().has_vit()) spec.mutable_model()->mutable_vit()->clear_classes();  // The data's.
+  spec.set_norm(config.spec.norm());
+  config.spec.mutable_attention()->clear_dropout();
+  if (config.spec.attention().ByteSizeLong() > 0) *spec.mutable_attention() = config.spec.attention();
+  std::vector<std::pair<std::string, std::string>> fields;
+  AddFields(spec, "", &fields);
+  return fields;
+}
+
+// Every path that a mapping gives, groups too.
+void AddGiven(const YamlNode& node, const std::string& prefix, std::vector<std::string>* given) {
+  for (const YamlNode::Entry& entry : node.entries) {
+    given->push_back(JoinPath(prefix, entry.key));
+    AddGiven(*entry.value, given->back(), given);
+  }
+}
+
+bool IsFolderEntry(const YamlNode::Entry& entry) {
+  return entry.key == kFolderKey && entry.value->kind == YamlNode::kScalar;
+}
+
+class Replacer {
+ public:
+  explicit Replacer(YamlDocument* document) : document_(document) {}
+
+  // The node with every model below it replaced; itself where there is none.
+  Node Replace(const Node& node) {
+    auto changed = std::make_shared<YamlNode>(*node);
+    bool is_changed = false;
+    for (Node& item : changed->items) {
+      const Node before = item;
+      is_changed |= (item = Replace(before)) != before;
+    }
+    for (YamlNode::Entry& entry : changed->entries) {
+      const Node before = entry.value;
+      is_changed |= (entry.value = Replace(before)) != before;
+    }
+    return ReplaceModel(changed.get()) || is_changed ? changed : node;
+  }
+
+ private:
+  // Of a mapping with `model`. True where there was a folder.
+  bool ReplaceModel(YamlNode* trial) {
+    const auto model = std::find_if(trial->entries.begin(), trial->entries.end(),
+                                    [](const YamlNode::Entry& entry) { return entry.key == kModel; });
+    if (model == trial->entries.end()) return false;
+    const auto folder =
+        std::find_if(model->value->entries.begin(), model->value->entries.end(), IsFolderEntry);
+    if (folder == model->value->entries.end()) return false;
+    const SourceMap::Position position = folder->value->position;
+    const auto fields = FieldsOfFolder(folder->value->text);
+    if (!fields.ok()) {
+      document_->error = absl::StrCat(std::string(kModel), ".", std::string(kFolderKey), ": ",
+                                      std::string(fields.status().message()));
+      document_->error_position = position;
+      return false;
+    }
+    auto rest = std::make_shared<YamlNode>(*model->value);
+    rest->entries.erase(rest->entries.begin() + (folder - model->value->entries.begin()));
+    if (rest->entries.empty()) {
+      trial->entries.erase(model);
+    } else {
+      model->value = rest;
+    }
+    std::vector<std::string> given;
+    AddGiven(*trial, "", &given);
+    for (const auto& [path, text] : *fields) {
+      if (!IsGiven(path, given)) trial->entries.push_back(EntryOf(path, text, position));
+    }
+    return true;
+  }
+
+  // A softmax or gate that is given takes the place of the folder's.
+  static bool IsGiven(const std::string& path, const std::vector<std::string>& given) {
+    return std::any_of(given.begin(), given.end(), [&path](const std::string& other) {
+      for (const char* choice : {"attention.softmax", "attention.gate"}) {
+        if (absl::StartsWith(path, choice) && absl::StartsWith(other, choice)) return true;
+      }
+      return other == path;
+    });
+  }
+
+  static YamlNode::Entry EntryOf(const std::string& path, const std::string& text,
+                                 SourceMap::Position position) {
+    auto value = std::make_shared<YamlNode>();
+    value->kind = text.empty() ? YamlNode::kMap : YamlNode::kScalar;
+    value->position = position;
+    value->text = text;
+    return {.key = path, .position = position, .value = value};
+  }
+
+  YamlDocument* const document_;
+};
+
+}  // namespace
+
+void ReplaceModelFolders(YamlDocument* document) {
+  document->root = Replacer(document).Replace(document->root);
+  if (!document->error.empty()) document->root = nullptr;
+}
+
+}  // namespace inlier

@@ -1,0 +1,17 @@
+// `model: {hugging_face: FOLDER}` in the file of a sweep: architecture, sizes and settings as the folder's config.json
+// has them, so that they need not be copied. The reader of the file replaces it: a submitted sweep has the values themselves.
+#ifndef INLIER_SPEC_SWEEP_MODEL_FOLDERS_H_
+#define INLIER_SPEC_SWEEP_MODEL_FOLDERS_H_
+
+#include "spec/schema/yaml_document.h"
+
+namespace inlier {
+
+// Replaces every such model of a base or of a variant by paths such as model.gpt2.heads, and norm; attention's softmax,
+// gate and other parts where the folder has them. Fields that the file sets stay as they are. The folder may be named
+// as that of FindModel (hub_cache.h). Dropout is not taken: it is the training's. An error goes into the document.
+void ReplaceModelFolders(YamlDocument* document);
+
+}  // namespace inlier
+
+#endif  // INLIER_SPEC_SWEEP_MODEL_FOLDERS_H_

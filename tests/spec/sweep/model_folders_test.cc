@@ -1,0 +1,119 @@
+#include "spec/sweep/model_folders.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "spec/sweep/sweep_grid.h"
+#include "spec/sweep/sweep_reader.h"
+#include "spec/trial/canonical.h"
+#include "tests/support/temporary_folder.h"
+
+namespace inlier {
+namespace {
+
+constexpr char kLlama[] = R"({"model_type": "llama", "hidden_size": 16, "num_hidden_layers": 2,
+  "num_attention_heads": 4, "num_key_value_heads": 2, "intermediate_size": 24, "vocab_size": 500,
+  "max_position_embeddings": 64, "rms_norm_eps": 1e-06, "rope_theta": 500000.0, "attention_dropout": 0.5})";
+constexpr char kGpt2[] = R"({"model_type": "gpt2", "n_embd": 8, "n_layer": 1, "n_head": 2, "n_positions": 32,
+  "vocab_size": 400, "activation_function": "relu"})";
+
+class ModelFoldersTest : public testing::Test {
+ protected:
+  ModelFoldersTest() {
+    Write("llama", kLlama);
+    Write("gpt2", kGpt2);
+  }
+  void Write(const std::string& name, const std::string& config) {
+    std::filesystem::create_directories(folder_ / name);
+    std::ofstream(folder_ / name / "config.json") << config;
+  }
+  absl::StatusOr<v1::SweepSpec> Read(const std::string& model, const std::string& rest = "") {
+    return ReadSweepText(
+        "name: s\nbase:\n  model: " + model +
+            "\n  data: {text: {path: /t, tokenizer: {byte_pair: {vocab_size: 300}}, sequence_length: 8}}\n"
+            "  training: {steps: 1}\n" +
+            rest,
+        "s.yaml");
+  }
+  std::string Named(const std::string& name) { return "{hugging_face: " + (folder_ / name).string() + "}"; }
+  TemporaryFolder folder_;
+};
+
+TEST_F(ModelFoldersTest, TheSizesAndSettingsOfTheFolderAreTheSweeps) {
+  const auto sweep = Read(Named("llama"));
+  ASSERT_TRUE(sweep.ok()) << sweep.status();
+  const v1::TrialSpec& base = sweep->base();
+  EXPECT_EQ(base.model().llama().kv_heads(), 2u);
+  EXPECT_EQ(base.model().llama().max_positions(), 64u);
+  EXPECT_EQ(base.model().llama().rotary_theta(), 500000);
+  EXPECT_EQ(base.model().llama().norm_epsilon(), 1e-6);
+  EXPECT_EQ(base.norm(), v1::RMS_NORM_M);
+  EXPECT_FALSE(base.attention().has_dropout()) << "the training's";
+  // The same trial as with copied values.
+  const auto copied = Read(
+      "{llama: {layers: 2, hidden_size: 16, heads: 4, kv_heads: 2, ffn_size: 24, vocab_size: 500, "
+      "max_positions: 64, "
+      "norm_epsilon: 1e-6, rotary_theta: 500000}}\n  norm: RMS_NORM_M");
+  ASSERT_TRUE(copied.ok()) << copied.status();
+  EXPECT_EQ(TrainFingerprint(copied->base()), TrainFingerprint(base));
+}
+
+TEST_F(ModelFoldersTest, WhatIsGivenBesideItStays) {
+  const auto sweep = Read("{hugging_face: " + (folder_ / "llama").string() +
+                          ", llama: {heads: 2, kv_heads: 1}}\n  norm: RMS_NORM_S\n  model.llama.layers: 3");
+  ASSERT_TRUE(sweep.ok()) << sweep.status();
+  EXPECT_EQ(sweep->base().model().llama().heads(), 2u);
+  EXPECT_EQ(sweep->base().model().llama().layers(), 3u);
+  EXPECT_EQ(sweep->base().model().llama().ffn_size(), 24u);
+  EXPECT_EQ(sweep->base().norm(), v1::RMS_NORM_S);
+}
+
+TEST_F(ModelFoldersTest, VariantsNameFoldersToo) {
+  const auto sweep = Read(Named("llama"),
+                          "axes:\n  - name: model\n    variants:\n"
+                          "      - {label: llama, set: {}}\n"
+                          "      - {label: gpt2, set: {model: " +
+                              Named("gpt2") + "}}\n");
+  ASSERT_TRUE(sweep.ok()) << sweep.status();
+  const auto grid = CheckedGrid(*sweep);
+  ASSERT_TRUE(grid.ok()) << grid.status();
+  const auto point = grid->At(1);
+  ASSERT_TRUE(point.ok()) << point.status();
+  EXPECT_EQ(point->spec.model().gpt2().activation(), v1::RELU);
+  EXPECT_EQ(point->spec.model().gpt2().ffn_size(), 32u);
+  EXPECT_EQ(point->spec.norm(), v1::LAYER_NORM);
+}
+
+TEST_F(ModelFoldersTest, PartsOfOurOwnAreTakenWhereNoneAreGiven) {
+  std::string config = kGpt2;
+  config.replace(config.find("gpt2"), 4, "inlier_gpt2");
+  config.insert(config.size() - 1,
+                R"(, "inlier": {"attention": {"softmax": {"sink": {}}, "gate": {"linear": {}}}})");
+  Write("own", config);
+  const auto sweep = Read(Named("own"));
+  ASSERT_TRUE(sweep.ok()) << sweep.status();
+  EXPECT_TRUE(sweep->base().attention().softmax().has_sink());
+  const auto other = Read(Named("own") + "\n  attention.softmax.clipped.gamma: -0.1");
+  ASSERT_TRUE(other.ok()) << other.status();
+  EXPECT_TRUE(other->base().attention().softmax().has_clipped());
+  EXPECT_TRUE(other->base().attention().gate().has_linear());
+}
+
+TEST_F(ModelFoldersTest, ErrorsHaveThePlaceTheFolderAndTheKey) {
+  const auto error = [this](const std::string& model) { return std::string(Read(model).status().message()); };
+  EXPECT_THAT(error("{hugging_face: /no/where}"),
+              testing::StartsWith("s.yaml:3:25: model.hugging_face: /no/where: "));
+  Write("bad", R"({"model_type": "mamba"})");
+  EXPECT_EQ(error(Named("bad")),
+            "s.yaml:3:25: model.hugging_face: " + (folder_ / "bad" / "config.json").string() +
+                ": model_type: is not known: bert, opt, gpt2, llama and vit are");
+  EXPECT_THAT(error("{hugging_face: [1]}"), testing::HasSubstr("hugging_face"));
+}
+
+}  // namespace
+}  // namespace inlier
