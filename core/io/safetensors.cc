@@ -166,7 +166,7 @@ absl::Status SaveSafetensors(const std::filesystem::path& path, const TensorMap&
   for (const auto& [name, tensor] : order) {
     const at::Tensor bytes = tensor->detach().cpu().contiguous();
     RETURN_IF_ERROR(
-        append({static_cast<const char*>(bytes.data_ptr()), bytes.numel() * bytes.element_size()}));
+        append({static_cast<const char*>(bytes.data_ptr()), static_cast<std::size_t>(bytes.nbytes())}));
   }
   if (sha256 != nullptr) *sha256 = digest.HexDigest();
   return file.Commit();
