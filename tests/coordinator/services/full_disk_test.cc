@@ -4,6 +4,7 @@
 #include <string>
 #include <thread>
 
+#include "inlier/v1/artifact_service.grpc.pb.h"
 #include "tests/coordinator/services/fixture.h"
 #include "tests/support/small_disk.h"
 
