@@ -71,7 +71,8 @@ absl::StatusOr<v1::AnalysisSpec> SpecOf(const Session& session, const AnalyzeArg
     text->set_path(fs::absolute(arguments.text).lexically_normal().string());
   }
   if (!arguments.tokenizer.empty()) {
-    ASSIGN_OR_RETURN(*text->mutable_tokenizer(), ReadYaml<v1::TokenizerSpec>(arguments.tokenizer, "--tokenizer"));
+    ASSIGN_OR_RETURN(*text->mutable_tokenizer(),
+                     ReadYaml<v1::TokenizerSpec>(arguments.tokenizer, "--tokenizer"));
   }
   text->set_sequence_length(arguments.sequence_length);
   spec.mutable_evaluation()->set_batches(arguments.batches);
@@ -173,8 +174,9 @@ void AddAnalyzeCommand(CLI::App& app, Session& session) {
       ->required();
   command->add_option("--corpus", arguments->corpus, "Corpus of the data folder")->capture_default_str();
   command->add_option("--text", arguments->text, "A text file, folder or .jsonl in place of a corpus");
-  command->add_option("--tokenizer", arguments->tokenizer,
-                      "A published vocabulary in place of the folder's tokenizer, as a sweep writes it: '{gpt2: {}}'");
+  command->add_option(
+      "--tokenizer", arguments->tokenizer,
+      "A published vocabulary in place of the folder's tokenizer, as a sweep writes it: '{gpt2: {}}'");
   command
       ->add_option("--bits", arguments->bits,
                    "W8A8, W4A8, W4, …; default: the usual ones for the architecture")

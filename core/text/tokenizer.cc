@@ -20,7 +20,7 @@
 namespace inlier {
 namespace {
 
-// What is done to a text, in this order.
+// The steps from a text to ids, in this order.
 struct Pipeline {
   TokenFinder raw, normalized;  // Added tokens of the text itself, and of the normalized one.
   TextNormalizer normalizer;
@@ -65,7 +65,8 @@ class Encoder final : public TextEncoder {
     } else if (pipeline_.normalized.empty() && pipeline_.normalizer.bert().has_value() &&
                pipeline_.splitter.is_bert()) {
       bert_words_.Reset(part);
-      for (auto word = bert_words_.Next(); !word.empty(); word = bert_words_.Next()) EncodeWord(word, as_it_is, ids);
+      for (auto word = bert_words_.Next(); !word.empty(); word = bert_words_.Next())
+        EncodeWord(word, as_it_is, ids);
     } else {
       const std::string normalized = pipeline_.normalizer.Apply(ReplaceInvalidUtf8(part));
       pipeline_.normalized.Split(normalized, [&](std::string_view text, const AddedToken* token) {
@@ -98,7 +99,8 @@ class DefinedTokenizer final : public Tokenizer {
     for (const AddedToken& token : definition_.added) size_ = std::max(size_, token.id + 1);
     shown_.resize(size_);
     const bool bytes = pipeline_.splitter.spells_bytes();
-    for (const auto& [token, id] : definition_.ids) shown_[id] = word_piece() ? token : ShownToken(token, bytes);
+    for (const auto& [token, id] : definition_.ids)
+      shown_[id] = word_piece() ? token : ShownToken(token, bytes);
     for (const AddedToken& token : definition_.added) shown_[token.id] = token.content;
     ChooseSpecialTokens();
   }
@@ -132,13 +134,14 @@ class DefinedTokenizer final : public Tokenizer {
     std::vector<std::string> added;
     for (const AddedToken& token : definition_.added) {
       added.push_back(absl::StrCat(token.id, " ", token.single_word, token.lstrip, token.rstrip,
-                                   normalizes && token.normalized, token.special && definition_.special_is_text));
+                                   normalizes && token.normalized,
+                                   token.special && definition_.special_is_text));
     }
     std::sort(added.begin(), added.end());
     for (const std::string& line : added) absl::StrAppend(&text, line, "\n");
     if (const auto* pairs = std::get_if<BytePairSettings>(&definition_.model)) {
-      absl::StrAppend(&text, "BPE ", pairs->unknown.value_or(""), "\n", pairs->prefix, "\n", pairs->suffix, "\n",
-                      pairs->fuse_unknown, pairs->byte_fallback, pairs->ignore_merges, "\n");
+      absl::StrAppend(&text, "BPE ", pairs->unknown.value_or(""), "\n", pairs->prefix, "\n", pairs->suffix,
+                      "\n", pairs->fuse_unknown, pairs->byte_fallback, pairs->ignore_merges, "\n");
       for (const auto& [left, right] : pairs->merges) absl::StrAppend(&text, left, " ", right, "\n");
     } else {
       const auto& pieces = std::get<WordPieceSettings>(definition_.model);
@@ -170,9 +173,11 @@ class DefinedTokenizer final : public Tokenizer {
       if (!definition_.around->before.empty()) before = definition_.around->before[0];
       if (!definition_.around->after.empty()) after = definition_.around->after[0];
     }
-    const auto pad = named("pad_token"), mask = named("mask_token"), cls = named("cls_token"), sep = named("sep_token");
+    const auto pad = named("pad_token"), mask = named("mask_token"), cls = named("cls_token"),
+               sep = named("sep_token");
     if (pad && mask && cls && sep)
-      masked_ = SpecialTokens{.pad = *pad, .begin = before.value_or(*cls), .end = after.value_or(*sep), .mask = *mask};
+      masked_ = SpecialTokens{
+          .pad = *pad, .begin = before.value_or(*cls), .end = after.value_or(*sep), .mask = *mask};
     // WordPiece drops case and white space, so no causal model could write its decoded text.
     std::optional<int64_t> begin = before;
     for (const char* name : {"bos_token", "eos_token"}) {
@@ -189,7 +194,8 @@ class DefinedTokenizer final : public Tokenizer {
   std::optional<SpecialTokens> masked_, causal_;
 };
 
-absl::StatusOr<std::variant<BytePairModel, WordPieceVocabulary>> ModelOf(const TokenizerDefinition& definition) {
+absl::StatusOr<std::variant<BytePairModel, WordPieceVocabulary>> ModelOf(
+    const TokenizerDefinition& definition) {
   if (const auto* pairs = std::get_if<BytePairSettings>(&definition.model)) {
     ASSIGN_OR_RETURN(BytePairModel model, BytePairModel::Make(definition.ids, *pairs));
     return model;
@@ -203,12 +209,15 @@ absl::StatusOr<std::variant<BytePairModel, WordPieceVocabulary>> ModelOf(const T
 
 absl::StatusOr<std::unique_ptr<Tokenizer>> MakeTokenizer(TokenizerDefinition definition) {
   const std::string& place = definition.place;
-  ASSIGN_OR_RETURN(TextNormalizer normalizer, TextNormalizer::Of(definition.normalizer, place + ": normalizer"));
-  ASSIGN_OR_RETURN(WordSplitter splitter, WordSplitter::Of(definition.pre_tokenizer, place + ": pre_tokenizer"));
+  ASSIGN_OR_RETURN(TextNormalizer normalizer,
+                   TextNormalizer::Of(definition.normalizer, place + ": normalizer"));
+  ASSIGN_OR_RETURN(WordSplitter splitter,
+                   WordSplitter::Of(definition.pre_tokenizer, place + ": pre_tokenizer"));
   auto model = ModelOf(definition);
   if (!model.ok())
     return absl::InvalidArgumentError(absl::StrCat(place, ": model.", std::string(model.status().message())));
-  if (definition.around.has_value() && (definition.around->before.size() > 1 || definition.around->after.size() > 1)) {
+  if (definition.around.has_value() &&
+      (definition.around->before.size() > 1 || definition.around->after.size() > 1)) {
     return absl::InvalidArgumentError(
         absl::StrCat(place, ": post_processor: puts more than one special token before or after a text"));
   }

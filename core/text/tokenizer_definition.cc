@@ -33,7 +33,8 @@ bool IsOwnVocabulary(const BytePairVocabulary& vocabulary) {
 
 std::optional<uint32_t> TokenizerDefinition::IdOf(std::string_view token) const {
   const absl::string_view key(token.data(), token.size());
-  if (const auto place = added_places_.find(key); place != added_places_.end()) return added[place->second].id;
+  if (const auto place = added_places_.find(key); place != added_places_.end())
+    return added[place->second].id;
   const auto found = ids.find(key);
   return found == ids.end() ? std::nullopt : std::optional(found->second);
 }
@@ -49,8 +50,8 @@ absl::StatusOr<uint32_t> TokenizerDefinition::Add(AddedToken token) {
   if (const auto place = added_places_.find(token.content); place != added_places_.end()) {
     AddedToken& same = added[place->second];
     if (!normalizer.is_null() && token.normalized != same.normalized) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "the added token ", Quoted(token.content), " is given twice, with and without \"normalized\""));
+      return absl::InvalidArgumentError(absl::StrCat("the added token ", Quoted(token.content),
+                                                     " is given twice, with and without \"normalized\""));
     }
     token.id = same.id;
     same = std::move(token);
@@ -71,7 +72,8 @@ TokenizerDefinition BytePairDefinition(const BytePairVocabulary& vocabulary) {
   };
   for (uint32_t id = 0; id < vocabulary.size(); ++id) definition.ids[spelling(id)] = id;
   BytePairSettings settings;
-  for (const auto& [left, right] : vocabulary.merges()) settings.merges.emplace_back(spelling(left), spelling(right));
+  for (const auto& [left, right] : vocabulary.merges())
+    settings.merges.emplace_back(spelling(left), spelling(right));
   definition.model = std::move(settings);
   definition.pre_tokenizer = {{"type", "ByteLevel"}, {"add_prefix_space", false}};
   definition.files = {{"vocab.json", vocabulary.VocabJson()}, {"merges.txt", vocabulary.MergesTxt()}};
@@ -88,7 +90,8 @@ TokenizerDefinition OwnDefinition(const BytePairVocabulary& vocabulary) {
 
 absl::StatusOr<TokenizerDefinition> Gpt2Definition(const BytePairVocabulary& vocabulary) {
   // OPT's may list <|endoftext|> too, where no text ever has it.
-  std::optional<uint32_t> separator = vocabulary.SpecialId(kOptSeparator), pad = vocabulary.SpecialId(kOptPad);
+  std::optional<uint32_t> separator = vocabulary.SpecialId(kOptSeparator),
+                          pad = vocabulary.SpecialId(kOptPad);
   const bool opt = separator.has_value() && pad.has_value();
   // GPT-2 has no token for padding.
   if (!opt) separator = vocabulary.SpecialId(kEndOfText);
@@ -124,8 +127,11 @@ TokenizerDefinition WordPieceDefinition(const WordPieceVocabulary& vocabulary) {
   TokenizerDefinition definition = PiecesDefinition(vocabulary);
   for (const uint32_t id : vocabulary.special_ids()) AddSpecial(vocabulary.Spelling(id), &definition);
   definition.around = {.before = {vocabulary.cls_id()}, .after = {vocabulary.sep_id()}};
-  definition.named = {{"pad_token", "[PAD]"}, {"unk_token", "[UNK]"}, {"cls_token", "[CLS]"},
-                      {"sep_token", "[SEP]"}, {"mask_token", "[MASK]"}};
+  definition.named = {{"pad_token", "[PAD]"},
+                      {"unk_token", "[UNK]"},
+                      {"cls_token", "[CLS]"},
+                      {"sep_token", "[SEP]"},
+                      {"mask_token", "[MASK]"}};
   return definition;
 }
 

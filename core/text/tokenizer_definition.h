@@ -1,4 +1,4 @@
-// Everything that decides the ids of a text, as a tokenizer.json says it. All tokenizers are made from one.
+// Everything that decides the ids of a text, as a tokenizer.json has it. All tokenizers are made from one.
 #ifndef INLIER_CORE_TEXT_TOKENIZER_DEFINITION_H_
 #define INLIER_CORE_TEXT_TOKENIZER_DEFINITION_H_
 
@@ -12,8 +12,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "core/text/encoding/added_tokens.h"
 #include "core/text/byte_pair.h"
+#include "core/text/encoding/added_tokens.h"
 #include "core/text/encoding/byte_pair_model.h"
 #include "core/text/word_piece.h"
 #include "nlohmann/json.hpp"
@@ -25,10 +25,10 @@ struct TokenizerDefinition {
   VocabularyIds ids;  // The model's, without added tokens.
   std::variant<BytePairSettings, WordPieceSettings> model;
   nlohmann::json normalizer, pre_tokenizer;  // Null: none.
-  std::vector<AddedToken> added;  // By Add.
-  bool special_is_text = false;  // A special token spelt in a text is text.
+  std::vector<AddedToken> added;             // By Add.
+  bool special_is_text = false;              // A special token spelt in a text is text.
 
-  // What the post-processor puts around a text; nothing where it adds no token.
+  // The tokens that the post-processor puts around a text; nothing where it adds none.
   struct Around {
     std::vector<uint32_t> before, after;
   };

@@ -12,6 +12,7 @@
 #include "base/json_text.h"
 #include "base/status.h"
 #include "core/text/encoding/json_fields.h"
+#include "core/text/tokenizer_class.h"
 #include "core/text/vocabulary_file.h"
 
 namespace inlier {
@@ -34,33 +35,6 @@ constexpr char kMoreSpecial[] = "additional_special_tokens";
 bool IsFile(const fs::path& path) {
   std::error_code error;
   return fs::is_regular_file(path, error);
-}
-
-// A class of transformers: how its tokenizer differs from what tokenizer.json says.
-struct TokenizerClass {
-  const char* name;
-  const char* model_type;  // Of config.json, for which it is the default.
-  std::map<std::string, const char*> special;
-  enum class Effect { kNone, kBert, kLlama } effect = Effect::kNone;
-};
-
-const std::vector<TokenizerClass>& Classes() {
-  using Effect = TokenizerClass::Effect;
-  static const std::map<std::string, const char*> bert = {{"unk_token", "[UNK]"}, {"sep_token", "[SEP]"},
-                                                          {"pad_token", "[PAD]"}, {"cls_token", "[CLS]"},
-                                                          {"mask_token", "[MASK]"}};
-  static const std::map<std::string, const char*> gpt2 = {
-      {"unk_token", "<|endoftext|>"}, {"bos_token", "<|endoftext|>"}, {"eos_token", "<|endoftext|>"}};
-  static const std::vector<TokenizerClass> classes = {
-      {"BertTokenizer", "bert", bert, Effect::kBert},
-      {"DistilBertTokenizer", "distilbert", bert, Effect::kBert},
-      {"GPT2Tokenizer", "gpt2", gpt2},
-      {"GPT2Tokenizer", "opt", gpt2},
-      {"LlamaTokenizer", "llama", {{"unk_token", "<unk>"}, {"bos_token", "<s>"}, {"eos_token", "</s>"}}, Effect::kLlama},
-      {"Qwen2Tokenizer", "qwen2", {{"unk_token", "<|endoftext|>"}, {"eos_token", "<|endoftext|>"}, {"pad_token", "<|endoftext|>"}}},
-      {"PreTrainedTokenizer", "", {}},
-  };
-  return classes;
 }
 
 class FolderReader {
@@ -114,36 +88,40 @@ class FolderReader {
       const std::string name = fields.Text("tokenizer_class", "");
       RETURN_IF_ERROR(fields.status());
       if (name.empty()) continue;
-      for (const TokenizerClass& known : Classes()) {
+      for (const TokenizerClass& known : TokenizerClasses()) {
         if (absl::StripSuffix(name, "Fast") == known.name) {
           class_ = &known;
           return absl::OkStatus();
         }
       }
-      return Refuse(file, absl::StrCat("tokenizer_class: ", Quoted(name),
-                                       " is not known to inlier: BertTokenizer, GPT2Tokenizer, LlamaTokenizer, "
-                                       "Qwen2Tokenizer and PreTrainedTokenizerFast are"));
+      return Refuse(file,
+                    absl::StrCat("tokenizer_class: ", Quoted(name),
+                                 " is not known to inlier: BertTokenizer, GPT2Tokenizer, LlamaTokenizer, "
+                                 "Qwen2Tokenizer and PreTrainedTokenizerFast are"));
     }
     JsonFields fields(model_, Place(kConfig));
     const std::string type = fields.Text("model_type", "");
-    for (const TokenizerClass& known : Classes()) {
-      if (!type.empty() && absl::StripPrefix(type, "inlier_") == known.model_type && class_ == nullptr) class_ = &known;
+    for (const TokenizerClass& known : TokenizerClasses()) {
+      if (!type.empty() && absl::StripPrefix(type, "inlier_") == known.model_type && class_ == nullptr)
+        class_ = &known;
     }
     RETURN_IF_ERROR(fields.status());
     for (const char* file : {kTokenizerConfig, kTokenizerJson, kSpecialTokensMap, kAddedTokens}) {
       if (class_ != nullptr || !IsFile(folder_ / file)) continue;
-      return Refuse(file, absl::StrCat("no tokenizer_class in ", kTokenizerConfig, " says what transformers makes of it, and no ",
-                                       kConfig, " with the model_type bert, gpt2, opt, llama or qwen2; add one"));
+      return Refuse(file, absl::StrCat("no tokenizer_class in ", kTokenizerConfig,
+                                       " names the class of transformers that reads it, and no ", kConfig,
+                                       " with the model_type bert, gpt2, opt, llama or qwen2; add one"));
     }
     return absl::OkStatus();
   }
 
   absl::Status RefuseKeys() const {
-    for (const char* key : {"auto_map", "fast_tokenizer_files", "extra_special_tokens", "from_slow", "gguf_file",
-                            "tokenizer_file", "init_inputs"}) {
+    for (const char* key : {"auto_map", "fast_tokenizer_files", "extra_special_tokens", "from_slow",
+                            "gguf_file", "tokenizer_file", "init_inputs"}) {
       const auto found = config_.find(key);
       if (found == config_.end() || found->is_null() || found->empty() || *found == false) continue;
-      return Refuse(kTokenizerConfig, absl::StrCat(key, ": is not known to inlier, and may change token ids"));
+      return Refuse(kTokenizerConfig,
+                    absl::StrCat(key, ": is not known to inlier, and may change token ids"));
     }
     return absl::OkStatus();
   }
@@ -159,16 +137,18 @@ class FolderReader {
     const bool byte_pair = IsFile(folder_ / "vocab.json") && IsFile(folder_ / "merges.txt");
     const std::string name = has_settings() ? class_->name : word_piece ? "BertTokenizer" : "GPT2Tokenizer";
     if (word_piece && absl::EndsWith(name, "BertTokenizer")) {
-      ASSIGN_OR_RETURN(const WordPieceVocabulary vocabulary, WordPieceVocabulary::Load(folder_ / "vocab.txt", roots_));
+      ASSIGN_OR_RETURN(const WordPieceVocabulary vocabulary,
+                       WordPieceVocabulary::Load(folder_ / "vocab.txt", roots_));
       made_ = has_settings() ? PiecesDefinition(vocabulary) : WordPieceDefinition(vocabulary);
       made_.place = Place("vocab.txt");
       return absl::OkStatus();
     }
     if (byte_pair) return ReadMerges(name);
-    return absl::NotFoundError(absl::StrCat(
-        folder_.string(), ": has no tokenizer.json, nor the vocabulary of a ", name,
-        " (vocab.txt, or vocab.json and merges.txt); put the tokenizer's files there, as transformers' save_pretrained "
-        "writes them"));
+    return absl::NotFoundError(absl::StrCat(folder_.string(),
+                                            ": has no tokenizer.json, nor the vocabulary of a ", name,
+                                            " (vocab.txt, or vocab.json and merges.txt); put the tokenizer's "
+                                            "files there, as transformers' save_pretrained "
+                                            "writes them"));
   }
 
   absl::Status ReadMerges(const std::string& name) {
@@ -188,11 +168,15 @@ class FolderReader {
       return absl::OkStatus();
     }
     if (name != "GPT2Tokenizer")
-      return Refuse("merges.txt", absl::StrCat("without tokenizer.json it is read for GPT2Tokenizer alone, and this is ", name));
+      return Refuse(
+          "merges.txt",
+          absl::StrCat("without tokenizer.json it is read for GPT2Tokenizer alone, and this is ", name));
     ASSIGN_OR_RETURN(const MappedFile merges, OpenVocabularyFile(folder_ / "merges.txt", roots_));
     // transformers leaves out the first line, and what follows the last line's end.
     if (!merges.bytes().starts_with("#version") || !merges.bytes().ends_with("\n"))
-      return Refuse("merges.txt", "must begin with a line #version: 0.2 and end with a line's end, as transformers reads it");
+      return Refuse(
+          "merges.txt",
+          "must begin with a line #version: 0.2 and end with a line's end, as transformers reads it");
     made_ = BytePairDefinition(vocabulary);
     made_.place = Place("vocab.json");
     if (opt) {
@@ -224,18 +208,20 @@ class FolderReader {
     return known == decoder_by_content_.end() ? token : known->second;
   }
 
-  absl::Status Add(const AddedToken& token, const char* file, const std::string& key, std::optional<uint32_t> id) {
+  absl::Status Add(const AddedToken& token, const char* file, const std::string& key,
+                   std::optional<uint32_t> id) {
     const absl::StatusOr<uint32_t> given = made_.Add(token);
     if (!given.ok()) return Refuse(file, absl::StrCat(key, ": ", std::string(given.status().message())));
     if (id.has_value() && *given != *id) {
-      return Refuse(file, absl::StrCat(key, ": is for the id ", *id, ", and transformers gives the token ", *given));
+      return Refuse(
+          file, absl::StrCat(key, ": is for the id ", *id, ", and transformers gives the token ", *given));
     }
     return absl::OkStatus();
   }
 
   // added_tokens_decoder of tokenizer_config.json; without it the two older files.
   absl::Status AddTokens() {
-    if (!has_settings()) return absl::OkStatus();  // A bare vocabulary has its own.
+    if (!has_settings()) return absl::OkStatus();                    // A bare vocabulary has its own.
     std::map<uint32_t, std::pair<AddedToken, std::string>> decoder;  // With the key.
     const char* file = kTokenizerConfig;
     if (config_.contains("added_tokens_decoder")) {
@@ -251,13 +237,15 @@ class FolderReader {
 
   absl::Status ReadDecoder(std::map<uint32_t, std::pair<AddedToken, std::string>>* decoder) const {
     const json& values = config_.at("added_tokens_decoder");
-    if (!values.is_object()) return Refuse(kTokenizerConfig, "added_tokens_decoder: is not an object of ids and tokens");
+    if (!values.is_object())
+      return Refuse(kTokenizerConfig, "added_tokens_decoder: is not an object of ids and tokens");
     for (const auto& [id, value] : values.items()) {
       const std::string key = absl::StrCat("added_tokens_decoder.", std::string(CutUtf8(id, 60)));
       uint32_t number = 0;
       if (!absl::SimpleAtoi(id, &number) || number >= kVocabularyTokensMax || !value.is_object())
         return Refuse(kTokenizerConfig, absl::StrCat(key, ": is not the id of an added token"));
-      ASSIGN_OR_RETURN(const std::optional<AddedToken> token, TokenOf(value, absl::StrCat(Place(kTokenizerConfig), ": ", key)));
+      ASSIGN_OR_RETURN(const std::optional<AddedToken> token,
+                       TokenOf(value, absl::StrCat(Place(kTokenizerConfig), ": ", key)));
       (*decoder)[number] = {*token, key};
     }
     return absl::OkStatus();
@@ -318,28 +306,33 @@ class FolderReader {
   // One that is added already is not changed by a text alone.
   absl::Status AddSpecial(AddedToken token, const char* key, bool is_text) {
     token.special = true;
-    if (is_text && decoder_by_content_.count(token.content) == 0 && made_.IsAdded(token.content)) return absl::OkStatus();
+    if (is_text && decoder_by_content_.count(token.content) == 0 && made_.IsAdded(token.content))
+      return absl::OkStatus();
     return Add(token, kTokenizerConfig, key, std::nullopt);
   }
 
   absl::Status FollowClass() {
     if (!has_settings()) return absl::OkStatus();
     JsonFields config(config_, Place(kTokenizerConfig));
-    const bool has_prefix = made_.pre_tokenizer.is_object() && made_.pre_tokenizer.value("type", json()) == "ByteLevel";
+    const bool has_prefix =
+        made_.pre_tokenizer.is_object() && made_.pre_tokenizer.value("type", json()) == "ByteLevel";
     const json& prefix = config.At("add_prefix_space");
     if (class_->effect == TokenizerClass::Effect::kLlama) {
       if (!prefix.is_null())
-        return Refuse(kTokenizerConfig, "add_prefix_space: transformers makes the tokenizer of tokenizer.model with it, "
-                                        "which inlier does not read; leave it out");
+        return Refuse(kTokenizerConfig,
+                      "add_prefix_space: transformers makes the tokenizer of tokenizer.model with it, "
+                      "which inlier does not read; leave it out");
       return FollowLlama(config);
     }
-    if (has_prefix && !prefix.is_null()) made_.pre_tokenizer["add_prefix_space"] = config.Flag("add_prefix_space", false);
+    if (has_prefix && !prefix.is_null())
+      made_.pre_tokenizer["add_prefix_space"] = config.Flag("add_prefix_space", false);
     if (has_prefix && !config_.contains("add_prefix_space")) made_.pre_tokenizer["add_prefix_space"] = false;
     if (class_->effect == TokenizerClass::Effect::kBert) RETURN_IF_ERROR(FollowBert(config));
     if (!IsFile(folder_ / kTokenizerJson) && std::holds_alternative<BytePairSettings>(made_.model) &&
         config.Flag("add_bos_token", false)) {
       const std::optional<uint32_t> bos = made_.IdOfNamed("bos_token");
-      if (!bos.has_value()) return Refuse(kTokenizerConfig, "add_bos_token: is true, and there is no bos_token");
+      if (!bos.has_value())
+        return Refuse(kTokenizerConfig, "add_bos_token: is true, and there is no bos_token");
       made_.around = {.before = {*bos}, .after = {}};
     }
     return config.status();
@@ -349,12 +342,14 @@ class FolderReader {
     made_.around = TokenizerDefinition::Around();
     if (config.Flag("add_bos_token", true)) {
       const std::optional<uint32_t> bos = made_.IdOfNamed("bos_token");
-      if (!bos.has_value()) return Refuse(kTokenizerConfig, "add_bos_token: is true, and there is no bos_token");
+      if (!bos.has_value())
+        return Refuse(kTokenizerConfig, "add_bos_token: is true, and there is no bos_token");
       made_.around->before = {*bos};
     }
     if (config.Flag("add_eos_token", false)) {
       const std::optional<uint32_t> eos = made_.IdOfNamed("eos_token");
-      if (!eos.has_value()) return Refuse(kTokenizerConfig, "add_eos_token: is true, and there is no eos_token");
+      if (!eos.has_value())
+        return Refuse(kTokenizerConfig, "add_eos_token: is true, and there is no eos_token");
       made_.around->after = {*eos};
     }
     return config.status();
@@ -367,7 +362,8 @@ class FolderReader {
     }
     if (!IsFile(folder_ / kTokenizerJson)) {
       if (!config.Flag("do_basic_tokenize", true))
-        return Refuse(kTokenizerConfig, "do_basic_tokenize: false is not known to inlier without tokenizer.json");
+        return Refuse(kTokenizerConfig,
+                      "do_basic_tokenize: false is not known to inlier without tokenizer.json");
       const std::optional<uint32_t> cls = made_.IdOfNamed("cls_token"), sep = made_.IdOfNamed("sep_token");
       if (!cls.has_value() || !sep.has_value() || made_.named.count("unk_token") == 0)
         return Refuse(kTokenizerConfig, "cls_token, sep_token and unk_token: a BertTokenizer must have them");
@@ -377,14 +373,15 @@ class FolderReader {
     made_.normalizer["lowercase"] = config.Flag("do_lower_case", true);
     made_.normalizer["handle_chinese_chars"] = config.Flag("tokenize_chinese_chars", true);
     made_.normalizer["strip_accents"] = nullptr;
-    if (!config.At("strip_accents").is_null()) made_.normalizer["strip_accents"] = config.Flag("strip_accents", true);
+    if (!config.At("strip_accents").is_null())
+      made_.normalizer["strip_accents"] = config.Flag("strip_accents", true);
     return config.status();
   }
 
   const fs::path folder_;
   const DataRoots roots_;
   json config_, model_;
-  const TokenizerClass* class_ = nullptr;  // Null: no file but a vocabulary says anything.
+  const TokenizerClass* class_ = nullptr;  // Null: a bare vocabulary.
   std::map<std::string, AddedToken> decoder_by_content_;
   TokenizerDefinition made_;
 };
@@ -393,8 +390,8 @@ class FolderReader {
 
 std::vector<fs::path> TokenizerFilesIn(const fs::path& folder) {
   std::vector<fs::path> files;
-  for (const char* name : {kTokenizerJson, kTokenizerConfig, kSpecialTokensMap, kAddedTokens, "vocab.txt", "vocab.json",
-                           "merges.txt"}) {
+  for (const char* name : {kTokenizerJson, kTokenizerConfig, kSpecialTokensMap, kAddedTokens, "vocab.txt",
+                           "vocab.json", "merges.txt"}) {
     if (IsFile(folder / name)) files.push_back(folder / name);
   }
   // It names the class, where tokenizer_config.json does not.
@@ -411,6 +408,20 @@ bool HasTokenizerSettings(const fs::path& folder) {
 
 absl::StatusOr<TokenizerDefinition> ReadTokenizerFolder(const fs::path& folder, const DataRoots& roots) {
   return FolderReader(folder, roots).Read();
+}
+
+absl::Status CheckSameTokenizer(const fs::path& folder, const Tokenizer& tokenizer, const DataRoots& roots) {
+  if (TokenizerFilesIn(folder).empty()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(TokenizerDefinition definition, ReadTokenizerFolder(folder, roots));
+  const std::string place = definition.place;
+  ASSIGN_OR_RETURN(const std::unique_ptr<Tokenizer> own, MakeTokenizer(std::move(definition)));
+  if (own->Digest() == tokenizer.Digest()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      place,
+      ": gives texts other ids than the trial's tokenizer, for which the model was not trained; set "
+      "the tokenizer to {",
+      own->masked_tokens().has_value() && !own->causal_tokens().has_value() ? "wordpiece" : "gpt2",
+      ": {vocab: ", folder.string(), "}}"));
 }
 
 }  // namespace inlier

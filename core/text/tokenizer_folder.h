@@ -2,7 +2,7 @@
 // else vocab.txt, or vocab.json and merges.txt; changed by tokenizer_config.json, special_tokens_map.json,
 // added_tokens.json, and by the class that these or config.json name.
 //
-// What decides the ids of a text and is not known here is refused by file and key.
+// A key or type that decides the ids of a text and is not known here is refused by file and key.
 //
 // Thread safety: pure functions of the file system.
 #ifndef INLIER_CORE_TEXT_TOKENIZER_FOLDER_H_
@@ -14,6 +14,7 @@
 
 #include "absl/status/statusor.h"
 #include "base/data/data_roots.h"
+#include "core/text/tokenizer.h"
 #include "core/text/tokenizer_definition.h"
 
 namespace inlier {
@@ -25,9 +26,14 @@ std::vector<std::filesystem::path> TokenizerFilesIn(const std::filesystem::path&
 // bert-base-uncased's and GPT-2's (or OPT's).
 bool HasTokenizerSettings(const std::filesystem::path& folder);
 
-// NotFound: the folder has no tokenizer; the message says what to do.
+// NotFound: the folder has no tokenizer; the message has the remedy.
 absl::StatusOr<TokenizerDefinition> ReadTokenizerFolder(const std::filesystem::path& folder,
                                                         const DataRoots& roots = {});
+
+// InvalidArgument where `tokenizer` gives texts other ids than that of the folder, or this cannot be read. OK where the
+// folder has none.
+absl::Status CheckSameTokenizer(const std::filesystem::path& folder, const Tokenizer& tokenizer,
+                                const DataRoots& roots = {});
 
 }  // namespace inlier
 

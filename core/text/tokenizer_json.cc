@@ -23,9 +23,10 @@ void ReadVocabulary(JsonFields& model, VocabularyIds* ids) {
   for (const auto& [token, id] : vocabulary.items()) {
     const bool number = id.is_number_unsigned() && id.get<uint64_t>() < kVocabularyTokensMax;
     if (!number || !seen.insert(id.get<uint64_t>()).second) {
-      return model.Fail("vocab", absl::StrCat("the id of ", Quoted(token), " is ",
-                                              number ? "another token's too"
-                                                     : absl::StrCat("not a number below ", kVocabularyTokensMax)));
+      return model.Fail("vocab",
+                        absl::StrCat("the id of ", Quoted(token), " is ",
+                                     number ? "another token's too"
+                                            : absl::StrCat("not a number below ", kVocabularyTokensMax)));
     }
     (*ids)[token] = id.get<uint32_t>();
   }
@@ -73,7 +74,9 @@ absl::Status ReadModel(const json& value, const std::string& place, TokenizerDef
   JsonFields model(value, place);
   RETURN_IF_ERROR(model.status());
   // Old files do not name it.
-  const char* unnamed = model.Has("merges") ? "BPE" : model.Has("max_input_chars_per_word") ? "WordPiece" : nullptr;
+  const char* unnamed = model.Has("merges")                     ? "BPE"
+                        : model.Has("max_input_chars_per_word") ? "WordPiece"
+                                                                : nullptr;
   const std::string type = model.Text("type", unnamed);
   if (type != "BPE" && type != "WordPiece") {
     model.Fail("type", absl::StrCat(Quoted(type), " is not known to inlier: BPE and WordPiece are"));
@@ -121,7 +124,8 @@ class AroundReader {
     const std::string type = fields.Text("type");
     if (type == "Sequence") {
       const json& parts = fields.At("processors");
-      if (!parts.is_array() || depth == 8) fields.Fail("processors", "is not a list, or one in too many others");
+      if (!parts.is_array() || depth == 8)
+        fields.Fail("processors", "is not a list, or one in too many others");
       RETURN_IF_ERROR(fields.Finish());
       for (size_t i = 0; i < parts.size(); ++i)
         RETURN_IF_ERROR(Read(parts[i], absl::StrCat(fields.PathOf("processors"), "[", i, "]"), depth + 1));
@@ -164,7 +168,8 @@ class AroundReader {
     const json& single = fields.At("single");
     const json& tokens = fields.At("special_tokens");
     fields.Skip("pair");  // inlier joins the texts of a pair itself.
-    if (!single.is_array() || !tokens.is_object()) return fields.Fail("single", "is not a list with special_tokens");
+    if (!single.is_array() || !tokens.is_object())
+      return fields.Fail("single", "is not a list with special_tokens");
     std::vector<uint32_t> parts[2];
     int texts = 0;
     for (const json& part : single) {
@@ -173,8 +178,9 @@ class AroundReader {
         continue;
       }
       const json* token = nullptr;
-      if (part.is_object() && part.size() == 1 && part.contains("SpecialToken") && part["SpecialToken"].is_object() &&
-          part["SpecialToken"].contains("id") && part["SpecialToken"]["id"].is_string()) {
+      if (part.is_object() && part.size() == 1 && part.contains("SpecialToken") &&
+          part["SpecialToken"].is_object() && part["SpecialToken"].contains("id") &&
+          part["SpecialToken"]["id"].is_string()) {
         const auto found = tokens.find(part["SpecialToken"]["id"].get<std::string>());
         if (found != tokens.end() && found->is_object() && found->contains("ids")) token = &(*found)["ids"];
       }
@@ -197,8 +203,9 @@ class AroundReader {
 
 absl::StatusOr<TokenizerDefinition> ParseTokenizerJson(std::string_view text, const std::string& file) {
   // A token has a key, an id and in most models a merge of three values.
-  ASSIGN_OR_RETURN(const json root, ParseJsonText(text, file, 1, {.bytes_max = kVocabularyBytesMax,
-                                                                  .values_max = 3 * kVocabularyTokensMax}));
+  ASSIGN_OR_RETURN(const json root,
+                   ParseJsonText(text, file, 1,
+                                 {.bytes_max = kVocabularyBytesMax, .values_max = 3 * kVocabularyTokensMax}));
   TokenizerDefinition definition;
   definition.place = file;
   JsonFields fields(root, file);

@@ -92,8 +92,9 @@ absl::StatusOr<TokenizerDefinition> DefinitionIn(const fs::path& folder, const T
   ASSIGN_OR_RETURN(TokenizerDefinition definition, ReadTokenizerFolder(folder, RootsOf(source)));
   const bool word_piece = std::holds_alternative<WordPieceSettings>(definition.model);
   if (word_piece == std::holds_alternative<WordPieceFile>(source)) return definition;
-  return absl::InvalidArgumentError(absl::StrCat(definition.place, ": is a ", word_piece ? "WordPiece" : "BPE",
-                                                 "; choose the tokenizer ", word_piece ? "wordpiece" : "gpt2"));
+  return absl::InvalidArgumentError(absl::StrCat(definition.place, ": is a ",
+                                                 word_piece ? "WordPiece" : "BPE", "; choose the tokenizer ",
+                                                 word_piece ? "wordpiece" : "gpt2"));
 }
 
 }  // namespace
@@ -157,7 +158,8 @@ absl::StatusOr<std::unique_ptr<Tokenizer>> LoadTokenizer(const TokenizerSource& 
   if (const fs::path folder = FolderOf(source); !folder.empty()) {
     ASSIGN_OR_RETURN(definition, DefinitionIn(folder, source));
   } else if (std::holds_alternative<WordPieceFile>(source)) {
-    ASSIGN_OR_RETURN(const WordPieceVocabulary vocabulary, WordPieceVocabulary::Load(files[0], RootsOf(source)));
+    ASSIGN_OR_RETURN(const WordPieceVocabulary vocabulary,
+                     WordPieceVocabulary::Load(files[0], RootsOf(source)));
     definition = WordPieceDefinition(vocabulary);
     definition.place = files[0].string();
   } else {

@@ -47,7 +47,8 @@ absl::StatusOr<Gpt2Files> FindGpt2(const std::string& vocab, const std::filesyst
                                    const std::string& field, const DataRoots& roots = {});
 
 // The files that decide the ids; those of a trained vocabulary are in `cache_folder`.
-std::vector<std::filesystem::path> FilesOf(const TokenizerSource& source, const std::filesystem::path& cache_folder);
+std::vector<std::filesystem::path> FilesOf(const TokenizerSource& source,
+                                           const std::filesystem::path& cache_folder);
 
 // Identifies the tokenizer, of which (with the text) the ids are a function: "byte_pair 2000", or the kind
 // and the digest of the files' content.

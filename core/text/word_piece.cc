@@ -106,7 +106,8 @@ absl::Status WordPieceVocabulary::Index(const std::filesystem::path& vocab_txt) 
 void WordPieceVocabulary::AddPiece(const std::string& token, uint32_t id, const std::string& prefix) {
   longest_bytes_ = std::max(longest_bytes_, token.size());
   beginnings_[token] = id;
-  if (token.starts_with(prefix) && token.size() > prefix.size()) continuations_[token.substr(prefix.size())] = id;
+  if (token.starts_with(prefix) && token.size() > prefix.size())
+    continuations_[token.substr(prefix.size())] = id;
 }
 
 absl::StatusOr<WordPieceVocabulary> WordPieceVocabulary::Make(

@@ -102,7 +102,8 @@ absl::StatusOr<v1::TokenizerSpec> TokenizerOf(const std::filesystem::path& folde
   if (TokenizerFilesIn(folder).empty()) {
     return absl::NotFoundError(absl::StrCat(
         folder.string(),
-        ": has no tokenizer (tokenizer.json, vocab.txt, or vocab.json and merges.txt); put its files there, or name a "
+        ": has no tokenizer (tokenizer.json, vocab.txt, or vocab.json and merges.txt); put its files there, "
+        "or name a "
         "published vocabulary that it was trained with: --tokenizer '{gpt2: {}}' or '{wordpiece: {}}'"));
   }
   ASSIGN_OR_RETURN(const TokenizerDefinition definition, ReadTokenizerFolder(folder));

@@ -14,7 +14,8 @@ constexpr std::size_t kBytesMax = 1 << 16;
 void EncodeTexts(const Tokenizer& tokenizer) {
   const auto encoder = tokenizer.MakeEncoder();
   for (const std::string& text :
-       {std::string("In the beginning, it's 1611"), std::string("  [MASK] <|user|>\n\n\xC3\xA9 e\xCC\x81 \xE6\x97\xA5\xE6\x9C\xAC"),
+       {std::string("In the beginning, it's 1611"),
+        std::string("  [MASK] <|user|>\n\n\xC3\xA9 e\xCC\x81 \xE6\x97\xA5\xE6\x9C\xAC"),
         std::string("\0\xFF\xC2", 3), std::string(300, 'a'), std::string()}) {
     std::vector<std::uint32_t> ids, again;
     encoder->Encode(text, &ids);
@@ -33,7 +34,8 @@ void FuzzOne(std::string_view input) {
   const std::size_t end = std::min(input.find('\0'), input.size());
   static const TemporaryFolder folder;
   folder.Write("tokenizer.json", input.substr(0, end));
-  folder.Write("tokenizer_config.json", end < input.size() ? input.substr(end + 1) : "{\"tokenizer_class\": \"BertTokenizer\"}");
+  folder.Write("tokenizer_config.json",
+               end < input.size() ? input.substr(end + 1) : "{\"tokenizer_class\": \"BertTokenizer\"}");
   absl::StatusOr<TokenizerDefinition> definition = ReadTokenizerFolder(folder.path());
   INLIER_CHECK(definition.ok() || !definition.status().message().empty());
   if (!definition.ok()) return;
@@ -55,11 +57,18 @@ std::vector<std::string> FuzzSeeds() {
 "pre_tokenizer": {"type": "Sequence", "pretokenizers": [{"type": "Split", "pattern": {"Regex": "(?i:'s|'t)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}|\\s+(?!\\S)|\\s+"}, "behavior": "Isolated", "invert": false},
   {"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": false}]},
 "model": {"type": "BPE", "unk_token": "<unk>", "byte_fallback": true, "fuse_unk": true, "vocab": {"<unk>": 0, "a": 1, "aa": 2, "t": 3, "h": 4, "th": 5, "<0x0A>": 6}, "merges": ["a a", ["t", "h"]]}})";
-  const std::string config = R"({"tokenizer_class": "PreTrainedTokenizerFast", "bos_token": "<unk>", "added_tokens_decoder": {"0": {"content": "<unk>", "special": true}}})";
-  return {bert, llama, bert + '\0' + R"({"tokenizer_class": "BertTokenizer", "do_lower_case": false, "strip_accents": true})",
-          llama + '\0' + config, llama + '\0' + R"({"tokenizer_class": "LlamaTokenizer", "add_eos_token": true, "split_special_tokens": true})"};
+  const std::string config =
+      R"({"tokenizer_class": "PreTrainedTokenizerFast", "bos_token": "<unk>", "added_tokens_decoder": {"0": {"content": "<unk>", "special": true}}})";
+  return {
+      bert, llama,
+      bert + '\0' + R"({"tokenizer_class": "BertTokenizer", "do_lower_case": false, "strip_accents": true})",
+      llama + '\0' + config,
+      llama + '\0' +
+          R"({"tokenizer_class": "LlamaTokenizer", "add_eos_token": true, "split_special_tokens": true})"};
 }
 
-std::string FuzzMutate(std::string input, FuzzRandom& random) { return MutateBytes(std::move(input), random); }
+std::string FuzzMutate(std::string input, FuzzRandom& random) {
+  return MutateBytes(std::move(input), random);
+}
 
 }  // namespace inlier

@@ -12,7 +12,8 @@ namespace {
 UChar32 CharacterBefore(std::string_view text, size_t end, size_t* begin) {
   if (end == 0) return 0;
   *begin = end - 1;
-  while (*begin > 0 && end - *begin < U8_MAX_LENGTH && (static_cast<uint8_t>(text[*begin]) & 0xC0) == 0x80) --*begin;
+  while (*begin > 0 && end - *begin < U8_MAX_LENGTH && (static_cast<uint8_t>(text[*begin]) & 0xC0) == 0x80)
+    --*begin;
   size_t position = *begin;
   return NextCharacter(text, &position);
 }
@@ -59,7 +60,8 @@ void TokenFinder::Split(std::string_view text, const Visit& visit) const {
     if (token->special && special_is_text_) continue;
     if (token->single_word && !IsAlone(text, begin, end)) continue;
     size_t before = 0;
-    while (token->lstrip && begin > done && IsWhiteSpace(CharacterBefore(text, begin, &before)) && before >= done)
+    while (token->lstrip && begin > done && IsWhiteSpace(CharacterBefore(text, begin, &before)) &&
+           before >= done)
       begin = before;
     for (size_t after = end; token->rstrip && after < text.size();) {
       if (!IsWhiteSpace(NextCharacter(text, &after))) break;

@@ -12,8 +12,9 @@ namespace inlier {
 
 // The settings of `tokenizers`' BertNormalizer; the defaults are those of bert-base-uncased.
 struct BertNormalization {
-  bool clean_text = true;     // Control characters, U+0000 and U+FFFD (also as the replacement of bytes that are not
-                              // UTF-8) are dropped, white space of every kind becomes a space.
+  bool clean_text =
+      true;  // Control characters, U+0000 and U+FFFD (also as the replacement of bytes that are not
+             // UTF-8) are dropped, white space of every kind becomes a space.
   bool split_ideographs = true;  // Spaces around every CJK ideograph.
   bool strip_accents = true;     // NFD, then marks on another letter (category Mn) dropped.
   bool lowercase = true;

@@ -19,7 +19,8 @@ absl::StatusOr<BytePairModel> BytePairModel::Make(VocabularyIds ids, const ByteP
   for (size_t i = 0; i < settings.merges.size(); ++i) {
     const auto& [left, right] = settings.merges[i];
     // The prefix of the second part is not in the whole.
-    const std::string_view inside = std::string_view(right).substr(std::min(settings.prefix.size(), right.size()));
+    const std::string_view inside =
+        std::string_view(right).substr(std::min(settings.prefix.size(), right.size()));
     const auto left_id = model.Find(left), right_id = model.Find(right);
     const auto joined_id = model.Find(left + std::string(inside));
     if (!left_id || !right_id || !joined_id) {

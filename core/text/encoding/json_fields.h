@@ -60,8 +60,7 @@ class JsonFields {
 
   void Fail(std::string_view key, std::string_view what) {
     if (!status_.ok()) return;
-    status_ = absl::InvalidArgumentError(
-        absl::StrCat(PathOf(key), ": ", std::string(what)));
+    status_ = absl::InvalidArgumentError(absl::StrCat(PathOf(key), ": ", std::string(what)));
   }
   // Where the key is, for the object below it.
   std::string PathOf(std::string_view key) const {

@@ -21,7 +21,8 @@ class MergeTable {
 
   // False where the pair has a merge already. Ranks count from 0.
   bool Add(uint32_t left, uint32_t right, uint32_t joined) {
-    return joined_.try_emplace(Key(left, right), Joined{static_cast<uint32_t>(joined_.size()), joined}).second;
+    return joined_.try_emplace(Key(left, right), Joined{static_cast<uint32_t>(joined_.size()), joined})
+        .second;
   }
   // The result of joining the pair, and its rank; null when no merge joins it.
   const Joined* Find(uint32_t left, uint32_t right) const {

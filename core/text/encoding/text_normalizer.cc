@@ -99,12 +99,13 @@ absl::Status TextNormalizer::Add(const nlohmann::json& value, const std::string&
     steps_.push_back([left, right](const std::string& text) { return Stripped(text, left, right); });
   } else if (type == "Prepend") {
     absl::StrAppend(&description_, fields.Text("prepend"));
-    steps_.push_back([prefix = fields.Text("prepend")](std::string text) {
-      return text.empty() ? text : prefix + text;
-    });
+    steps_.push_back(
+        [prefix = fields.Text("prepend")](std::string text) { return text.empty() ? text : prefix + text; });
   } else if (type == "Replace") {
     ASSIGN_OR_RETURN(const TokenPattern pattern, PatternOf(fields.At("pattern"), fields.PathOf("pattern")));
-    absl::StrAppend(&description_, fields.At("pattern").dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), fields.Text("content"));
+    absl::StrAppend(&description_,
+                    fields.At("pattern").dump(-1, ' ', false, nlohmann::json::error_handler_t::replace),
+                    fields.Text("content"));
     steps_.push_back([pattern, content = fields.Text("content")](const std::string& text) {
       return Replaced(pattern, content, text);
     });

@@ -58,8 +58,8 @@ class PatternReader {
 
  private:
   absl::Status No(std::string_view what) const {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the regular expression is not read: ", std::string(what), ", at its byte ", position_ + 1));
+    return absl::InvalidArgumentError(absl::StrCat("the regular expression is not read: ", std::string(what),
+                                                   ", at its byte ", position_ + 1));
   }
   std::string_view Rest() const { return pattern_.substr(position_); }
   void Copy(size_t count) {
@@ -85,8 +85,8 @@ class PatternReader {
 
   absl::Status Escape() {
     static const std::set<std::string_view> kCategories = {
-        "L", "Lu", "Ll", "Lt", "Lm", "Lo", "M", "Mn", "Mc", "Me", "N", "Nd", "Nl", "No", "P",
-        "Pc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po", "S", "Sm", "Sc", "Sk", "So", "Z", "Zs", "Zl", "Zp"};
+        "L",  "Lu", "Ll", "Lt", "Lm", "Lo", "M", "Mn", "Mc", "Me", "N",  "Nd", "Nl", "No", "P", "Pc",
+        "Pd", "Ps", "Pe", "Pi", "Pf", "Po", "S", "Sm", "Sc", "Sk", "So", "Z",  "Zs", "Zl", "Zp"};
     if (Rest().size() < 2) return No("an escape without a sign");
     const char c = Rest()[1];
     if (c == 's' || c == 'S') {
@@ -137,9 +137,11 @@ class PatternReader {
       if (!Rest().empty() && (Rest()[0] == '?' || Rest()[0] == '+')) Copy(1);
     } else if (Rest()[0] == '{') {
       size_t end = 1;
-      while (end < Rest().size() && ((Rest()[end] >= '0' && Rest()[end] <= '9') || (end > 1 && Rest()[end] == ',')))
+      while (end < Rest().size() &&
+             ((Rest()[end] >= '0' && Rest()[end] <= '9') || (end > 1 && Rest()[end] == ',')))
         ++end;
-      if (end == 1 || end > 8 || end == Rest().size() || Rest()[end] != '}') return No("this number of repetitions");
+      if (end == 1 || end > 8 || end == Rest().size() || Rest()[end] != '}')
+        return No("this number of repetitions");
       Copy(end + 1);
     }
     if (!Rest().empty() && std::string_view("?*+{").find(Rest()[0]) != std::string_view::npos)
@@ -165,7 +167,8 @@ absl::StatusOr<TokenPattern> TokenPattern::Regex(const std::string& pattern) {
   auto compiled = std::make_shared<Compiled>();
   compiled->pattern.reset(
       icu::RegexPattern::compile(icu::UnicodeString::fromUTF8(translated), 0, place, error));
-  if (U_FAILURE(error)) return absl::InvalidArgumentError("the regular expression is not read: its form is wrong");
+  if (U_FAILURE(error))
+    return absl::InvalidArgumentError("the regular expression is not read: its form is wrong");
   TokenPattern made;
   made.regex_ = std::move(compiled);
   if (!made.Matches("").empty())
@@ -183,7 +186,8 @@ absl::StatusOr<TokenPattern> TokenPattern::Literal(const std::string& text) {
 std::vector<TextRange> TokenPattern::Matches(std::string_view text) const {
   std::vector<TextRange> matches;
   if (regex_ == nullptr) {
-    for (size_t at = text.find(literal_); at != std::string_view::npos; at = text.find(literal_, at + literal_.size()))
+    for (size_t at = text.find(literal_); at != std::string_view::npos;
+         at = text.find(literal_, at + literal_.size()))
       matches.emplace_back(at, at + literal_.size());
     return matches;
   }

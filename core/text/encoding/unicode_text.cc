@@ -108,8 +108,8 @@ std::string InForm(UnicodeForm form, std::string_view text) {
   icu::StringByteSink<std::string> sink(&out);
   while (!text.empty()) {
     const std::string_view piece = CutUtf8(text, kPieceBytes);
-    normalizer.normalizeUTF8(0, icu::StringPiece(piece.data(), static_cast<int32_t>(piece.size())), sink, nullptr,
-                             error);
+    normalizer.normalizeUTF8(0, icu::StringPiece(piece.data(), static_cast<int32_t>(piece.size())), sink,
+                             nullptr, error);
     INLIER_CHECK(U_SUCCESS(error));
     text.remove_prefix(piece.size());
   }

@@ -33,7 +33,7 @@ void AppendUtf8(UChar32 c, std::string* out);
 // control characters: later characters have none, and six have changed theirs since.
 uint32_t CategoryOf(UChar32 c);
 
-bool IsMark(UChar32 c);           // Category M in tables of Unicode 9.
+bool IsMark(UChar32 c);  // Category M in tables of Unicode 9.
 bool IsWhiteSpace(UChar32 c);
 bool IsPunctuation(UChar32 c);    // ASCII's, symbols included, and category P.
 bool IsWordCharacter(UChar32 c);  // \w of a regular expression.

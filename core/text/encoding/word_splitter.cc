@@ -119,7 +119,8 @@ struct Metaspace {
     if (wanted && !word.starts_with(replacement)) word.insert(0, replacement);
     if (!split) return words->push_back(std::move(word));
     std::vector<TextRange> separators;
-    for (size_t at = word.find(replacement); at != std::string::npos; at = word.find(replacement, at + replacement.size()))
+    for (size_t at = word.find(replacement); at != std::string::npos;
+         at = word.find(replacement, at + replacement.size()))
       separators.emplace_back(at, at + replacement.size());
     Cut(word, SegmentsOf(word, separators), Separator::kWithNext, words);
   }
@@ -171,14 +172,16 @@ absl::Status WordSplitter::Add(const nlohmann::json& value, const std::string& p
   return absl::OkStatus();
 }
 
-absl::Status WordSplitter::AddStep(const nlohmann::json& value, const std::string& place, const std::string& type) {
+absl::Status WordSplitter::AddStep(const nlohmann::json& value, const std::string& place,
+                                   const std::string& type) {
   JsonFields fields(value, place);
   fields.Skip("type");
   // Keys that change nothing are left out, so that two files of the same meaning are the same here.
   nlohmann::json described = value;
   for (const char* ignored : {"trim_offsets", "str_rep"}) described.erase(ignored);
   if (type == "ByteLevel") described.emplace("use_regex", true);
-  absl::StrAppend(&description_, described.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), "\n");
+  absl::StrAppend(&description_, described.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace),
+                  "\n");
   // Cuts at the characters for which `separates` holds.
   const auto at_characters = [this](auto separates, Separator separator) {
     steps_.push_back([separates, separator](const std::string& word, bool, std::vector<std::string>* words) {
@@ -191,7 +194,7 @@ absl::Status WordSplitter::AddStep(const nlohmann::json& value, const std::strin
   } else if (type == "ByteLevel") {
     if (!fields.Has("add_prefix_space")) fields.Fail("add_prefix_space", "is missing");
     const bool space = fields.Flag("add_prefix_space", true), regex = fields.Flag("use_regex", true);
-    fields.Skip("trim_offsets");  // Of offsets, which nobody reads here.
+    fields.Skip("trim_offsets");  // Of offsets, which are not used here.
     if (!space && regex) kind_ = Kind::kGpt2;
     spells_bytes_ = true;
     steps_.push_back([space, regex](std::string word, bool, std::vector<std::string>* words) {
@@ -216,11 +219,12 @@ absl::Status WordSplitter::AddStep(const nlohmann::json& value, const std::strin
     ASSIGN_OR_RETURN(const TokenPattern pattern, PatternOf(fields.At("pattern"), fields.PathOf("pattern")));
     const Separator separator = SeparatorOf(fields);
     const bool invert = fields.Flag("invert", false);
-    steps_.push_back([pattern, separator, invert](const std::string& word, bool, std::vector<std::string>* words) {
-      std::vector<Segment> segments = SegmentsOf(word, pattern.Matches(word));
-      for (Segment& segment : segments) segment.separates ^= invert;
-      Cut(word, segments, separator, words);
-    });
+    steps_.push_back(
+        [pattern, separator, invert](const std::string& word, bool, std::vector<std::string>* words) {
+          std::vector<Segment> segments = SegmentsOf(word, pattern.Matches(word));
+          for (Segment& segment : segments) segment.separates ^= invert;
+          Cut(word, segments, separator, words);
+        });
   } else if (type == "Metaspace") {
     steps_.push_back(MetaspaceOf(fields, steps_.empty()));
   } else {

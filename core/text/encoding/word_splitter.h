@@ -18,7 +18,7 @@ class WordSplitter {
   // Messages as TextNormalizer::Of.
   static absl::StatusOr<WordSplitter> Of(const nlohmann::json& value, const std::string& place);
 
-  // Whether it is one of these two alone, which are faster by themselves: BertWords after BERT's normalization, and
+  // True when it is one of these two alone, which are faster by themselves: BertWords after BERT's normalization, and
   // NextWord of pre_tokenizer.h, of whose words the bytes are spelt.
   bool is_bert() const { return kind_ == Kind::kBert; }
   bool is_gpt2() const { return kind_ == Kind::kGpt2; }

@@ -153,7 +153,8 @@ TEST(BytePairTest, AMegabyteWithoutASpaceIsEncodedInTime) {
 TEST(BytePairTest, SpecialTokensInTextAreText) {
   const auto vocabulary = BytePairVocabulary::FromMerges({"<s>", "<s>>"}, {});
   ASSERT_TRUE(vocabulary.ok());
-  EXPECT_THAT(Encode(*vocabulary, "a<s>>b"), ElementsAre(2 + 'a', 2 + '<', 2 + 's', 2 + '>', 2 + '>', 2 + 'b'));
+  EXPECT_THAT(Encode(*vocabulary, "a<s>>b"),
+              ElementsAre(2 + 'a', 2 + '<', 2 + 's', 2 + '>', 2 + '>', 2 + 'b'));
 }
 
 TEST(BytePairTest, FilesGiveBackTheSameVocabulary) {

@@ -20,17 +20,31 @@ using testing::HasSubstr;
 
 json WordPieceFileOf(bool lowercase) {
   return {{"version", "1.0"},
-          {"added_tokens", json::array({{{"id", 0}, {"content", "[PAD]"}, {"special", true}, {"normalized", false}},
-                                        {{"id", 1}, {"content", "[UNK]"}, {"special", true}, {"normalized", false}}})},
+          {"added_tokens",
+           json::array({{{"id", 0}, {"content", "[PAD]"}, {"special", true}, {"normalized", false}},
+                        {{"id", 1}, {"content", "[UNK]"}, {"special", true}, {"normalized", false}}})},
           {"normalizer",
-           {{"type", "BertNormalizer"}, {"clean_text", true}, {"handle_chinese_chars", true}, {"strip_accents", nullptr}, {"lowercase", lowercase}}},
+           {{"type", "BertNormalizer"},
+            {"clean_text", true},
+            {"handle_chinese_chars", true},
+            {"strip_accents", nullptr},
+            {"lowercase", lowercase}}},
           {"pre_tokenizer", {{"type", "BertPreTokenizer"}}},
           {"model",
            {{"type", "WordPiece"},
             {"unk_token", "[UNK]"},
             {"continuing_subword_prefix", "##"},
             {"max_input_chars_per_word", 100},
-            {"vocab", {{"[PAD]", 0}, {"[UNK]", 1}, {"[CLS]", 2}, {"[SEP]", 3}, {"[MASK]", 4}, {"word", 5}, {"Word", 6}, {"##s", 7}, {"cafe", 8}}}}}};
+            {"vocab",
+             {{"[PAD]", 0},
+              {"[UNK]", 1},
+              {"[CLS]", 2},
+              {"[SEP]", 3},
+              {"[MASK]", 4},
+              {"word", 5},
+              {"Word", 6},
+              {"##s", 7},
+              {"cafe", 8}}}}}};
 }
 
 json BytePairFileOf() {
@@ -73,7 +87,8 @@ TEST_F(TokenizerFolderTest, BertsKeysComeBeforeTokenizerJson) {
   EXPECT_THAT(Ids("Word caf\xC3\xA9s"), ElementsAre(5, 8, 7));
   Write("tokenizer_config.json", {{"tokenizer_class", "BertTokenizerFast"}, {"do_lower_case", false}});
   EXPECT_THAT(Ids("Word caf\xC3\xA9s"), ElementsAre(6, 1));
-  Write("tokenizer_config.json", {{"tokenizer_class", "BertTokenizer"}, {"do_lower_case", false}, {"strip_accents", true}});
+  Write("tokenizer_config.json",
+        {{"tokenizer_class", "BertTokenizer"}, {"do_lower_case", false}, {"strip_accents", true}});
   EXPECT_THAT(Ids("Word caf\xC3\xA9s"), ElementsAre(6, 8, 7));
   // Another class leaves the file as it is.
   Write("tokenizer_config.json", {{"tokenizer_class", "PreTrainedTokenizerFast"}, {"do_lower_case", true}});
@@ -100,26 +115,37 @@ TEST_F(TokenizerFolderTest, AddedTokensAndTheSpaceBeforeATextAreFollowed) {
   Write("tokenizer_config.json", {{"tokenizer_class", "PreTrainedTokenizerFast"}, {"bos_token", "<end>"}});
   EXPECT_THAT(Ids("ab a<end>a"), ElementsAre(3, 4, 6, 0));
   EXPECT_EQ(Read()->causal_tokens()->begin, 6);
-  Write("tokenizer_config.json", {{"tokenizer_class", "PreTrainedTokenizerFast"}, {"add_prefix_space", true}});
+  Write("tokenizer_config.json",
+        {{"tokenizer_class", "PreTrainedTokenizerFast"}, {"add_prefix_space", true}});
   EXPECT_THAT(Ids("a<end>a"), ElementsAre(4, 6, 4));
-  Write("tokenizer_config.json", {{"tokenizer_class", "PreTrainedTokenizerFast"}, {"split_special_tokens", true}});
+  Write("tokenizer_config.json",
+        {{"tokenizer_class", "PreTrainedTokenizerFast"}, {"split_special_tokens", true}});
   EXPECT_THAT(Ids("a<end>"), ElementsAre(0, 5)) << "no byte of end> is in the vocabulary";
   Write("tokenizer_config.json", {{"tokenizer_class", "PreTrainedTokenizerFast"},
                                   {"added_tokens_decoder", {{"7", {{"content", "<b>"}, {"rstrip", true}}}}}});
   EXPECT_THAT(Ids("a<b>  a"), ElementsAre(0, 7, 0));
-  Write("tokenizer_config.json", {{"tokenizer_class", "PreTrainedTokenizerFast"}, {"added_tokens_decoder", {{"9", {{"content", "<b>"}}}}}});
-  EXPECT_THAT(Refusal(), HasSubstr("tokenizer_config.json: added_tokens_decoder.9: is for the id 9, and transformers gives the token 7"));
+  Write("tokenizer_config.json", {{"tokenizer_class", "PreTrainedTokenizerFast"},
+                                  {"added_tokens_decoder", {{"9", {{"content", "<b>"}}}}}});
+  EXPECT_THAT(Refusal(), HasSubstr("tokenizer_config.json: added_tokens_decoder.9: is for the id 9, and "
+                                   "transformers gives the token 7"));
 }
 
 TEST_F(TokenizerFolderTest, LlamasClassPutsItsTokensAroundATextItself) {
   json file = BytePairFileOf();
   file["model"]["unk_token"] = "<";
   Write("tokenizer.json", file);
-  Write("tokenizer_config.json", {{"tokenizer_class", "LlamaTokenizer"}, {"bos_token", "<end>"}, {"eos_token", "<end>"}, {"unk_token", nullptr}, {"add_eos_token", true}});
+  Write("tokenizer_config.json", {{"tokenizer_class", "LlamaTokenizer"},
+                                  {"bos_token", "<end>"},
+                                  {"eos_token", "<end>"},
+                                  {"unk_token", nullptr},
+                                  {"add_eos_token", true}});
   const SpecialTokens tokens = Read()->causal_tokens().value();
   EXPECT_EQ(tokens.begin, 6);
   EXPECT_EQ(tokens.end, 6);
-  Write("tokenizer_config.json", {{"tokenizer_class", "LlamaTokenizer"}, {"bos_token", "<end>"}, {"eos_token", "<end>"}, {"add_prefix_space", true}});
+  Write("tokenizer_config.json", {{"tokenizer_class", "LlamaTokenizer"},
+                                  {"bos_token", "<end>"},
+                                  {"eos_token", "<end>"},
+                                  {"add_prefix_space", true}});
   EXPECT_THAT(Refusal(), HasSubstr("tokenizer_config.json: add_prefix_space"));
 }
 
@@ -136,25 +162,36 @@ TEST_F(TokenizerFolderTest, WhatIsNotKnownIsRefusedByFileAndKey) {
   EXPECT_THAT(with("/model/novelty", 1), HasSubstr("tokenizer.json: model.novelty: is not known"));
   EXPECT_THAT(with("/model/dropout", 0.1), HasSubstr("tokenizer.json: model.dropout: is not 0"));
   EXPECT_EQ(with("/model/dropout", 0.0), "");
-  EXPECT_THAT(with("/model/type", "Unigram"), HasSubstr("tokenizer.json: model.type: \"Unigram\" is not known"));
+  EXPECT_THAT(with("/model/type", "Unigram"),
+              HasSubstr("tokenizer.json: model.type: \"Unigram\" is not known"));
   EXPECT_THAT(with("/model/unk_token", "x"), HasSubstr("tokenizer.json: model.unk_token: is not a token"));
   EXPECT_THAT(with("/model/merges/1", "a x"), HasSubstr("tokenizer.json: model.merges[1]: not two tokens"));
-  EXPECT_THAT(with("/model/merges/1", "a b"), HasSubstr("tokenizer.json: model.merges[1]: an earlier merge again"));
-  EXPECT_THAT(with("/model/vocab/b", 0), AllOf(HasSubstr("tokenizer.json: model.vocab: the id of "), HasSubstr("another token's too")));
-  EXPECT_THAT(with("/model/vocab/b", 4294967295), HasSubstr("tokenizer.json: model.vocab: the id of \"b\" is not a number below"));
-  EXPECT_THAT(with("/added_tokens/0/id", 9), HasSubstr("tokenizer.json: added_tokens[0].id: is 9, and tokenizers gives the token 6"));
+  EXPECT_THAT(with("/model/merges/1", "a b"),
+              HasSubstr("tokenizer.json: model.merges[1]: an earlier merge again"));
+  EXPECT_THAT(with("/model/vocab/b", 0),
+              AllOf(HasSubstr("tokenizer.json: model.vocab: the id of "), HasSubstr("another token's too")));
+  EXPECT_THAT(with("/model/vocab/b", 4294967295),
+              HasSubstr("tokenizer.json: model.vocab: the id of \"b\" is not a number below"));
+  EXPECT_THAT(with("/added_tokens/0/id", 9),
+              HasSubstr("tokenizer.json: added_tokens[0].id: is 9, and tokenizers gives the token 6"));
   EXPECT_THAT(with("/added_tokens/0/novelty", true), HasSubstr("tokenizer.json: added_tokens[0].novelty"));
-  EXPECT_THAT(with("/normalizer", {{"type", "Precompiled"}}), HasSubstr("tokenizer.json: normalizer.type: \"Precompiled\""));
-  EXPECT_THAT(with("/normalizer", {{"type", "Sequence"}, {"normalizers", json::array({{{"type", "NFC"}}, {{"type", "Nmt"}}})}}),
+  EXPECT_THAT(with("/normalizer", {{"type", "Precompiled"}}),
+              HasSubstr("tokenizer.json: normalizer.type: \"Precompiled\""));
+  EXPECT_THAT(with("/normalizer", {{"type", "Sequence"},
+                                   {"normalizers", json::array({{{"type", "NFC"}}, {{"type", "Nmt"}}})}}),
               HasSubstr("tokenizer.json: normalizer.normalizers[1].type: \"Nmt\""));
-  EXPECT_THAT(with("/pre_tokenizer", {{"type", "UnicodeScripts"}}), HasSubstr("tokenizer.json: pre_tokenizer.type: \"UnicodeScripts\""));
+  EXPECT_THAT(with("/pre_tokenizer", {{"type", "UnicodeScripts"}}),
+              HasSubstr("tokenizer.json: pre_tokenizer.type: \"UnicodeScripts\""));
   EXPECT_THAT(with("/pre_tokenizer/novelty", 1), HasSubstr("tokenizer.json: pre_tokenizer.novelty"));
-  for (const char* pattern : {"(?<=a)b", "\\w+", ".", "^a", "(a+)+", "[[:alpha:]]", "a{1,2}+", "(", "a|", "\\p{Han}"}) {
-    EXPECT_THAT(with("/pre_tokenizer", {{"type", "Split"}, {"pattern", {{"Regex", pattern}}}, {"behavior", "Isolated"}}),
+  for (const char* pattern :
+       {"(?<=a)b", "\\w+", ".", "^a", "(a+)+", "[[:alpha:]]", "a{1,2}+", "(", "a|", "\\p{Han}"}) {
+    EXPECT_THAT(with("/pre_tokenizer",
+                     {{"type", "Split"}, {"pattern", {{"Regex", pattern}}}, {"behavior", "Isolated"}}),
                 HasSubstr("tokenizer.json: pre_tokenizer.pattern.Regex: the regular expression is not read"))
         << pattern;
   }
-  EXPECT_THAT(with("/post_processor", {{"type", "Novel"}}), HasSubstr("tokenizer.json: post_processor.type: \"Novel\""));
+  EXPECT_THAT(with("/post_processor", {{"type", "Novel"}}),
+              HasSubstr("tokenizer.json: post_processor.type: \"Novel\""));
   EXPECT_THAT(with("/model", 3), HasSubstr("tokenizer.json: model: is not an object"));
   EXPECT_THAT(with("/added_tokens", 3), HasSubstr("tokenizer.json: added_tokens: is not a list"));
 
@@ -163,11 +200,14 @@ TEST_F(TokenizerFolderTest, WhatIsNotKnownIsRefusedByFileAndKey) {
     Write("tokenizer_config.json", value);
     return Refusal();
   };
-  EXPECT_THAT(configured({{"tokenizer_class", "T5Tokenizer"}}), HasSubstr("tokenizer_config.json: tokenizer_class: \"T5Tokenizer\" is not known"));
+  EXPECT_THAT(configured({{"tokenizer_class", "T5Tokenizer"}}),
+              HasSubstr("tokenizer_config.json: tokenizer_class: \"T5Tokenizer\" is not known"));
   EXPECT_THAT(configured(json::object()), HasSubstr("tokenizer_config.json: no tokenizer_class"));
   EXPECT_THAT(configured(json::array()), HasSubstr("tokenizer_config.json: is not an object"));
-  for (const json& more : {json({{"auto_map", {{"AutoTokenizer", "x"}}}}), json({{"extra_special_tokens", {{"image", "<i>"}}}}), json({{"split_special_tokens", 3}}),
-                           json({{"bos_token", 3}}), json({{"added_tokens_decoder", 3}}), json({{"additional_special_tokens", 3}})}) {
+  for (const json& more :
+       {json({{"auto_map", {{"AutoTokenizer", "x"}}}}), json({{"extra_special_tokens", {{"image", "<i>"}}}}),
+        json({{"split_special_tokens", 3}}), json({{"bos_token", 3}}), json({{"added_tokens_decoder", 3}}),
+        json({{"additional_special_tokens", 3}})}) {
     json whole = config;
     whole.update(more);
     EXPECT_THAT(configured(whole), HasSubstr("tokenizer_config.json: " + more.begin().key()));
@@ -190,6 +230,11 @@ TEST_F(TokenizerFolderTest, TwoWithTheSameIdsHaveTheSameDigest) {
   EXPECT_EQ(Read()->Digest(), (*file)->Digest());
   Write("tokenizer_config.json", {{"do_lower_case", false}});
   EXPECT_NE(Read()->Digest(), (*file)->Digest());
+  EXPECT_THAT(std::string(CheckSameTokenizer(folder_.path(), **file).message()),
+              AllOf(HasSubstr("vocab.txt: gives texts other ids"), HasSubstr("{wordpiece: {vocab: ")));
+  Write("tokenizer_config.json", {{"do_lower_case", true}});
+  EXPECT_TRUE(CheckSameTokenizer(folder_.path(), **file).ok());
+  EXPECT_TRUE(CheckSameTokenizer(bare / "nothing", **file).ok());
 }
 
 TEST_F(TokenizerFolderTest, ATrialFollowsTheFolderThatItsVocabularyIsIn) {
@@ -207,7 +252,8 @@ TEST_F(TokenizerFolderTest, ATrialFollowsTheFolderThatItsVocabularyIsIn) {
     EXPECT_THAT(ids, ElementsAre(6));
   }
   const auto other = LoadTokenizer(*FindGpt2(folder_.path(), "", "vocab"), "");
-  EXPECT_THAT(std::string(other.status().message()), HasSubstr("is a WordPiece; choose the tokenizer wordpiece"));
+  EXPECT_THAT(std::string(other.status().message()),
+              HasSubstr("is a WordPiece; choose the tokenizer wordpiece"));
 }
 
 }  // namespace
