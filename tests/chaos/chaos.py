@@ -237,12 +237,11 @@ class Chaos:
         sound = self.world.folder / "sound"
         shutil.rmtree(sound, ignore_errors=True)
         sound.mkdir()
-        files = sorted(state.glob("inlier.db*"))
-        for file in files:
+        for file in [*state.glob("inlier.db*"), state / "inlier.lock"]:  # The lock has the folder's note.
             if file.is_file():
                 shutil.copy2(file, sound)
-        artifacts = {file.name for file in state.glob("artifacts/*.safetensors")}
-        target = self.random.choice([file for file in files if file.name in ("inlier.db", "inlier.db-wal")])
+        models = {file.name for file in state.rglob("*.safetensors")}
+        target = self.random.choice([file for name in ("inlier.db", "inlier.db-wal") if (file := state / name).is_file()])
         how = self.damage(target)
         trial = self.world.coordinator_elsewhere()
         trial.start()
@@ -250,7 +249,7 @@ class Chaos:
             trial.process.wait(self.random.uniform(0.5, 2))
         self.totals[f"damaged databases that were {'served' if trial.alive() else 'refused'}"] += 1
         trial.kill()
-        gone = artifacts - {file.name for file in state.glob("artifacts/*.safetensors")}
+        gone = models - {file.name for file in state.rglob("*.safetensors")}
         if gone:
             self.oracle.find("LOST", f"{how}{target.name}: the coordinator that was started on it removed {len(gone)} models")
         for file in state.glob("inlier.db*"):
