@@ -22,7 +22,7 @@ export function sweepClass(sweep) { return `state sweep-${sweepWord(sweep).repla
 // The name under which trials have their label of an axis (spec/sweep/sweep_grid.cc).
 export function axisName(axis) {
   const last = (path) => path.slice(path.lastIndexOf(".") + 1);
-  return axis.name || (axis.zip ?? [axis.field ?? ""]).map(last).join("+");
+  return axis.name || (axis.zip?.length ? axis.zip : [axis.field ?? ""]).map(last).join("+");
 }
 
 // A number of JSON, also one that JSON has as a text.

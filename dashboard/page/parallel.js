@@ -5,8 +5,8 @@ import {shown, grouped} from "./format.js";
 
 const kLinesMax = 3000;
 const kLabelsMax = 24;
-// The part of the colours that a thin line shows well on the theme's background.
-const kColours = {light: [0, 0.8], dark: [0.35, 1]};
+// The part of the colours with a contrast of 3 to the theme's panel.
+const kColours = {light: [0, 0.57], dark: [0.4, 1]};
 
 export class ParallelView {
   constructor() {
@@ -40,7 +40,7 @@ export class ParallelView {
     this.values = matrix.values;
     this.canvas.setAttribute("aria-label", `Parallel coordinates of ${this.lines.length} trials over ${axes.map(({axis}) => axis.name).join(", ")}; colour: ${measurement}`);
     replace(this.note, trials.length === 0 ? `No trial has ${measurement} yet.`
-      : every > 1 ? `Every ${every}. of ${grouped(trials.length)} trials is drawn.` : "Each line is a trial; bluer is lower, yellower is higher.");
+      : every > 1 ? `Every ${every}. of ${grouped(trials.length)} trials is drawn.` : "Each line is a trial; violet and blue are low, green and yellow are high.");
     this.draw();
   }
 

@@ -105,6 +105,49 @@ table: {{title: {json.dumps(EVIL)}, rows: [path], columns: [{{measurement: perpl
             browser.wait_text(text)
         self.picture("trial")
 
+    def test_a_b_the_parallel_lines_are_seen_in_both_schemes(self):
+        browser = self.browser
+        contrast = """
+            const canvas = document.querySelector('.parallel canvas'), {data} = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+            const part = (v) => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
+            const light = (r, g, b) => 0.2126 * part(r) + 0.7152 * part(g) + 0.0722 * part(b);
+            const [r, g, b] = getComputedStyle(document.querySelector('.panel')).backgroundColor.match(/[0-9]+/g).map(Number), back = light(r, g, b);
+            let lines = 0, seen = 0;
+            for (let i = 0; i < data.length; i += 4) {
+              const high = Math.max(data[i], data[i + 1], data[i + 2]), low = Math.min(data[i], data[i + 1], data[i + 2]);
+              if (data[i + 3] < 250 || high - low < 60) continue;  // Not a text, which has no colour, or an edge of a line.
+              const own = light(data[i], data[i + 1], data[i + 2]);
+              ++lines;
+              if ((Math.max(own, back) + 0.05) / (Math.min(own, back) + 0.05) >= 2.8) ++seen;
+            }
+            return [lines, seen]"""
+        for scheme in ("light", "dark"):
+            browser.scheme(scheme)
+            self.go(f"/sweep/{self.sweep}?tab=parallel")
+            browser.wait("the lines", lambda: browser.find(".parallel canvas[aria-label*='of 8 trials']"))
+            lines, seen = browser.wait("coloured lines", lambda: (lambda counts: counts if counts[0] > 50 else None)(browser.js(contrast)))
+            self.assertGreater(seen, 0.9 * lines, scheme)
+            self.picture(f"parallel-{scheme}")
+
+    def test_a_c_running_trials_have_the_labels_of_every_axis(self):
+        browser = self.browser
+        file = self.folder / "running.yaml"
+        file.write_text(harness.SMOKE.read_text().split("axes:")[0].replace("name: smoke", "name: running")
+                        .replace("base:", "base:\n  model: {bert: {layers: 2, hidden_size: 64, heads: 4, ffn_size: 128}}", 1) + """axes:
+  - {field: training.optimizer.adamw.learning_rate, values: [1e-3, 4e-3]}
+  - {zip: [training.batch_size, training.gradient_accumulation], values: [[4, 1], [8, 2]]}
+  - name: bits
+    variants: [{label: float, set: {}}, {label: W8A8, set: {quantization: {weights: {bits: 8}, activations: {bits: 8}, calibration: {batches: 2}}}}]
+""")
+        sweep = self.local.submit(file, "--set", "training.steps=20000")
+        try:
+            self.go(f"/sweep/{sweep}")
+            text = browser.wait("two running trainings", lambda: (lambda found: found if found.count("learning_rate=") >= 2 else None)(browser.text(".running")), 120)
+            self.assertIn("batch_size+gradient_accumulation=", text)
+            self.assertRegex(text, r"[0-9]+ running trials, by 2 attempts")
+        finally:
+            self.local.inlier("cancel", sweep, "--yes")
+
     def test_b_numbers_are_those_of_the_database(self):
         browser = self.browser
         rows = dict(self.local.sql("SELECT 't-' || trial.id, printf('%.6g', value) FROM trial JOIN stage ON stage.id = evaluate_stage "
@@ -123,7 +166,9 @@ table: {{title: {json.dumps(EVIL)}, rows: [path], columns: [{{measurement: perpl
         harness.wait_for("the failures", lambda: self.local.sql(f"SELECT 1 FROM sweep WHERE id = {self.failed[2:]} AND ended_ms IS NOT NULL"), 120)
         self.go("/sweeps")
         browser.wait_text("failing")
+        self.assertTrue(browser.find(".state.sweep-failed"), "an ended sweep without a result is not a green \"complete\"")
         self.go(f"/sweep/{self.failed}?tab=failures")
+        browser.wait_text("failed", ".state.sweep-failed")
         browser.wait_text(EVIL)
         browser.wait_text("/no/such</script>")
         reason = browser.text("tbody tr th")
