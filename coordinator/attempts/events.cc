@@ -149,7 +149,8 @@ void TakeOutcome(Context& context, WorkerEntry& worker, Attempt& live, const v1:
   NoteModel(state, live, outcome, context.now.at);
   const Attempt attempt = live;  // EndAttempt forgets it.
   Stage& stage = state.stages.at(attempt.stage);
-  const std::string message = Shortened(outcome.message(), Limits::kMessageBytesMax);
+  const std::string message = Shortened(outcome.message().empty() ? live.resume_trouble : outcome.message(),
+                                        Limits::kMessageBytesMax);
   const auto failed = [&](v1::FailureClass failure, std::string why) {
     failure = DeviceFailed(context, attempt, failure, why);
     EndAttempt(context, attempt.token, v1::FAILED, failure, why, "ended");

@@ -118,6 +118,21 @@ TEST(MachineFaultsTest, ADamagedCheckpointIsPassedOverWithANoticeAndNotTriedAgai
   EXPECT_EQ(harness.Status(sweep).trials().failed(), 0u);
 }
 
+TEST(MachineFaultsTest, WhyAnAttemptBeganEarlierStaysWithItsResult) {
+  Harness harness;
+  harness.Submit(SmallSweep("s", 1));
+  HandWorker worker("w", 1);
+  harness.Sync(worker);
+  worker.Emit(OnlyToken(worker), CheckpointEvent(20, false));
+  worker.Emit(OnlyToken(worker), FailureEvent(v1::LOST, "gone"));
+  harness.Sync(worker);
+  worker.Emit(OnlyToken(worker), ResumedEvent(0, "step-20 is damaged"));
+  worker.Finish(OnlyToken(worker));
+  harness.Sync(worker);
+  EXPECT_EQ(harness.Query("SELECT outcome, message FROM attempt WHERE token = 2"),
+            "SUCCEEDED|attempt 2 began at step 0, not at 20: step-20 is damaged\n");
+}
+
 TEST(MachineFaultsTest, AnAttemptThatResumesWhereItWasToHasNoNotice) {
   Harness harness;
   harness.Submit(SmallSweep("s", 1));
