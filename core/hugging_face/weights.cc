@@ -155,7 +155,8 @@ class WeightCopy {
 
   // Tensors that a file may have in addition to the parameters: buffers, tied copies, and heads for other purposes.
   bool MayBeLeft(const std::string& name) const {
-    for (const char* end : {"position_ids", ".attn.bias", ".attn.masked_bias", "rotary_emb.inv_freq"}) {
+    for (const char* end : {"position_ids", ".attn.bias", ".attn.masked_bias", "rotary_emb.inv_freq",
+                            "vit.embeddings.mask_token"}) {
       if (absl::EndsWith(name, end)) return true;
     }
     if (absl::StartsWith(name, "optimizer/")) return true;
@@ -163,8 +164,8 @@ class WeightCopy {
     // A class of transformers is a body and other parts.
     if (how_.other_head && has_body_ && bare == name) return true;
     if (!masked_model_ && absl::StartsWith(bare, "cls.predictions.")) return true;
-    for (const char* part :
-         {"pooler.", "cls.predictions.decoder.", "cls.seq_relationship.", "lm_head.", "classifier."}) {
+    for (const char* part : {"pooler.", "cls.predictions.decoder.", "cls.seq_relationship.", "lm_head.",
+                             "classifier.", "multiple_choice_head."}) {
       if (absl::StartsWith(bare, part)) return true;
     }
     return false;

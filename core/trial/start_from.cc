@@ -1,5 +1,7 @@
 #include "core/trial/start_from.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -9,6 +11,8 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "core/hugging_face/weights.h"
+#include "core/text/tokenizer.h"
+#include "core/text/tokenizer_folder.h"
 #include "core/train/checkpoint.h"
 #include "core/trial/data_digest.h"
 #include "spec/hugging_face/config.h"
@@ -36,6 +40,26 @@ absl::Status CheckOrigin(const CheckpointInfo& info, const Prepared& prepared) {
   return absl::OkStatus();
 }
 
+// Of a folder with a tokenizer: that each id is the same token for the trial, as far as both have it.
+absl::Status CheckTokens(const fs::path& folder, const Prepared& prepared, const DataRoots& roots) {
+  const Tokenizer* ours = TokenizerOf(*prepared.data.dataset);
+  if (ours == nullptr || TokenizerFilesIn(folder).empty()) return absl::OkStatus();
+  absl::StatusOr<TokenizerDefinition> definition = ReadTokenizerFolder(folder, roots);
+  const auto theirs = definition.ok() ? MakeTokenizer(*std::move(definition)) : definition.status();
+  if (!theirs.ok()) {
+    spdlog::warn("vocabulary_not_compared reason=\"{}\"", std::string(theirs.status().message()));
+    return absl::OkStatus();
+  }
+  for (std::uint32_t id = 0; id < std::min(ours->size(), (*theirs)->size()); ++id) {
+    if (ours->Decode({&id, 1}) == (*theirs)->Decode({&id, 1})) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        folder.string(), ": its tokenizer has another token with the id ", id,
+        " than the trial's; give the trial the folder's tokenizer: gpt2.vocab or wordpiece.vocab with the "
+        "folder"));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::vector<std::string>> Load(fs::path source, const Prepared& prepared,
                                               const DataRoots& roots) {
   StartingTrial trial{.spec = prepared.spec, .classes = ClassNamesOf(*prepared.data.dataset)};
@@ -56,6 +80,7 @@ absl::StatusOr<std::vector<std::string>> Load(fs::path source, const Prepared& p
       spdlog::warn("settings_not_compared from={} reason=\"the file has weights alone\"", source.string());
     }
   }
+  if (fs::is_directory(source, error)) RETURN_IF_ERROR(CheckTokens(source, prepared, roots));
   return LoadStartingWeights(source, trial, *prepared.data.model, roots);
 }
 

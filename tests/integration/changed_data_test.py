@@ -65,6 +65,7 @@ class ChangedDataTest(unittest.TestCase):
             self.assertEqual(self.results(local, first), self.results(local, self.sweep(local, "text", source)))
             self.assertEqual(ran + 2, self.attempts(local), "the old text is known")
 
+            self.sweep(local, "seed", source, seeds="2")
             models = [local.dir / "artifacts" / f"{sha}.safetensors" for (sha,) in local.sql(
                 "SELECT checkpoint FROM stage WHERE kind = 'TRAIN_STAGE' ORDER BY id")]
             model = data / "start.safetensors"
@@ -74,11 +75,14 @@ class ChangedDataTest(unittest.TestCase):
             ran = self.attempts(local)
             self.sweep(local, "tuned", source, start)
             self.assertEqual(ran, self.attempts(local), "nothing runs again from the same model")
-            shutil.copy(models[1], model)
+            shutil.copy(models[2], model)
             other = self.sweep(local, "tuned", source, start)
             self.assertEqual(ran + 2, self.attempts(local))
             self.assertNotEqual(self.results(local, tuned)[0][0], self.results(local, other)[0][0])
             self.assertNotEqual(self.results(local, tuned)[0][1], self.results(local, other)[0][1])
+            shutil.copy(models[1], model)
+            refused = self.sweep(local, "tuned", source, start)
+            self.assertEqual([], self.results(local, refused), "the vocabulary of the other text has other tokens under the same ids")
 
     def test_again_says_what_differs(self):
         data = self.data("data", 1)

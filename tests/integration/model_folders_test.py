@@ -47,7 +47,7 @@ class Draw:
         self.cls = self.random.choice(CLASSES[self.type]) if self.random.random() < 0.6 else CLASSES[self.type][0]
         self.blame, self.keys = set(), {}
         self.heads = self.random.choice([1, 2, 3, 4])
-        self.head = self.random.choice([2, 4, 6])
+        self.head = self.random.choice([4, 6, 8])
         self.keys.update(getattr(self, self.type)())
         if self.random.random() < 0.4:
             self.keys["num_labels"] = self.random.choice([1, 2, 3, 5])
@@ -199,6 +199,8 @@ class ModelFoldersTest(unittest.TestCase):
         return apart
 
     def refused(self, draw, error, what):
+        if "architectures" in draw.blame and "has no place for the tensor" in error:
+            return  # Nothing names the head that the tensor belongs to.
         key = error.split("config.json: ")[-1].split(":")[0].strip('"').split(".")[-1]
         self.assertIn(key, draw.blame, f"{what} of {draw.cls} {draw.keys}: {error}")
 

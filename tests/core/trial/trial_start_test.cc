@@ -54,6 +54,21 @@ TEST_F(TrialStartTest, AModelOfAnotherVocabularyIsRefused) {
                              HasSubstr("the model was trained with another vocabulary (digest ")));
 }
 
+// The folder of an export has the vocabulary of its training.
+TEST_F(TrialStartTest, AFolderOfAnotherVocabularyIsRefused) {
+  Exported(Train("first", ""), "");
+  v1::AttemptSpec attempt = Attempt(v1::TRAIN_STAGE, "then", "training { steps: 1 }");
+  attempt.mutable_spec()->mutable_training()->mutable_start_from()->set_hugging_face(folder_ / "model");
+  const Ended same = RunToEnd(attempt);
+  EXPECT_EQ(same.outcome.kind(), v1::Outcome::SUCCEEDED) << same.outcome.message();
+  std::ofstream other(folder_ / "other.txt");
+  for (int i = 0; i < 400; ++i) other << "quite another corpus, line " << i << ", with words of its own\n";
+  other.close();
+  attempt.mutable_spec()->mutable_data()->mutable_text()->set_path(folder_ / "other.txt");
+  EXPECT_THAT(FailureOf(attempt, v1::INVALID_SPEC),
+              HasSubstr("its tokenizer has another token with the id "));
+}
+
 TEST_F(TrialStartTest, AModelOfAnotherFunctionIsRefused) {
   const auto model = Train("first", "");
   EXPECT_THAT(
