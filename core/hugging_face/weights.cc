@@ -156,7 +156,7 @@ class WeightCopy {
   // Tensors that a file may have in addition to the parameters: buffers, tied copies, and heads for other purposes.
   bool MayBeLeft(const std::string& name) const {
     for (const char* end : {"position_ids", ".attn.bias", ".attn.masked_bias", "rotary_emb.inv_freq",
-                            "vit.embeddings.mask_token"}) {
+                            "embeddings.mask_token"}) {
       if (absl::EndsWith(name, end)) return true;
     }
     if (absl::StartsWith(name, "optimizer/")) return true;

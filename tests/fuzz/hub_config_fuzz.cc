@@ -63,7 +63,9 @@ void Clear(const absl::Status& status) {
   INLIER_CHECK(!absl::IsInternal(status));
 }
 
-void CheckRoundTrip(const HuggingFaceConfig& read) {
+void CheckRoundTrip(HuggingFaceConfig read) {
+  // One gain for all channels of a Llama is written as a vector of it.
+  if (read.spec.model().has_llama() && read.spec.norm() == v1::RMS_NORM_S) read.spec.set_norm(v1::RMS_NORM_M);
   const auto written = HuggingFaceConfigOfSpec(read.spec, {.outputs = 2});
   if (!written.ok()) return Clear(written.status());
   const auto again = ParseHuggingFaceConfig(*written);
