@@ -245,7 +245,7 @@ absl::Status Session::ExplainRpcError(const grpc::Status& status) const {
   }
   if (status.error_code() == grpc::StatusCode::UNAVAILABLE) {
     return absl::UnavailableError(absl::StrCat(
-        "no coordinator answers at ", Address(), " (", status.error_message(),
+        "no coordinator answers at ", Address(), " (", FromGrpcStatus(status).message(),
         UsesTls() ? "; with TLS also: it has TLS off, or the certificates do not fit together, see its log)"
                   : ")",
         ". Start one on this machine with `inlier up --dir ", dir.string(),

@@ -26,17 +26,17 @@ namespace {
 
 constexpr int kPauseMs = 100;  // After an accept that failed.
 constexpr Duration kLogPeriod = std::chrono::seconds(1);
-constexpr char kFull[] =
+
+constexpr char kTooManyConnections[] =
     "the coordinator has as many connections as its limit of open files allows; raise it (LimitNOFILE of its "
     "unit, ulimit -n), or end other programs that are connected";
 
-// Empty SETTINGS and a GOAWAY with ENHANCE_YOUR_CALM (RFC 9113): clients of gRPC report its text.
-std::string GoAway(std::string_view text) {
-  std::string frames("\0\0\0\4\0\0\0\0\0", 9);
-  const std::size_t size = 8 + text.size();
-  frames.append({0, static_cast<char>(size >> 8), static_cast<char>(size), 7, 0, 0, 0, 0, 0});
-  frames.append({0, 0, 0, 0, 0, 0, 0, 11});
-  return frames.append(text);
+// In HTTP/1.1, which ends the attempt of a gRPC client to connect: it waits before the next one. After a GOAWAY of HTTP/2
+// it would come again at once, hundreds of times a second.
+std::string Refusal() {
+  return absl::StrCat(
+      "HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n",
+      kTooManyConnections, "\n");
 }
 
 std::uint16_t PortOf(int socket) {
@@ -148,7 +148,7 @@ bool ConnectionAcceptor::Accept(int listener) {
 
 void ConnectionAcceptor::Refuse(const Descriptor& connection) {
   if (plain_) {
-    const std::string reason = GoAway(kFull);
+    const std::string reason = Refusal();
     static_cast<void>(::send(connection.fd(), reason.data(), reason.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
     ::shutdown(connection.fd(), SHUT_WR);
   }
@@ -156,7 +156,7 @@ void ConnectionAcceptor::Refuse(const Descriptor& connection) {
   const Timestamp now = MonotonicNow();
   if (logged_ != Timestamp() && now - logged_ < kLogPeriod) return;
   spdlog::warn("connections_refused refused={} open_files_max={} reason=\"{}\"", std::exchange(refused_, 0),
-               OpenFileShares::Now().all, kFull);
+               OpenFileShares::Now().all, kTooManyConnections);
   logged_ = now;
 }
 

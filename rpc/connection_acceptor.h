@@ -28,7 +28,7 @@ absl::StatusOr<std::vector<Descriptor>> Listen(Address& address, std::string_vie
 
 class ConnectionAcceptor {
  public:
-  // `take` owns the descriptor of a connection from then on. `plain`: it speaks HTTP/2 without TLS.
+  // `take` owns the descriptor of a connection from then on. `plain`: without TLS.
   ConnectionAcceptor(std::vector<Descriptor> listeners, bool plain,
                      std::function<void(int listener, int connection)> take);
   ~ConnectionAcceptor();  // Takes none after it.

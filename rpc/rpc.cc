@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
@@ -16,6 +17,9 @@ namespace inlier {
 namespace {
 
 using grpc::experimental::InterceptionHookPoints;
+
+// In the error of a client whose server has answered in HTTP/1.1.
+constexpr char kHttp1Server[] = "http1.x server";
 
 // Of one connection to a server.
 constexpr int kStreamsMax = 4096;           // Calls at once; a client keeps further ones back.
@@ -99,6 +103,12 @@ grpc::Status ToGrpcStatus(const absl::Status& status) {
 
 absl::Status FromGrpcStatus(const grpc::Status& status) {
   if (status.ok()) return absl::OkStatus();
+  if (status.error_code() == grpc::StatusCode::UNAVAILABLE &&
+      absl::StrContains(status.error_message(), kHttp1Server)) {
+    return absl::UnavailableError(
+        "it answers as an http_listen does, or as a coordinator that has as many connections as its limit of "
+        "open files allows: its log says which, and what to do");
+  }
   return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
 }
 

@@ -25,6 +25,7 @@ namespace inlier {
 inline constexpr int kRpcMessageBytesMax = 64 << 20;
 
 grpc::Status ToGrpcStatus(const absl::Status& status);
+// With other words where gRPC's hide what it is: a server that takes no more connections (connection_acceptor.h).
 absl::Status FromGrpcStatus(const grpc::Status& status);
 
 // "127.0.0.1:7420", "localhost:7420", "[::1]:7420", "0.0.0.0:0".

@@ -2,8 +2,13 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <vector>
 
 #include "inlier/v1/worker_service.grpc.pb.h"
+#include "rpc/connection_acceptor.h"
 
 namespace inlier {
 namespace {
@@ -23,6 +28,37 @@ TEST(RpcStatusTest, StatusesSurviveTheRoundTrip) {
     const absl::Status status(static_cast<absl::StatusCode>(code), code == 0 ? "" : "because");
     EXPECT_EQ(FromGrpcStatus(ToGrpcStatus(status)), status);
   }
+}
+
+TEST(RpcStatusTest, AServerThatTakesNoMoreConnectionsIsNamed) {
+  Address address{.host = "127.0.0.1", .port = 0};
+  auto sockets = Listen(address, "listen");
+  ASSERT_TRUE(sockets.ok()) << sockets.status();
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const auto stub = v1::WorkerService::NewStub(MakeChannel(address.ToString()));
+  const auto call = [&stub] {
+    grpc::ClientContext context;
+    v1::CoordinatorSync answer;
+    return FromGrpcStatus(stub->Sync(&context, v1::WorkerSync(), &answer));
+  };
+  // So low that every connection is one too many; descriptors that are open stay so.
+  std::vector<Descriptor> held;
+  for (int i = 0; i < 100; ++i) held.emplace_back(::dup(0));
+  rlimit low = before;
+  low.rlim_cur = 180;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &low), 0);
+  {
+    const ConnectionAcceptor acceptor(*std::move(sockets), /*plain=*/true, [](int, int connection) {
+      ADD_FAILURE() << "it is taken";
+      ::close(connection);
+    });
+    const absl::Status refused = call();
+    EXPECT_TRUE(absl::IsUnavailable(refused)) << refused;
+    EXPECT_THAT(std::string(refused.message()),
+                HasSubstr("as many connections as its limit of open files allows"));
+  }
+  ::setrlimit(RLIMIT_NOFILE, &before);
 }
 
 TEST(AddressTest, AddressesAreReadAndWrittenBack) {
