@@ -10,7 +10,7 @@
 namespace inlier {
 
 // Rows from the top, pixels from the left, a pixel's channels together. One channel is grey, three are red,
-// green and blue, all sRGB.
+// green and blue.
 struct Image {
   int height = 0;
   int width = 0;

@@ -66,12 +66,8 @@ Image JitterColors(Image image, double strength, RandomStream& stream) {
 }  // namespace
 
 Image PrepareImage(const Image& image, int side, int channels, double crop) {
-  // Only the middle remains in the end; a strip must not be scaled to gigabytes first.
-  const int length_max = 16 * std::min(image.height, image.width);
-  const int height = std::min(image.height, length_max), width = std::min(image.width, length_max);
-  const Image part = Crop(image, (image.height - height) / 2, (image.width - width) / 2, height, width);
-  const int whole = std::max(side, static_cast<int>(side / crop));
-  return CutMiddle(ResizeShorterSide(ToChannels(part, channels), whole, ResizeFilter::kBicubic), side);
+  const int shorter_side = std::max(side, static_cast<int>(side / crop));
+  return ResizeToMiddle(ToChannels(image, channels), shorter_side, side, ResizeFilter::kBicubic);
 }
 
 Image AugmentImage(const Image& image, const v1::AugmentationSpec& spec, int side, int channels,

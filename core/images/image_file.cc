@@ -4,7 +4,9 @@
 #include <turbojpeg.h>
 
 #include <algorithm>
+#include <csetjmp>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -43,48 +45,94 @@ DecodeBudget& Budget() {
   return budget;
 }
 
-// libpng's message without the name of the chunk before it, which is of the file: "CRC error".
-std::string PngReason(const png_image& image) {
-  const std::string message = image.message;
-  const std::size_t colon = message.rfind(": ");
-  return colon == std::string::npos ? message : message.substr(colon + 2);
-}
-
-// libpng's reader of one file. It reports errors by return values, not by jumps.
+// libpng's reader of one file. Its values are the stored ones: no gamma, colour profile or background is
+// applied, and of sixteen bits the high byte stays, as in Pillow.
 class PngReader {
  public:
-  explicit PngReader(std::string_view bytes) {
-    std::memset(&image_, 0, sizeof(image_));
-    image_.version = PNG_IMAGE_VERSION;
-    open_ = png_image_begin_read_from_memory(&image_, bytes.data(), bytes.size()) != 0;
+  explicit PngReader(std::string_view bytes) : rest_(bytes) {
+    png_ = png_create_read_struct(PNG_LIBPNG_VER_STRING, this, OnError, [](png_structp, png_const_charp) {});
+    info_ = png_ == nullptr ? nullptr : png_create_info_struct(png_);
+    if (info_ == nullptr) return;
+    open_ = Try([this] {
+      png_set_read_fn(png_, this, ReadBytes);
+      png_set_keep_unknown_chunks(png_, PNG_HANDLE_CHUNK_NEVER, nullptr, /*num_chunks=*/-1);
+      png_read_info(png_, info_);
+    });
   }
-  ~PngReader() { png_image_free(&image_); }
+  ~PngReader() { png_destroy_read_struct(&png_, &info_, nullptr); }
   PngReader(const PngReader&) = delete;
   PngReader& operator=(const PngReader&) = delete;
 
   absl::Status CheckHeader(std::int64_t pixels_max) const {
-    if (!open_) return Damaged("PNG", PngReason(image_));
-    return CheckSize(image_.width, image_.height, pixels_max);
+    if (!open_) return Damaged("PNG", reason_);
+    return CheckSize(Width(), Height(), pixels_max);
   }
 
   absl::StatusOr<Image> Read(std::int64_t pixels_max) {
     RETURN_IF_ERROR(CheckHeader(pixels_max));
     std::shared_ptr<const void> reservation =
-        Budget().Reserve(std::int64_t{image_.width} * image_.height * kPngBytesPerPixel);
-    const bool color = (image_.format & PNG_FORMAT_FLAG_COLOR) != 0;
-    image_.format = color ? PNG_FORMAT_RGB : PNG_FORMAT_GRAY;
-    image_.flags |= PNG_IMAGE_FLAG_16BIT_sRGB;
-    Image image(static_cast<int>(image_.height), static_cast<int>(image_.width), color ? 3 : 1);
+        Budget().Reserve(std::int64_t{Width()} * Height() * kPngBytesPerPixel);
+    const int type = png_get_color_type(png_, info_);
+    const bool wide_grey = type == PNG_COLOR_TYPE_GRAY && png_get_bit_depth(png_, info_) == 16;
+    const int channels = (type & PNG_COLOR_MASK_COLOR) != 0 ? 3 : 1;
+    // Sixteen bits of grey: two bytes for each pixel, the high one first.
+    Image image(static_cast<int>(Height()), static_cast<int>(Width()), wide_grey ? 2 : channels);
     image.reservation = std::move(reservation);
-    const png_color black = {0, 0, 0};
-    if (png_image_finish_read(&image_, &black, image.bytes.data(), /*row_stride=*/0, nullptr) == 0)
-      return Damaged("PNG", PngReason(image_));
-    return image;
+    std::vector<png_bytep> rows;
+    for (int y = 0; y < image.height; ++y) rows.push_back(image.At(y, 0));
+    const bool read = Try([&] {
+      if (type == PNG_COLOR_TYPE_PALETTE) png_set_palette_to_rgb(png_);
+      if (type == PNG_COLOR_TYPE_GRAY) png_set_expand_gray_1_2_4_to_8(png_);
+      if (!wide_grey) png_set_strip_16(png_);
+      png_set_strip_alpha(png_);
+      png_read_image(png_, rows.data());
+    });
+    if (!read) return Damaged("PNG", reason_);
+    return wide_grey ? Clipped(image) : image;
   }
 
  private:
-  png_image image_;
-  bool open_;
+  std::uint32_t Width() const { return png_get_image_width(png_, info_); }
+  std::uint32_t Height() const { return png_get_image_height(png_, info_); }
+
+  // Calls libpng, which jumps back here at an error. REQUIRES: `calls` has no local object with a destructor.
+  template <typename Calls>
+  bool Try(const Calls& calls) {
+    if (setjmp(png_jmpbuf(png_)) != 0) return false;
+    calls();
+    return true;
+  }
+
+  // The message without the name of the chunk before it, which is of the file: "CRC error".
+  static void OnError(png_structp png, png_const_charp message) {
+    const std::size_t colon = std::string_view(message).rfind(": ");
+    std::snprintf(static_cast<PngReader*>(png_get_error_ptr(png))->reason_, kReasonBytes, "%s",
+                  colon == std::string_view::npos ? message : message + colon + 2);
+    png_longjmp(png, 1);
+  }
+
+  static void ReadBytes(png_structp png, png_bytep out, std::size_t size) {
+    std::string_view& rest = static_cast<PngReader*>(png_get_io_ptr(png))->rest_;
+    if (size > rest.size()) png_error(png, "premature end");
+    std::memcpy(out, rest.data(), size);
+    rest.remove_prefix(size);
+  }
+
+  // As Pillow's convert: a value above 255 is white.
+  static Image Clipped(const Image& wide) {
+    Image image(wide.height, wide.width, 1);
+    image.reservation = wide.reservation;
+    for (std::size_t i = 0; i < image.bytes.size(); ++i)
+      image.bytes[i] = wide.bytes[2 * i] != 0 ? 255 : wide.bytes[2 * i + 1];
+    return image;
+  }
+
+  static constexpr std::size_t kReasonBytes = 80;
+  std::string_view rest_;
+  png_structp png_ = nullptr;
+  png_infop info_ = nullptr;
+  bool open_ = false;
+  char reason_[kReasonBytes] = "no memory";
 };
 
 class JpegReader {

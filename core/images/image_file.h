@@ -24,9 +24,9 @@ std::int64_t PixelsMax(std::int64_t image_size);
 // it names no file.
 absl::Status CheckImageHeader(std::string_view bytes, std::int64_t pixels_max = kImagePixelsMax);
 
-// The pixels, with one channel for a grey image and three for another. Transparent pixels are blended with
-// black; sixteen bits become eight; CMYK becomes RGB; the camera's orientation (EXIF) is ignored. The size is
-// checked, and memory for the decoding reserved in the process' one budget of a gigabyte, before any is
+// The pixels that Pillow's convert("RGB") gives, with one channel for a grey image: the stored values of a
+// PNG without gamma, colour profile and transparency, of sixteen bits the high byte (of grey all above 255 is
+// white); CMYK becomes RGB; the camera's orientation (EXIF) is ignored. The size is checked, and memory for the decoding reserved in the process' one budget of a gigabyte, before any is
 // taken: it is given back with the image. InvalidArgument where the bytes end early or are damaged; the
 // reason quotes none of them.
 absl::StatusOr<Image> DecodeImage(std::string_view bytes, std::int64_t pixels_max = kImagePixelsMax);

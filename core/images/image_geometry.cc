@@ -15,42 +15,111 @@ std::uint8_t RoundToByte(double value) {
   return static_cast<std::uint8_t>(std::clamp(std::floor(value + 0.5), 0.0, 255.0));
 }
 
+// The order of the operations is Pillow's, so that its results come out to the last bit.
 double FilterAt(ResizeFilter filter, double x) {
   x = std::abs(x);
   if (filter == ResizeFilter::kBilinear) return x < 1 ? 1 - x : 0;
   constexpr double kA = -0.5;
   if (x < 1) return ((kA + 2) * x - (kA + 3)) * x * x + 1;
-  if (x < 2) return ((x - 5) * x + 8) * x * kA - 4 * kA;
+  if (x < 2) return (((x - 5) * x + 8) * x - 4) * kA;
   return 0;
 }
 
-// One axis of a resize: output pixel i is the sum of weights[i][j] * input pixel first[i] + j.
+// Weights are fixed-point numbers with this many fractional bits, as in Pillow.
+constexpr int kWeightBits = 22;
+
+// One axis of a resize: output pixel i is the sum of weights[i][j] * input pixel begin + first[i] + j.
 struct AxisWeights {
+  int begin = 0, end = 0;  // Of the input pixels that are read.
   std::vector<int> first;
-  std::vector<std::vector<float>> weights;
+  std::vector<std::vector<std::int32_t>> weights;
 };
 
-AxisWeights WeightsOf(int in, int out, ResizeFilter filter) {
-  const double scale = static_cast<double>(in) / out;
+// Of `count` output pixels from `from` on, where the whole axis becomes `out` pixels.
+AxisWeights WeightsOf(int in, std::int64_t out, std::int64_t from, int count, ResizeFilter filter) {
+  const double scale = static_cast<double>(in) / static_cast<double>(out);
   const double stretch = std::max(scale, 1.0);
   const double reach = (filter == ResizeFilter::kBilinear ? 1 : 2) * stretch;
   AxisWeights axis;
-  for (int i = 0; i < out; ++i) {
-    const double middle = (i + 0.5) * scale;
+  for (std::int64_t i = from; i < from + count; ++i) {
+    const double middle = (static_cast<double>(i) + 0.5) * scale;
     const int begin = std::max(0, static_cast<int>(middle - reach + 0.5));
     const int end = std::min(in, static_cast<int>(middle + reach + 0.5));
     std::vector<double> weights;
     double sum = 0;
     for (int x = begin; x < end; ++x) {
-      weights.push_back(FilterAt(filter, (x + 0.5 - middle) / stretch));
+      weights.push_back(FilterAt(filter, (x - middle + 0.5) * (1 / stretch)));
       sum += weights.back();
     }
-    std::vector<float> normal;
-    for (const double weight : weights) normal.push_back(static_cast<float>(weight / sum));
-    axis.first.push_back(begin);
-    axis.weights.push_back(std::move(normal));
+    std::vector<std::int32_t>& fixed = axis.weights.emplace_back();
+    for (const double weight : weights) {
+      fixed.push_back(
+          static_cast<std::int32_t>(std::copysign(0.5, weight) + weight / sum * (1 << kWeightBits)));
+    }
+    if (axis.first.empty()) axis.begin = begin;
+    axis.first.push_back(begin - axis.begin);
+    axis.end = end;
   }
   return axis;
+}
+
+std::uint8_t FixedToByte(std::int32_t sum) {
+  return static_cast<std::uint8_t>(std::clamp((sum + (1 << (kWeightBits - 1))) >> kWeightBits, 0, 255));
+}
+
+Image ResizeRows(const Image& image, const AxisWeights& axis) {
+  Image result(image.height, static_cast<int>(axis.first.size()), image.channels);
+  for (int y = 0; y < result.height; ++y) {
+    std::uint8_t* out = result.At(y, 0);
+    for (int x = 0; x < result.width; ++x) {
+      const std::uint8_t* in = image.At(y, axis.first[x]);
+      std::int32_t sums[3] = {0, 0, 0};
+      for (const std::int32_t weight : axis.weights[x]) {
+        for (int c = 0; c < image.channels; ++c) sums[c] += weight * *in++;
+      }
+      for (int c = 0; c < image.channels; ++c) *out++ = FixedToByte(sums[c]);
+    }
+  }
+  return result;
+}
+
+Image ResizeColumns(const Image& image, const AxisWeights& axis) {
+  Image result(static_cast<int>(axis.first.size()), image.width, image.channels);
+  std::vector<std::int32_t> sums(static_cast<std::size_t>(image.width) * image.channels);
+  for (int y = 0; y < result.height; ++y) {
+    std::fill(sums.begin(), sums.end(), 0);
+    const std::uint8_t* in = image.At(axis.first[y], 0);
+    for (const std::int32_t weight : axis.weights[y]) {
+      for (std::int32_t& sum : sums) sum += weight * *in++;
+    }
+    std::transform(sums.begin(), sums.end(), result.At(y, 0), FixedToByte);
+  }
+  return result;
+}
+
+struct ResizedSize {
+  std::int64_t height, width;
+};
+
+struct Box {
+  std::int64_t top, left;
+  int height, width;
+};
+
+// The box of the image that is resized as a whole.
+Image ResizePart(const Image& image, const ResizedSize& whole, const Box& part, ResizeFilter filter) {
+  INLIER_CHECK(part.height > 0 && part.width > 0 && image.height > 0 && image.width > 0);
+  INLIER_CHECK(part.top >= 0 && part.left >= 0 && part.top + part.height <= whole.height &&
+               part.left + part.width <= whole.width);
+  if (whole.height == image.height && whole.width == image.width)
+    return Crop(image, static_cast<int>(part.top), static_cast<int>(part.left), part.height, part.width);
+  const AxisWeights x = WeightsOf(image.width, whole.width, part.left, part.width, filter);
+  const AxisWeights y = WeightsOf(image.height, whole.height, part.top, part.height, filter);
+  const Image read = Crop(image, y.begin, x.begin, y.end - y.begin, x.end - x.begin);
+  // The order decides what is rounded. This is that of Pillow 13; before it rows came first always.
+  const bool columns_first =
+      image.height > whole.height && image.height - whole.height > 2 * (image.width - whole.width);
+  return columns_first ? ResizeRows(ResizeColumns(read, y), x) : ResizeColumns(ResizeRows(read, x), y);
 }
 
 // The place in the input of an output pixel, about the middle: in = matrix * out + shift, as (x, y).
@@ -114,49 +183,18 @@ Image Mirror(const Image& image) {
 }
 
 Image Resize(const Image& image, int height, int width, ResizeFilter filter) {
-  INLIER_CHECK(height > 0 && width > 0 && image.height > 0 && image.width > 0);
-  if (height == image.height && width == image.width) return image;
-  const int channels = image.channels;
-  const AxisWeights along_x = WeightsOf(image.width, width, filter);
-  const AxisWeights along_y = WeightsOf(image.height, height, filter);
-  const std::size_t row = static_cast<std::size_t>(width) * channels;
-  // Rows first: (image.height, width, channels).
-  std::vector<float> narrow(row * image.height, 0.f);
-  for (int y = 0; y < image.height; ++y) {
-    float* out = &narrow[row * y];
-    for (int x = 0; x < width; ++x, out += channels) {
-      const std::uint8_t* in = image.At(y, along_x.first[x]);
-      for (const float weight : along_x.weights[x]) {
-        for (int c = 0; c < channels; ++c) out[c] += weight * static_cast<float>(*in++);
-      }
-    }
-  }
-  Image result(height, width, channels);
-  std::vector<float> sums(row);
-  for (int y = 0; y < height; ++y) {
-    std::fill(sums.begin(), sums.end(), 0.f);
-    const float* in = &narrow[row * along_y.first[y]];
-    for (const float weight : along_y.weights[y]) {
-      for (std::size_t i = 0; i < row; ++i) sums[i] += weight * in[i];
-      in += row;
-    }
-    std::uint8_t* out = result.At(y, 0);
-    for (std::size_t i = 0; i < row; ++i) out[i] = RoundToByte(sums[i]);
-  }
-  return result;
+  return ResizePart(image, {height, width}, {0, 0, height, width}, filter);
 }
 
-Image ResizeShorterSide(const Image& image, int side, ResizeFilter filter) {
+Image ResizeToMiddle(const Image& image, int shorter_side, int side, ResizeFilter filter) {
   const int shorter = std::min(image.height, image.width);
-  const auto scaled = [&](int length) {
-    return static_cast<int>(static_cast<std::int64_t>(length) * side / shorter);
+  const ResizedSize whole = {std::int64_t{image.height} * shorter_side / shorter,
+                             std::int64_t{image.width} * shorter_side / shorter};
+  // Half of the rest, a half pixel rounded to even, as torchvision cuts.
+  const auto half = [side](std::int64_t length) {
+    return static_cast<std::int64_t>(std::nearbyint(static_cast<double>(length - side) / 2));
   };
-  return Resize(image, scaled(image.height), scaled(image.width), filter);
-}
-
-Image CutMiddle(const Image& image, int side) {
-  if (image.height == side && image.width == side) return image;
-  return Crop(image, (image.height - side) / 2, (image.width - side) / 2, side, side);
+  return ResizePart(image, whole, {half(whole.height), half(whole.width), side, side}, filter);
 }
 
 Image Rotate(const Image& image, double degrees) {

@@ -19,15 +19,14 @@ Image Mirror(const Image& image);
 
 enum class ResizeFilter { kBilinear, kBicubic };
 
-// To height x width with an antialiasing filter, as Pillow and torchvision resize: separable, a pixel's
-// weights sum to 1 at the borders too. Bicubic: Keys 1981 with a = -0.5.
+// To height x width with an antialiasing filter, to the bytes that Pillow 13 gives: rows and columns in two
+// passes, each rounded and clipped. Bicubic: Keys 1981 with a = -0.5.
 Image Resize(const Image& image, int height, int width, ResizeFilter filter);
 
-// The shorter side to `side`, the other in proportion; the image itself when it has that size.
-Image ResizeShorterSide(const Image& image, int side, ResizeFilter filter);
-
-// The square of `side` in the middle. REQUIRES: no side of the image is shorter.
-Image CutMiddle(const Image& image, int side);
+// The square of `side` in the middle of the image whose shorter side is scaled to `shorter_side`, the other in
+// proportion, to the bytes that torchvision's Resize and CenterCrop give. Only the square is computed.
+// REQUIRES: side <= shorter_side.
+Image ResizeToMiddle(const Image& image, int shorter_side, int side, ResizeFilter filter);
 
 // The three below keep the size, and interpolate linearly between the four pixels around a place.
 //

@@ -138,19 +138,13 @@ TEST(ImageAugmentationTest, WithEverythingOffAnImageIsAsInValidation) {
 // As timm with crop_pct: the shorter side to floor(side / crop), then the middle.
 TEST(ImageAugmentationTest, AnEvaluationCropScalesFurtherAndCutsTheMiddle) {
   const Image image = Ramp(40, 50, 3);
-  const Image scaled = ResizeShorterSide(image, 33, ResizeFilter::kBicubic);  // 30 / 0.9.
-  EXPECT_EQ(PrepareImage(image, 30, 3, 0.9), CutMiddle(scaled, 30));
+  const Image scaled =
+      Resize(image, 33, 41, ResizeFilter::kBicubic);  // 30 / 0.9 = 33.3, 50 * 33 / 40 = 41.25.
+  EXPECT_EQ(PrepareImage(image, 30, 3, 0.9), Crop(scaled, 2, 6, 30, 30));  // 1.5 to even, 5.5 to even.
   EXPECT_NE(PrepareImage(image, 30, 3, 0.9), PrepareImage(image, 30, 3));
   EXPECT_EQ(PrepareImage(image, 30, 3, 1), PrepareImage(image, 30, 3));
   // 224 / 0.9 = 248.9: the size that timm evaluates ViT-S/16 with.
-  EXPECT_EQ(PrepareImage(Ramp(248, 248, 1), 224, 1, 0.9), CutMiddle(Ramp(248, 248, 1), 224));
-}
-
-TEST(ImageAugmentationTest, AStripIsPreparedWithoutScalingAllOfIt) {
-  const Image strip = Ramp(1, 100'000, 1);
-  const Image prepared = PrepareImage(strip, 8, 1);
-  EXPECT_EQ(prepared.height, 8);
-  EXPECT_EQ(prepared.width, 8);
+  EXPECT_EQ(PrepareImage(Ramp(248, 248, 1), 224, 1, 0.9), Crop(Ramp(248, 248, 1), 12, 12, 224, 224));
 }
 
 TEST(ImageAugmentationTest, FlipsHaveTheirChance) {

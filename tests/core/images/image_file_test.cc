@@ -52,13 +52,6 @@ TEST(ImageFileTest, PngsAreReadExactly) {
   }
 }
 
-TEST(ImageFileTest, TransparentPixelsAreBlendedWithBlack) {
-  const std::vector<std::uint8_t> pixels = {200, 100, 50, 255, 200, 100, 50, 0};
-  const auto read = DecodeImage(PngBytes(1, 2, PNG_FORMAT_RGBA, pixels.data()));
-  ASSERT_TRUE(read.ok()) << read.status();
-  EXPECT_EQ(*read, ImageOf(1, 2, 3, {200, 100, 50, 0, 0, 0}));
-}
-
 TEST(ImageFileTest, JpegsAreReadWithTheirChannels) {
   for (const std::vector<std::uint8_t>& pixel : {std::vector<std::uint8_t>{77}, {200, 30, 90}}) {
     const Image image = Plain(9, 17, pixel);
