@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/digest.h"
+#include "base/json_text.h"
 #include "base/mapped_file.h"
 #include "base/status.h"
 #include "core/data/data_folder.h"
@@ -47,10 +48,8 @@ absl::StatusOr<std::vector<std::string>> ReadPairs(const v1::InstructionDataSpec
   if (!file.ok()) return Unreadable(file.status());
   RETURN_IF_ERROR(CheckUtf8(file->bytes(), spec.path()));
   std::vector<std::string> texts;
-  for (TextLines lines(file->bytes()); lines.Next();) {
-    if (IsBlank(lines.line())) continue;
-    ASSIGN_OR_RETURN(const JsonLine line,
-                     JsonLine::Parse(lines.line(), spec.path(), lines.number(), spec.prompt_field()));
+  const auto add = [&](const absl::StatusOr<JsonLine>& parsed) -> absl::Status {
+    ASSIGN_OR_RETURN(const JsonLine line, parsed);
     ASSIGN_OR_RETURN(const std::string prompt,
                      line.Text(spec.prompt_field(), "data.instructions.prompt_field"));
     ASSIGN_OR_RETURN(const std::string input,
@@ -58,6 +57,20 @@ absl::StatusOr<std::vector<std::string>> ReadPairs(const v1::InstructionDataSpec
     ASSIGN_OR_RETURN(std::string answer, line.Text(spec.answer_field(), "data.instructions.answer_field"));
     texts.push_back(Framed(prompt, input));
     texts.push_back(std::move(answer));
+    return absl::OkStatus();
+  };
+  const std::size_t first = file->bytes().find_first_not_of(" \t\r\n");
+  if (first != std::string_view::npos && file->bytes()[first] == '[') {  // As Alpaca is published.
+    ASSIGN_OR_RETURN(nlohmann::json array, ParseJsonText(file->bytes(), spec.path()));
+    for (std::size_t i = 0; i < array.size(); ++i) {
+      const std::string place = absl::StrCat(spec.path(), ": element ", i + 1);
+      RETURN_IF_ERROR(add(JsonLine::Of(std::move(array[i]), place, spec.prompt_field())));
+    }
+  } else {
+    for (TextLines lines(file->bytes()); lines.Next();) {
+      if (IsBlank(lines.line())) continue;
+      RETURN_IF_ERROR(add(JsonLine::Parse(lines.line(), spec.path(), lines.number(), spec.prompt_field())));
+    }
   }
   if (texts.size() >= 4) return texts;
   return absl::InvalidArgumentError(absl::StrCat(spec.path(), " has ", texts.size() / 2,

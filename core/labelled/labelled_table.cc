@@ -70,18 +70,23 @@ absl::StatusOr<bool> AreNumbers(std::vector<WantedColumn>& wanted) {
   return numbers;
 }
 
-absl::Status FindHeadings(std::string_view line, const std::string& file, std::size_t number,
+absl::Status FindHeadings(const std::vector<std::string_view>& cells, const std::string& place,
                           std::vector<WantedColumn>& wanted) {
-  std::vector<std::string> headings;
-  for (const std::string_view cell : SplitAtTabs(line)) headings.emplace_back(Trimmed(cell));
+  std::vector<std::string_view> headings;
+  for (const std::string_view cell : cells) headings.push_back(Trimmed(cell));
   for (WantedColumn& column : wanted) {
     const auto found = std::find(headings.begin(), headings.end(), column.name);
     if (found == headings.end()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          file, ":", number, ": no column \"", column.name, "\" for data.classification.", column.field,
-          " among its ", headings.size(),
-          "; name a heading of that line, or, where the file has no headings, all columns by their "
-          "numbers from 1"));
+      return absl::InvalidArgumentError(
+          absl::StrCat(place, ": no column \"", column.name, "\" for data.classification.", column.field,
+                       " among its ", headings.size(),
+                       ", which are separated by tabs; name a heading of that line, or, where the file has "
+                       "no headings, all columns by their numbers from 1"));
+    }
+    if (std::find(found + 1, headings.end(), column.name) != headings.end()) {
+      return absl::InvalidArgumentError(absl::StrCat(place, ": two columns have the heading \"", column.name,
+                                                     "\" of data.classification.", column.field,
+                                                     "; rename one of them"));
     }
     column.index = found - headings.begin();
   }
@@ -107,21 +112,28 @@ absl::StatusOr<LabelledTable> LabelledTable::Read(const std::filesystem::path& p
   RETURN_IF_ERROR(CheckUtf8(text, path.string()));
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
 
-  bool found = are_numbers;
+  std::size_t width = 0;  // Cells of the first line.
   for (TextLines lines(text); lines.Next();) {
     if (lines.line().empty()) continue;
-    if (!found) {
-      RETURN_IF_ERROR(FindHeadings(lines.line(), path.string(), lines.number(), wanted));
-      found = true;
-      continue;
-    }
     const std::vector<std::string_view> cells = SplitAtTabs(lines.line());
     LabelledRow row;
     row.line = lines.number();
-    for (const WantedColumn& column : wanted) {
-      if (column.index < cells.size()) continue;
+    const bool is_first = width == 0;
+    if (is_first) width = cells.size();
+    if (is_first && !are_numbers) {
+      RETURN_IF_ERROR(FindHeadings(cells, table.Place(row), wanted));
+      continue;
+    }
+    if (cells.size() != width) {
       return absl::InvalidArgumentError(absl::StrCat(
-          table.Place(row), ": ", cells.size(), " columns, and data.classification.", column.field, " \"",
+          table.Place(row), ": ", cells.size(), cells.size() == 1 ? " cell, and " : " cells, and ",
+          are_numbers ? "the first row has " : "there are ", width, are_numbers ? "" : " headings",
+          "; a tab separates two cells, so put a space for one within a text"));
+    }
+    for (const WantedColumn& column : wanted) {
+      if (column.index < width) continue;
+      return absl::InvalidArgumentError(absl::StrCat(
+          table.Place(row), ": ", width, " columns, and data.classification.", column.field, " \"",
           column.name, "\" is number ", column.index + 1, "; the columns of a row are separated by tabs"));
     }
     row.label = Trimmed(cells[wanted[0].index]);

@@ -1,7 +1,8 @@
 // Rows of a tab-separated file with a label and one or two texts each, in GLUE's form.
 //
 // Columns are named by the headings in the first line, or all by their numbers from 1, and then the first
-// line is a row. There is no quoting; empty lines are skipped; a byte order mark is not part of the text.
+// line is a row. Every row has as many cells as the first line. There is no quoting; empty lines are skipped;
+// a byte order mark is not part of the text.
 //
 // Thread safety: immutable.
 #ifndef INLIER_CORE_LABELLED_LABELLED_TABLE_H_
@@ -36,7 +37,8 @@ struct LabelledRow {
 
 class LabelledTable {
  public:
-  // InvalidArgument names file and line, and a column that is not there; of the file's content it quotes
+  // InvalidArgument names file and line, of a column that is not there, and of a row with another number of
+  // cells than the first line; of the file's content it quotes
   // nothing. A file without rows is an error.
   static absl::StatusOr<LabelledTable> Read(const std::filesystem::path& path, const LabelledColumns& columns,
                                             const DataRoots& roots = {});

@@ -16,9 +16,15 @@ constexpr JsonLimits kLineLimits = {.values_max = 10'000};
 
 absl::StatusOr<JsonLine> JsonLine::Parse(std::string_view line, const std::string& file, std::size_t number,
                                          const std::string& example_field) {
+  ASSIGN_OR_RETURN(nlohmann::json value, ParseJsonText(line, file, number, kLineLimits));
+  return Of(std::move(value), absl::StrCat(file, ":", number), example_field);
+}
+
+absl::StatusOr<JsonLine> JsonLine::Of(nlohmann::json element, const std::string& place,
+                                      const std::string& example_field) {
   JsonLine parsed;
-  parsed.place_ = absl::StrCat(file, ":", number);
-  ASSIGN_OR_RETURN(parsed.object_, ParseJsonText(line, file, number, kLineLimits));
+  parsed.place_ = place;
+  parsed.object_ = std::move(element);
   if (parsed.object_.is_object()) return parsed;
   return parsed.Invalid(absl::StrCat("a JSON object is needed in every line, such as {\"", example_field,
                                      "\": \"…\"}, and this is of type ", parsed.object_.type_name()));

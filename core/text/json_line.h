@@ -1,4 +1,4 @@
-// One line of a .jsonl file: an object with texts in its fields.
+// One line of a .jsonl file, or one element of a file with an array: an object with texts in its fields.
 //
 // Thread safety: immutable.
 #ifndef INLIER_CORE_TEXT_JSON_LINE_H_
@@ -19,6 +19,10 @@ class JsonLine {
   static absl::StatusOr<JsonLine> Parse(std::string_view line, const std::string& file, std::size_t number,
                                         const std::string& example_field);
 
+  // The same of an element of an array; `place` is for messages.
+  static absl::StatusOr<JsonLine> Of(nlohmann::json element, const std::string& place,
+                                     const std::string& example_field);
+
   // The text of a field. InvalidArgument when it is missing or no string; `spec_field` is the spec's field
   // that names it.
   absl::StatusOr<std::string> Text(const std::string& field, const std::string& spec_field) const;
@@ -29,7 +33,7 @@ class JsonLine {
  private:
   absl::Status Invalid(const std::string& what) const;
 
-  std::string place_;  // "<file>:<line>".
+  std::string place_;  // "<file>:<line>", or that of Of().
   nlohmann::json object_;
 };
 

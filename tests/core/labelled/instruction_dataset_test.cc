@@ -249,5 +249,16 @@ TEST_F(InstructionDatasetTest, BatchesAreFunctionsOfTheirNumberOnly) {
   EXPECT_EQ(Open(Spec(content))->dataset_digest(), dataset->dataset_digest());
 }
 
+// As Alpaca is published.
+TEST_F(InstructionDatasetTest, AnArrayOfObjectsIsAsItsLines) {
+  const std::string first = R"({"instruction": "Add.", "input": "1 2", "output": "3"})";
+  const std::string second = R"({"instruction": "x", "output": "y"})";
+  const auto lines = Open(Spec(first + "\n" + second + "\n"));
+  const auto array = Open(Spec("[\n " + first + ",\n " + second + "\n]\n"));
+  EXPECT_TRUE(torch::equal(lines->TrainBatch(1, 0, 1).ids, array->TrainBatch(1, 0, 1).ids));
+  EXPECT_TRUE(torch::equal(lines->ValidationBatch(0, 1, 0).ids, array->ValidationBatch(0, 1, 0).ids));
+  EXPECT_THAT(Error(Spec("[" + first + ", 3]")), StartsWith(File() + ": element 2: a JSON object is needed"));
+}
+
 }  // namespace
 }  // namespace inlier

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "tests/support/temporary_folder.h"
 
 namespace inlier {
@@ -32,7 +33,7 @@ class LabelledTableTest : public testing::Test {
 // SST-2 and its like: headings, no quoting, in any order, with other columns between.
 TEST_F(LabelledTableTest, ColumnsAreFoundByTheirHeadings) {
   const auto table =
-      Read("\xEF\xBB\xBFindex\tsentence\tlabel\r\n0\ta \"b\tgood \r\n\r\n1\t\tbad\n2\t c\tgood\tmore",
+      Read("\xEF\xBB\xBFindex\tsentence\tlabel\r\n0\ta \"b\tgood \r\n\r\n1\t\tbad\n2\t c\tgood",
            {"label", "sentence", {}});
   ASSERT_TRUE(table.ok()) << table.status();
   ASSERT_EQ(table->rows().size(), 3u);
@@ -57,13 +58,17 @@ TEST_F(LabelledTableTest, ColumnsAreFoundByTheirNumbers) {
 
 // The others are content of the file, and stay its own.
 TEST_F(LabelledTableTest, AHeadingThatIsNotThereIsNamed) {
-  EXPECT_EQ(Error("sentence\tlabels\na\t1\n"),
-            "x.tsv:1: no column \"label\" for data.classification.label_column among its 2; name a heading "
-            "of that line, "
-            "or, where the file has no headings, all columns by their numbers from 1");
+  EXPECT_EQ(
+      Error("sentence\tlabels\na\t1\n"),
+      "x.tsv:1: no column \"label\" for data.classification.label_column among its 2, which are separated "
+      "by tabs; name a heading of that line, or, where the file has no headings, all columns by their "
+      "numbers from 1");
   EXPECT_THAT(Error("\nsentence\tlabel\na\t1\n", {"label", "sentence", "question"}),
               testing::StartsWith(
-                  "x.tsv:2: no column \"question\" for data.classification.pair_column among its 2;"));
+                  "x.tsv:2: no column \"question\" for data.classification.pair_column among its 2, which"));
+  EXPECT_EQ(Error("label\tsentence\tsentence \n1\ta\tb\n"),
+            "x.tsv:1: two columns have the heading \"sentence\" of data.classification.text_column; rename "
+            "one of them");
 }
 
 TEST_F(LabelledTableTest, NumbersAndHeadingsAreNotMixed) {
@@ -81,12 +86,24 @@ TEST_F(LabelledTableTest, NumbersAndHeadingsAreNotMixed) {
             "data.classification.text_column: \"99999999999\" is no column: they count from 1");
 }
 
-TEST_F(LabelledTableTest, ARowThatIsTooShortOrHasNoLabelIsNamedByItsLine) {
-  EXPECT_EQ(Error("index\tsentence\tlabel\n0\ta\t1\n1\tno label\n"),
-            "x.tsv:3: 2 columns, and data.classification.label_column \"label\" is number 3; the "
-            "columns of a row are separated by tabs");
+// Its cells would be taken for those of other columns: a question for a class.
+TEST_F(LabelledTableTest, ARowOfAnotherWidthIsNamedByItsLine) {
+  constexpr char kRemedy[] = "; a tab separates two cells, so put a space for one within a text";
+  EXPECT_EQ(Error("sentence\tlabel\na\t1\n\none\ttwo\t1\n"),
+            absl::StrCat("x.tsv:4: 3 cells, and there are 2 headings", kRemedy));
+  EXPECT_EQ(Error("sentence\tlabel\na\t1\t\n"),
+            absl::StrCat("x.tsv:2: 3 cells, and there are 2 headings", kRemedy));
+  EXPECT_EQ(Error("index\tsentence\tlabel\tnote\n0\ta\t1\tx\n1\tb\t0\n"),
+            absl::StrCat("x.tsv:3: 3 cells, and there are 4 headings", kRemedy));
   EXPECT_EQ(Error("1\ta\n0 b\n", {"1", "2", {}}),
-            "x.tsv:2: 1 columns, and data.classification.text_column \"2\" is number 2; the columns "
+            absl::StrCat("x.tsv:2: 1 cell, and the first row has 2", kRemedy));
+  EXPECT_EQ(Error("1\ta\n0\tb\tc\n", {"1", "2", {}}),
+            absl::StrCat("x.tsv:2: 3 cells, and the first row has 2", kRemedy));
+}
+
+TEST_F(LabelledTableTest, AMissingColumnOrLabelIsNamedByItsLine) {
+  EXPECT_EQ(Error("1 a\n0 b\n", {"1", "2", {}}),
+            "x.tsv:1: 1 columns, and data.classification.text_column \"2\" is number 2; the columns "
             "of a row are separated by tabs");
   EXPECT_EQ(Error("label\tsentence\n1\ta\n-\tb\n"),
             "x.tsv:3: no label in the column \"label\"; leave such rows out");
