@@ -158,10 +158,14 @@ TEST(TrainingStepsGoldenTest, ScheduleSpecsGiveTheArgumentsOfTheReference) {
   int compared = 0;
   for (const GoldenCase& golden : FindGoldenCases("training_steps")) {
     const nlohmann::json& settings = golden.json.at("optimizer");
+    // The reference's script for BERT counts its schedule in micro-batches, that for OPT in updates, as a trial does.
+    const int counted =
+        golden.json.at("model") == "bert" ? settings.at("gradient_accumulation").get<int>() : 1;
     v1::ScheduleSpec spec;
-    spec.set_warmup_steps(settings.at("warmup_updates"));
+    spec.set_warmup_steps(settings.at("warmup_updates").get<int>() * counted);
     spec.mutable_linear()->set_final_fraction(settings.at("final_lr_fraction"));
-    const LrSchedule schedule = MakeLrSchedule(spec, settings.at("lr"), settings.at("total_updates"));
+    const LrSchedule schedule =
+        MakeLrSchedule(spec, settings.at("lr"), settings.at("total_updates").get<int>() * counted);
     EXPECT_EQ(schedule.warmup, settings.at("schedule_warmup_argument").get<std::int64_t>()) << golden.name;
     EXPECT_EQ(schedule.total, settings.at("schedule_total_argument").get<std::int64_t>()) << golden.name;
     ++compared;
