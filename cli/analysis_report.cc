@@ -128,7 +128,7 @@ std::string AnalysisReport::ToCsv() const {
     for (const auto& [name, sites] : setting["sites"].items())
       for (const auto& [site, value] : sites.items()) by_site[site][name] = value;
     for (const auto& [site, values] : by_site) {
-      absl::StrAppend(&text, setting.value("name", ""), ",", site);
+      absl::StrAppend(&text, CsvField(setting.value("name", "")), ",", CsvField(site));
       for (const std::string& name : names) {
         const auto found = values.find(name);
         const bool known = found != values.end() && found->second.is_number();

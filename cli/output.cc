@@ -14,9 +14,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
 #include "base/check.h"
 #include "base/status.h"
 #include "base/utf8.h"
+#include "nlohmann/json.hpp"
 
 namespace inlier {
 namespace {
@@ -118,6 +120,15 @@ std::string Shown(std::string_view text, Layout layout) {
   return shown;
 }
 
+std::string CsvField(std::string_view text) {
+  const bool formula = !text.empty() &&
+                       std::string_view("=+-@\t\r").find(text[0]) != std::string_view::npos &&
+                       !LooksNumeric(std::string(text));
+  const std::string guarded = (formula ? "'" : "") + std::string(text);
+  if (guarded.find_first_of(",\"\r\n") == std::string::npos) return guarded;
+  return absl::StrCat("\"", absl::StrReplaceAll(guarded, {{"\"", "\"\""}}), "\"");
+}
+
 int Columns(std::string_view text) {
   int columns = 0;
   for (std::size_t at = 0; at < text.size();) {
@@ -145,6 +156,13 @@ void PrintExact(std::string_view text) { Write(stdout, text); }
 absl::Status OutputStatus() {
   errno = output_error;
   return errno == 0 ? absl::OkStatus() : ErrnoStatus("cannot write all of the output");
+}
+
+void PrintData(std::string_view text) { StdoutIsTerminal() ? Print(text) : PrintExact(text); }
+
+void PrintJson(const nlohmann::ordered_json& value, int indent) {
+  // On a terminal in ASCII, which is JSON still.
+  PrintExact(value.dump(indent, ' ', StdoutIsTerminal(), nlohmann::json::error_handler_t::replace) + "\n");
 }
 
 void PrintError(std::string_view message) {

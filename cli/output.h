@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "google/protobuf/message.h"
+#include "nlohmann/json_fwd.hpp"
 
 namespace inlier {
 
@@ -24,16 +25,24 @@ enum class Layout {
 };
 std::string Shown(std::string_view text, Layout layout);
 
+// A field of CSV (RFC 4180), in quotes where it needs them. A text that a spreadsheet would take for a formula (=, +, -, @
+// or a control character first, and no number) has an apostrophe before it.
+std::string CsvField(std::string_view text);
+
 // Columns of a terminal that a Shown line of text takes: two for East Asian characters, none for combining ones.
 int Columns(std::string_view text);
 // The beginning of a Shown line that takes at most `columns`.
 std::string Cut(std::string_view text, int columns);
 
-// Writes to standard output, as Shown(text, kLines), or as it is: JSON, and texts that are Shown already.
+// Writes to standard output: as Shown(text, kLines); or as it is, for texts that are Shown already.
 void Print(std::string_view text);
 void PrintExact(std::string_view text);
 // Why not all that was printed is on standard output, for example where that is a file and its disk is full.
 absl::Status OutputStatus();
+// The same for programs: as it is, but Shown where standard output is a terminal. Of JSON bytes that are not UTF-8
+// become U+FFFD; `indent`: -1 is one line.
+void PrintData(std::string_view text);
+void PrintJson(const nlohmann::ordered_json& value, int indent = 2);
 // Writes to standard error: a message after "inlier: ", or a line of progress in the place of the one before
 // (empty: removes it).
 void PrintError(std::string_view message);

@@ -43,15 +43,10 @@ nlohmann::json ValueJson(const v1::QueryValue& value) {
   }
 }
 
-std::string CsvCell(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  return absl::StrCat("\"", absl::StrReplaceAll(text, {{"\"", "\"\""}}), "\"");
-}
-
 std::string CsvText(const v1::QueryResponse& response) {
   std::string text;
   const auto append = [&text](const std::string& cell, bool first) {
-    absl::StrAppend(&text, first ? "" : ",", CsvCell(cell));
+    absl::StrAppend(&text, first ? "" : ",", CsvField(cell));
   };
   for (int i = 0; i < response.columns_size(); ++i) append(response.columns(i), i == 0);
   text += "\n";
@@ -68,7 +63,7 @@ std::string CsvText(const v1::QueryResponse& response) {
 }  // namespace
 
 void PrintRows(const Session& session, const v1::QueryResponse& response, bool csv) {
-  if (csv) return PrintExact(CsvText(response));
+  if (csv) return PrintData(CsvText(response));
   if (session.mode() == OutputMode::kJson) {
     nlohmann::ordered_json out = nlohmann::ordered_json::array();
     for (const v1::QueryRow& row : response.rows()) {
@@ -76,7 +71,7 @@ void PrintRows(const Session& session, const v1::QueryResponse& response, bool c
       for (int i = 0; i < row.values_size(); ++i) object[response.columns(i)] = ValueJson(row.values(i));
       out.push_back(std::move(object));
     }
-    PrintExact(out.dump(2) + "\n");
+    PrintJson(out);
     return;
   }
   TextTable table({response.columns().begin(), response.columns().end()});

@@ -73,7 +73,7 @@ absl::Status PrintReruns(Session& session, const std::string& sweep_id) {
                                            {"differences", rerun.differences},
                                            {"digest_before", rerun.digest_before},
                                            {"digest_now", rerun.digest_now}};
-      PrintExact(line.dump() + "\n");
+      PrintJson(line, -1);
     }
   }
   if (session.people() && response.truncated()) Print("further ones: the view reruns\n");

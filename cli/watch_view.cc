@@ -78,8 +78,13 @@ std::string WatchView::Line(const v1::SweepUpdate& update, Timestamp now) {
   std::string line =
       absl::StrFormat("%s  %3.0f%%  %s, %s%s", status.name(), std::floor(update.work_done() * 100),
                       DescribeTrials(status.trials()), DescribeStages(status), DescribeHold(status));
-  absl::StrAppend(&line, ", ", FormatDuration(now - first_), DescribeRest(status, model_.time_left(), now));
+  absl::StrAppend(&line, ", ", Took(status, now), DescribeRest(status, model_.time_left(), now));
   return Shown(line, Layout::kCell) + "\n";
+}
+
+// Of a sweep that has ended: its own time.
+std::string WatchView::Took(const v1::SweepStatus& status, Timestamp now) const {
+  return status.has_ended_unix_ms() ? RunTimeText(status, WallTime()) : FormatDuration(now - first_);
 }
 
 std::string WatchView::Erase() {
@@ -107,7 +112,7 @@ std::string WatchView::Frame(const v1::SweepUpdate& update, Timestamp now) {
   const auto add = [&](const std::string& line) { lines.push_back(Cut(Shown(line, Layout::kCell), width)); };
   add(absl::StrFormat("%s  %s %3.0f%%  %s%s", status.name(),
                       BarText(update.work_done(), std::clamp(width_ / 4, 10, 40)),
-                      std::floor(update.work_done() * 100), FormatDuration(now - first_),
+                      std::floor(update.work_done() * 100), Took(status, now),
                       DescribeRest(status, model_.time_left(), now)));
   add(absl::StrCat("  ", DescribeTrials(status.trials()), ", ", DescribeStages(status),
                    DescribeHold(status)));

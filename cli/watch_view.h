@@ -38,6 +38,7 @@ class WatchView {
   std::string FailuresByReason();
   // Removes the last frame, whose lines may have wrapped since in a narrower terminal.
   std::string Erase();
+  std::string Took(const v1::SweepStatus& status, Timestamp now) const;
 
   int width_;
   bool terminal_;

@@ -145,7 +145,7 @@ absl::Status Analyze(Session& session, const AnalyzeArguments& arguments) {
   if (session.mode() == OutputMode::kJson) {
     nlohmann::ordered_json answer = report.ToJson();
     if (id.ok() && !id->empty()) answer["analysis"] = *id;
-    PrintExact(answer.dump(2) + "\n");
+    PrintJson(answer);
     return id.status();
   }
   Print(report.ToString());

@@ -34,7 +34,7 @@ absl::Status Backup(Session& session, const std::string& destination) {
                                            {"bytes", made->bytes},
                                            {"schema_version", made->schema_version},
                                            {"seconds", seconds}};
-    PrintExact(report.dump(2) + "\n");
+    PrintJson(report);
   } else if (session.people()) {
     Print(absl::StrFormat("%s: %d bytes, schema version %d, checked, in %.2f s\n", made->file.string(),
                           made->bytes, made->schema_version, seconds));

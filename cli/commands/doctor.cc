@@ -115,7 +115,7 @@ void PrintJson(const DoctorReport& report, const Versions& versions, const std::
                                       {"checks", report.checks},
                                       {"findings", findings},
                                       {"repairs", done}};
-  PrintExact(out.dump(2) + "\n");
+  PrintJson(out);
 }
 
 void PrintForPeople(const Session& session, const DoctorReport& report, const Versions& versions,

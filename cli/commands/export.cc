@@ -75,7 +75,7 @@ absl::Status Export(Session& session, const ExportArguments& arguments) {
   if (session.mode() == OutputMode::kJson) {
     json answer = {{"model", file}, {"folder", arguments.folder}};
     answer.update(exported);
-    PrintExact(answer.dump() + "\n");
+    PrintJson(answer, -1);
   } else if (session.people()) {
     Print(ForPeople(arguments.folder, exported));
   }

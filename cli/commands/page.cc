@@ -96,7 +96,7 @@ absl::Status ShowPage(Session& session, const PageArguments& arguments) {
                               ? absl::StrCat(base, "#", place)
                               : absl::StrCat(base, "#token=", security.token, "&to=", place);
   if (session.mode() == OutputMode::kJson) {
-    PrintExact(nlohmann::json{{"url", url}}.dump(2) + "\n");
+    PrintJson(nlohmann::json{{"url", url}});
     return absl::OkStatus();
   }
   Print(url + "\n");
@@ -111,7 +111,7 @@ absl::Status SavePage(Session& session, const PageArguments& arguments) {
   ASSIGN_OR_RETURN(const std::string page, SavedPage(session, arguments.sweep));
   RETURN_IF_ERROR(WriteFileAtomically(arguments.output, page));
   if (session.mode() == OutputMode::kJson) {
-    PrintExact(nlohmann::json{{"file", arguments.output}, {"bytes", page.size()}}.dump(2) + "\n");
+    PrintJson(nlohmann::json{{"file", arguments.output}, {"bytes", page.size()}});
   } else if (session.people()) {
     Print(absl::StrCat("written to ", arguments.output, " (", page.size() / 1024,
                        " KiB); it opens without a server\n"));

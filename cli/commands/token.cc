@@ -37,7 +37,7 @@ absl::Status Add(Session& session, const TokenArguments& arguments) {
   if (session.mode() == OutputMode::kJson) {
     const nlohmann::ordered_json made = {
         {"token", token}, {"role", arguments.role}, {"name", arguments.name}, {"file", file.string()}};
-    PrintExact(made.dump(2) + "\n");
+    PrintJson(made);
   } else {
     Print(token + "\n");
     if (session.people()) {
@@ -58,7 +58,7 @@ absl::Status List(Session& session, const TokenArguments& arguments) {
     table.AddRow({RoleName(entry.role), entry.name, entry.sha256.substr(0, 12)});
   }
   if (session.mode() == OutputMode::kJson) {
-    PrintExact(list.dump(2) + "\n");
+    PrintJson(list);
   } else {
     Print(table.ToString());
   }
@@ -80,7 +80,7 @@ absl::Status Remove(Session& session, const TokenArguments& arguments) {
   }
   RETURN_IF_ERROR(WriteTokensFile(file, entries));
   if (session.mode() == OutputMode::kJson) {
-    PrintExact(nlohmann::json{{"removed", removed}}.dump(2) + "\n");
+    PrintJson(nlohmann::json{{"removed", removed}});
   } else if (session.people()) {
     Print(absl::StrCat(removed, removed == 1 ? " token of " : " tokens of ", arguments.name,
                        " removed; a running coordinator notices within a second\n"));

@@ -29,7 +29,7 @@ void Show(const Session& session, const Answerer& answerer) {
                                         {"chosen_by", ChosenBy(session)},
                                         {"settings_file", file},
                                         {"settings_file_exists", has_file}};
-    return PrintExact(out.dump(2) + "\n");
+    return PrintJson(out);
   }
   if (!session.people()) return Print((stored ? session.dir.string() : answerer.address) + "\n");
   std::string text = absl::StrCat(

@@ -12,18 +12,11 @@ namespace {
 
 using v1::FigureSpec;
 
-std::string Field(const std::string& exact) {
-  const std::string text = Shown(exact, Layout::kCell);
-  if (text.find_first_of(",\"") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) absl::StrAppend(&quoted, c == '"' ? "\"\"" : std::string(1, c));
-  return quoted + "\"";
-}
-
 std::string Number(double value) { return std::isfinite(value) ? FormatNumber(value) : ""; }
 
 void AppendLine(const std::vector<std::string>& fields, std::string* out) {
-  for (std::size_t i = 0; i < fields.size(); ++i) absl::StrAppend(out, i == 0 ? "" : ",", Field(fields[i]));
+  for (std::size_t i = 0; i < fields.size(); ++i)
+    absl::StrAppend(out, i == 0 ? "" : ",", CsvField(Shown(fields[i], Layout::kCell)));
   absl::StrAppend(out, "\r\n");
 }
 

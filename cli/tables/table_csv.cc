@@ -11,18 +11,6 @@
 namespace inlier {
 namespace {
 
-// RFC 4180, in UTF-8; it has no control characters but ends of lines.
-std::string CsvField(const std::string& exact) {
-  const std::string text = Shown(exact, Layout::kLines);
-  if (text.find_first_of(",\"\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"') quoted += '"';
-    quoted += c;
-  }
-  return quoted + "\"";
-}
-
 std::string CsvNumber(bool there, double value) { return there ? FullNumber(value) : ""; }
 
 // The fields of a cell, each with the end of its heading; the first is the number that the column shows.
@@ -77,7 +65,8 @@ std::string WriteCsvTable(const v1::Table& table) {
   std::vector<std::string> line;
   std::string out;
   const auto flush = [&] {
-    for (std::size_t i = 0; i < line.size(); ++i) absl::StrAppend(&out, i == 0 ? "" : ",", CsvField(line[i]));
+    for (std::size_t i = 0; i < line.size(); ++i)
+      absl::StrAppend(&out, i == 0 ? "" : ",", CsvField(Shown(line[i], Layout::kLines)));
     out += "\r\n";
     line.clear();
   };

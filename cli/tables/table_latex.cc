@@ -1,6 +1,6 @@
 #include <algorithm>
-#include <array>
 #include <cctype>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,8 +15,8 @@
 namespace inlier {
 namespace {
 
-// Characters that TeX takes for commands, and those that pdfLaTeX's usual fonts lack.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 44> kReplacements = {{
+// Characters that TeX takes for commands, and what is written for them.
+constexpr std::pair<std::string_view, std::string_view> kCommands[] = {
     {"&", "\\&"},
     {"%", "\\%"},
     {"$", "\\$"},
@@ -31,44 +31,56 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 44> kReplace
     {">", "\\textgreater{}"},
     {"|", "\\textbar{}"},
     {"`", "\\textasciigrave{}"},
-    {"±", "$\\pm$"},
-    {"†", "$^{\\dagger}$"},
-    {"−", "$-$"},
-    {"×", "$\\times$"},
-    {"≤", "$\\le$"},
-    {"≥", "$\\ge$"},
-    {"∞", "$\\infty$"},
-    {"α", "$\\alpha$"},
-    {"β", "$\\beta$"},
-    {"γ", "$\\gamma$"},
-    {"δ", "$\\delta$"},
-    {"ε", "$\\epsilon$"},
-    {"ζ", "$\\zeta$"},
-    {"η", "$\\eta$"},
-    {"θ", "$\\theta$"},
-    {"κ", "$\\kappa$"},
-    {"λ", "$\\lambda$"},
-    {"μ", "$\\mu$"},
-    {"ν", "$\\nu$"},
-    {"ξ", "$\\xi$"},
-    {"π", "$\\pi$"},
-    {"ρ", "$\\rho$"},
-    {"σ", "$\\sigma$"},
-    {"τ", "$\\tau$"},
-    {"φ", "$\\phi$"},
-    {"χ", "$\\chi$"},
-    {"ψ", "$\\psi$"},
-    {"ω", "$\\omega$"},
-    {"Δ", "$\\Delta$"},
-    {"Σ", "$\\Sigma$"},
-}};
+    {"\u2009", "\\,"},
+    {"\u202f", "\\,"},
+    {"✓", "\\checkmark{}"},
+    {"✔", "\\checkmark{}"},
+    {"✗", "\\ding{55}"},
+    {"✘", "\\ding{55}"},
+};
+
+// Characters that pdfLaTeX's usual fonts lack, each with its mathematics.
+constexpr std::string_view kMathematics =
+    "≤ \\le ≥ \\ge ≈ \\approx ≠ \\ne ≡ \\equiv ≃ \\simeq ∼ \\sim ∝ \\propto ≪ \\ll ≫ \\gg ∞ \\infty "
+    "→ \\to ← \\leftarrow ↔ \\leftrightarrow ↑ \\uparrow ↓ \\downarrow ⇒ \\Rightarrow ⇐ \\Leftarrow "
+    "⇔ \\Leftrightarrow ∈ \\in ∉ \\notin ⊂ \\subset ⊆ \\subseteq ∩ \\cap ∪ \\cup ∅ \\emptyset "
+    "∀ \\forall ∃ \\exists ∑ \\sum ∏ \\prod ∫ \\int ∂ \\partial ∇ \\nabla √ \\surd ∘ \\circ "
+    "⋅ \\cdot ⊕ \\oplus ⊗ \\otimes ⊙ \\odot ∥ \\parallel ⊥ \\perp ℓ \\ell ★ \\star ● \\bullet "
+    "○ \\circ ± \\pm † ^{\\dagger} − - × \\times α \\alpha β \\beta γ \\gamma δ \\delta ε \\epsilon "
+    "ζ \\zeta η \\eta θ \\theta ι \\iota κ \\kappa λ \\lambda μ \\mu ν \\nu ξ \\xi π \\pi ρ \\rho "
+    "σ \\sigma ς \\varsigma τ \\tau υ \\upsilon φ \\phi χ \\chi ψ \\psi ω \\omega ϑ \\vartheta "
+    "ϕ \\varphi ϵ \\epsilon Γ \\Gamma Δ \\Delta Θ \\Theta Λ \\Lambda Ξ \\Xi Π \\Pi Σ \\Sigma "
+    "Υ \\Upsilon Φ \\Phi Ψ \\Psi Ω \\Omega Α \\mathrm{A} Β \\mathrm{B} Ε \\mathrm{E} Ζ \\mathrm{Z} "
+    "Η \\mathrm{H} Ι \\mathrm{I} Κ \\mathrm{K} Μ \\mathrm{M} Ν \\mathrm{N} Ο \\mathrm{O} "
+    "Ρ \\mathrm{P} Τ \\mathrm{T} Χ \\mathrm{X} ο \\mathrm{o} ⁰ ^{0} ⁴ ^{4} ⁵ ^{5} ⁶ ^{6} ⁷ ^{7} "
+    "⁸ ^{8} ⁹ ^{9} ⁺ ^{+} ⁻ ^{-} ⁿ ^{n} ₀ _{0} ₁ _{1} ₂ _{2} ₃ _{3} ₄ _{4} ₅ _{5} ₆ _{6} ₇ _{7} "
+    "₈ _{8} ₉ _{9}";
+
+const std::vector<std::pair<std::string_view, std::string>>& Replacements() {
+  static const auto& replacements = *[] {
+    auto* all =
+        new std::vector<std::pair<std::string_view, std::string>>(std::begin(kCommands), std::end(kCommands));
+    std::string_view rest = kMathematics;
+    const auto word = [&rest] {
+      const std::string_view first = rest.substr(0, rest.find(' '));
+      rest.remove_prefix(std::min(first.size() + 1, rest.size()));
+      return first;
+    };
+    while (!rest.empty()) {
+      const std::string_view character = word();
+      all->emplace_back(character, absl::StrCat("$", std::string(word()), "$"));
+    }
+    return all;
+  }();
+  return replacements;
+}
 
 std::string LatexEscaped(std::string_view text) {
   std::string escaped;
   while (!text.empty()) {
-    const auto found = std::find_if(kReplacements.begin(), kReplacements.end(),
+    const auto found = std::find_if(Replacements().begin(), Replacements().end(),
                                     [&](const auto& one) { return text.starts_with(one.first); });
-    if (found != kReplacements.end()) {
+    if (found != Replacements().end()) {
       escaped += found->second;
       text.remove_prefix(found->first.size());
       continue;
@@ -85,6 +97,20 @@ std::string LatexEscaped(std::string_view text) {
     text.remove_prefix(1);
   }
   return escaped;
+}
+
+// Characters that a message names, at most.
+constexpr std::size_t kCharactersNamedBytes = 80;
+
+// True when pdfLaTeX has this character, of several bytes, in its fonts: most of Latin, and some signs.
+bool IsLatin(std::string_view character) {
+  constexpr std::string_view kLacking[] = {"«", "»", "Ð", "Þ", "ð", "þ", "Ą", "ą", "Đ", "đ", "Ę", "ę", "Ħ",
+                                           "ħ", "Į", "į", "ĸ", "ŉ", "Ŋ", "ŋ", "Ŧ", "ŧ", "Ų", "ų", "ſ"};
+  constexpr std::string_view kSigns[] = {"–", "—", "‘", "’", "“", "”", "•", "…", "‰", "™", "€"};
+  if (character > "\u017f")
+    return std::find(std::begin(kSigns), std::end(kSigns), character) != std::end(kSigns);
+  return character != "\u00ad" &&
+         std::find(std::begin(kLacking), std::end(kLacking), character) == std::end(kLacking);
 }
 
 // Of a note: "^a" is raised.
@@ -247,12 +273,25 @@ std::vector<std::string> RowLabels(const TableText& text, std::size_t row) {
 
 }  // namespace
 
+std::string CharactersWithoutPdfLatex(std::string_view text) {
+  std::string found;
+  for (std::size_t at = 0; at < text.size();) {
+    std::size_t end = at + 1;
+    while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) ++end;
+    const std::string_view character = text.substr(at, end - at);
+    const bool known = character.size() == 1 || IsLatin(character);
+    if (!known && found.find(character) == std::string::npos && found.size() < kCharactersNamedBytes)
+      absl::StrAppend(&found, found.empty() ? "" : " ", std::string(character));
+    at = end;
+  }
+  return found;
+}
+
 std::string WriteLatexTable(const v1::Table& table, const TableStyle& style) {
   const CellStyle cells = {.brackets = false, .differences = style.differences, .for_terminal = false};
   const TableText text = ToText(table, cells);
   const std::vector<LatexColumn> columns = ColumnsOf(text);
   std::string out =
-      "% \\usepackage{booktabs,siunitx,graphicx}\n"
       "\\begin{table}[tbp]\n"
       "\\centering\n";
   const std::string caption = CaptionOf(table, cells);
@@ -293,7 +332,16 @@ std::string WriteLatexTable(const v1::Table& table, const TableStyle& style) {
       absl::StrAppend(&out, note.starts_with("- ") ? "-" : "", NoteText(note), "\\par\n");
     out += "\\end{minipage}\n";
   }
-  return out + "\\end{table}\n";
+  const auto uses = [&out](const char* command, const char* package) {
+    return out.find(command) == std::string::npos ? "" : package;
+  };
+  std::string head = absl::StrCat("% \\usepackage{booktabs,siunitx,graphicx", uses("\\checkmark", ",amssymb"),
+                                  uses("\\ding", ",pifont"), "}\n");
+  if (const std::string lacking = CharactersWithoutPdfLatex(out); !lacking.empty())
+    absl::StrAppend(
+        &head, "% pdfLaTeX has no character for ", lacking,
+        ": compile with LuaLaTeX or XeLaTeX, and \\setmainfont (fontspec) of a font that has it\n");
+  return absl::StrCat(head, out, "\\end{table}\n");
 }
 
 }  // namespace inlier

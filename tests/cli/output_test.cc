@@ -97,5 +97,18 @@ TEST(JsonTest, ASpecificationReadsBackAsTheSame) {
   EXPECT_NE(ToJson(sweep).find("priority"), std::string::npos);
 }
 
+TEST(OutputTest, FormulasOfSpreadsheetsAreTexts) {
+  EXPECT_EQ(CsvField("=HYPERLINK(\"http://x\")"), "\"'=HYPERLINK(\"\"http://x\"\")\"");
+  EXPECT_EQ(CsvField("@SUM(A1)"), "'@SUM(A1)");
+  EXPECT_EQ(CsvField("+cmd|' /C calc'!A0"), "'+cmd|' /C calc'!A0");
+  EXPECT_EQ(CsvField("-x"), "'-x");
+  EXPECT_EQ(CsvField("\t=1"), "'\t=1");
+  for (const char* number :
+       {"-0.03", "+1e5", "-1e-05", "-inf", "-Infinity", "-3%", "-", "0", "", "a=b", "x,y"}) {
+    const std::string text = number;
+    EXPECT_EQ(CsvField(text), text == "x,y" ? "\"x,y\"" : text);
+  }
+}
+
 }  // namespace
 }  // namespace inlier

@@ -226,5 +226,15 @@ TEST(WatchViewTest, TheTimeLeftDoesNotFollowEachEstimate) {
   }
 }
 
+TEST(WatchViewTest, AnEndedSweepHasItsOwnTime) {
+  WatchView view(100, false);
+  v1::SweepUpdate update = UpdateOf(1, 4, 0);
+  update.mutable_status()->set_submitted_unix_ms(1000);
+  update.mutable_status()->set_ended_unix_ms(1000 + 95 * 1000);
+  const std::string line = view.Show(update, After(0));
+  EXPECT_THAT(line, HasSubstr(FormatDuration(std::chrono::seconds(95))));
+  EXPECT_THAT(line, Not(HasSubstr("0.0 s")));
+}
+
 }  // namespace
 }  // namespace inlier

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cli/tables/table_formats.h"
 #include "cli/tables/table_writer.h"
 #include "tests/cli/tables/example_table.h"
 
@@ -159,6 +160,20 @@ TEST(HtmlTableTest, IsEscapedAndStandsAlone) {
     ++(html[i + 1] == '/' ? closed : open);
   }
   EXPECT_EQ(open, closed);
+}
+
+TEST(LatexTableTest, SignsCompileAndOtherScriptsAreNamed) {
+  v1::Table table = Example();
+  table.mutable_rows(0)->set_labels(0, "Γ ≈ x₂ ✓");
+  std::string text = WriteTable(table, TableFormat::kLatex);
+  EXPECT_THAT(text, testing::StartsWith("% \\usepackage{booktabs,siunitx,graphicx,amssymb}\n\\begin{table}"));
+  EXPECT_THAT(text, testing::HasSubstr("$\\Gamma$ $\\approx$ x$_{2}$ \\checkmark{} &"));
+  EXPECT_EQ(CharactersWithoutPdfLatex(text), "");
+  table.mutable_rows(0)->set_labels(0, "日本語 é – 日");
+  text = WriteTable(table, TableFormat::kLatex);
+  EXPECT_EQ(CharactersWithoutPdfLatex(text), "日 本 語");
+  EXPECT_THAT(
+      text, testing::HasSubstr("% pdfLaTeX has no character for 日 本 語: compile with LuaLaTeX or XeLaTeX"));
 }
 
 }  // namespace
