@@ -280,6 +280,15 @@ absl::Status Session::ExplainRpcError(const grpc::Status& status) const {
   return FromGrpcStatus(status);
 }
 
+void Session::ShowNotes(const grpc::ClientContext& context) {
+  const auto [first, last] = context.GetServerTrailingMetadata().equal_range(kNoteHeader);
+  for (auto note = first; note != last; ++note) {
+    const std::string text(note->second.data(), note->second.size());
+    const std::lock_guard lock(notice_.mutex);
+    if (notice_.notes.insert(text).second) PrintError(text);
+  }
+}
+
 void Session::Finish(const absl::Status& status) {
   exit_code_ = ExitCodeOf(status);
   if (status.ok()) return;
@@ -287,7 +296,7 @@ void Session::Finish(const absl::Status& status) {
   if (json) {
     const nlohmann::json error = {
         {"error", {{"code", absl::StatusCodeToString(status.code())}, {"message", message}}}};
-    PrintExact(error.dump(2) + "\n");
+    PrintJson(error);
   } else {
     PrintError(message);
   }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 
@@ -97,6 +98,7 @@ class Session {
     absl::StatusOr<v1::SweepService::Stub*> sweeps = Sweeps();
     if (!sweeps.ok()) return sweeps.status();
     const grpc::Status status = ((*sweeps)->*method)(&context, request, &response);
+    ShowNotes(context);
     if (const absl::Status answered = Answered(context, status); !answered.ok()) return answered;
     return response;
   }
@@ -146,6 +148,8 @@ class Session {
   // Nothing named the coordinator: it is the one at the default port.
   bool IsUnnamed() const;
   bool UsesTls() const { return !security.tls_ca.empty() || !choice_.credentials.tls_ca.empty(); }
+  // Prints what the coordinator notes on a call, each text once.
+  void ShowNotes(const grpc::ClientContext& context);
   // The error when nobody answers.
   absl::Status NobodyAnswers(bool stored) const;
 
@@ -158,6 +162,7 @@ class Session {
   mutable struct Notice {
     std::mutex mutex;  // Calls are made on several threads.
     std::string text;
+    std::set<std::string> notes;  // That were shown.
   } notice_;
   int exit_code_ = kExitOk;
 };

@@ -99,26 +99,28 @@ absl::StatusOr<v1::SubmitSweepResponse> Orchestrator::OnSubmit(const v1::SubmitS
 absl::StatusOr<v1::CancelResponse> Orchestrator::OnCancel(const v1::CancelRequest& request, Moment now,
                                                           Effects& effects, const Caller& caller) {
   return RunOnce<v1::CancelResponse>("Cancel", request, caller, now, effects,
-                                     [&](Context& context) { return Cancel(context, request); });
+                                     [&](Context& context) { return Cancel(context, request, caller); });
 }
 
 absl::StatusOr<v1::RetryResponse> Orchestrator::OnRetry(const v1::RetryRequest& request, Moment now,
                                                         Effects& effects, const Caller& caller) {
   return RunOnce<v1::RetryResponse>("Retry", request, caller, now, effects,
-                                    [&](Context& context) { return Retry(context, request); });
+                                    [&](Context& context) { return Retry(context, request, caller); });
 }
 
 absl::StatusOr<v1::PauseSweepResponse> Orchestrator::OnPause(const v1::PauseSweepRequest& request, Moment now,
                                                              Effects& effects, const Caller& caller) {
-  return RunOnce<v1::PauseSweepResponse>("PauseSweep", request, caller, now, effects,
-                                         [&](Context& context) { return PauseSweep(context, request); });
+  return RunOnce<v1::PauseSweepResponse>("PauseSweep", request, caller, now, effects, [&](Context& context) {
+    return PauseSweep(context, request, caller);
+  });
 }
 
 absl::StatusOr<v1::ResumeSweepResponse> Orchestrator::OnResume(const v1::ResumeSweepRequest& request,
                                                                Moment now, Effects& effects,
                                                                const Caller& caller) {
-  return RunOnce<v1::ResumeSweepResponse>("ResumeSweep", request, caller, now, effects,
-                                          [&](Context& context) { return ResumeSweep(context, request); });
+  return RunOnce<v1::ResumeSweepResponse>(
+      "ResumeSweep", request, caller, now, effects,
+      [&](Context& context) { return ResumeSweep(context, request, caller); });
 }
 
 absl::StatusOr<v1::EditSweepResponse> Orchestrator::OnEdit(const v1::EditSweepRequest& request, Moment now,

@@ -29,6 +29,7 @@ void RecoverSweep(State& state, SweepRow record, Moment now) {
   Sweep made;
   made.id = record.id;
   made.SetSpec(std::move(record.spec));
+  made.owner = std::move(record.owner);
   Sweep& sweep = state.sweeps.Add(std::move(made));
   sweep.state = record.state;
   sweep.points = record.points;
@@ -38,7 +39,6 @@ void RecoverSweep(State& state, SweepRow record, Moment now) {
   sweep.next_point = record.next_point;
   sweep.request_id = std::move(record.request_id);
   sweep.request_digest = std::move(record.request_digest);
-  sweep.owner = std::move(record.owner);
   sweep.submitted = record.submitted_at;
   sweep.began = now.at - std::chrono::milliseconds(
                              std::max<std::int64_t>(0, now.wall.unix_ms - sweep.submitted.unix_ms));

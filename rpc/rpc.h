@@ -56,6 +56,8 @@ inline constexpr char kTokenHeader[] = "authorization";
 // After an answer: a text for the user about the whole coordinator, such as that its disk is full.
 inline constexpr char kNoticeHeader[] = "inlier-notice-bin";
 inline constexpr char kTokenScheme[] = "Bearer ";
+inline constexpr char kNoteHeader[] =
+    "inlier-note-bin";  // Of an answer: what its user should know. A text each.
 
 class ConnectionAcceptor;
 

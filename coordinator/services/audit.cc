@@ -75,7 +75,8 @@ void Audit::NameSubject(const State& state, const Message& message, AuditRow& ro
   for (const char* field : {"sweep", "sweep_id"}) {
     const std::string name = TextOf(message, field);
     if (name.empty()) continue;
-    if (const absl::StatusOr<SweepId> sweep = FindSweep(state, name); sweep.ok()) row.sweep = *sweep;
+    if (const absl::StatusOr<SweepId> sweep = FindSweep(state, name, row.caller); sweep.ok())
+      row.sweep = *sweep;
   }
   if (const std::string name = TextOf(message, "trial"); !name.empty()) {
     if (const absl::StatusOr<TrialId> trial = FindTrial(state, name); trial.ok()) {

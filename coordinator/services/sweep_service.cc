@@ -22,6 +22,7 @@ namespace {
 
 constexpr std::uint32_t kQueryRowsMax = 1'000'000;
 constexpr std::uint32_t kLogLinesMax = 100'000;
+constexpr std::size_t kNoteBytesMax = 4096;  // Of an answer: gRPC refuses metadata of more than 8 KiB.
 
 class SweepService {
  public:
@@ -33,11 +34,39 @@ class SweepService {
  private:
   using Context = UnaryContext;
 
+  // True when the request names a sweep.
+  template <typename Request>
+  static constexpr bool kNamesSweep = requires(const Request& request, std::string name) {
+    name = request.sweep();
+  };
+
+  // Sends the caller a note on each name of a sweep in the request that others have too. On the coordinator's thread,
+  // before the reply.
+  template <typename Request>
+  void NoteNames(Context* context, const Request& request) {
+    if constexpr (kNamesSweep<Request>) {
+      std::vector<std::string> names = {request.sweep()};
+      if constexpr (requires { request.more_sweeps(); })
+        names.insert(names.end(), request.more_sweeps().begin(), request.more_sweeps().end());
+      const Caller& caller = context->calling();
+      const bool may_own = caller.role != RoleName(Role::kRead);
+      std::size_t bytes = 0;
+      for (const std::string& name : names) {
+        const State& state = calls_.loop().orchestrator().state();
+        const std::string note = NoteOnName(state, name, caller.name, may_own);
+        bytes += note.size();
+        if (!note.empty() && bytes <= kNoteBytesMax)
+          context->server_context().AddTrailingMetadata(kNoteHeader, note);
+      }
+    }
+  }
+
   // Replies with the result of `look(orchestrator)`, once it is durable.
   template <typename Request, typename Response, typename Look>
   void Show(Context* context, const char* method, const Request* request, Response* response, Look look) {
-    return calls_.OnLoop(context, method, response, [this, request, look](Reply<Response> reply) {
+    return calls_.OnLoop(context, method, response, [=, this](Reply<Response> reply) {
       if (absl::Status fits = CheckWords(*request); !fits.ok()) return reply(std::move(fits));
+      NoteNames(context, *request);
       calls_.loop().Show(look, std::move(reply));
     });
   }
@@ -46,9 +75,15 @@ class SweepService {
   template <typename Request, typename Response, typename Read>
   void ReadStored(BlockingPool& pool, Context* context, const char* method, const Request* request,
                   Response* response, Read read) {
-    return calls_.OnPool(pool, context, method, response, [request, read]() -> absl::StatusOr<Response> {
+    const auto checked = [request, read]() -> absl::StatusOr<Response> {
       RETURN_IF_ERROR(CheckWords(*request));
       return read();
+    };
+    if constexpr (!kNamesSweep<Request>) return calls_.OnPool(pool, context, method, response, checked);
+    return calls_.OnLoop(context, method, response, [=, this, &pool](Reply<Response> reply) {
+      NoteNames(context, *request);
+      pool.Run(
+          context->calling().name, [checked, reply] { reply(checked()); }, reply);
     });
   }
 
@@ -64,6 +99,7 @@ class SweepService {
             [&](Orchestrator& orchestrator, Moment now, Effects& effects) -> absl::StatusOr<Response> {
               RETURN_IF_ERROR(CheckWords(*request));
               RETURN_IF_ERROR(calls_.loop().CheckStore());
+              NoteNames(context, *request);
               return (orchestrator.*decide)(*request, now, effects, context->calling());
             },
             reply);
@@ -117,20 +153,23 @@ class SweepService {
 
   void GetSweep(Context* context, const v1::GetSweepRequest* request, v1::SweepStatus* response) {
     return Show(context, "GetSweep", request, response,
-                [request](const Orchestrator& orchestrator) -> absl::StatusOr<v1::SweepStatus> {
-                  ASSIGN_OR_RETURN(const SweepId sweep, FindSweep(orchestrator.state(), request->sweep()));
+                [context, request](const Orchestrator& orchestrator) -> absl::StatusOr<v1::SweepStatus> {
+                  ASSIGN_OR_RETURN(const SweepId sweep, FindSweep(orchestrator.state(), request->sweep(),
+                                                                  context->calling().name));
                   return StatusOf(orchestrator.state(), sweep, CoordinatorLoop::Now().at, /*with_spec=*/true);
                 });
   }
 
   void ListTrials(Context* context, const v1::ListTrialsRequest* request, v1::ListTrialsResponse* response) {
-    return ReadStored(calls_.reads(), context, "ListTrials", request, response,
-                      [this, request] { return reader_.ListTrials(*request); });
+    return ReadStored(calls_.reads(), context, "ListTrials", request, response, [this, context, request] {
+      return reader_.ListTrials(*request, context->calling().name);
+    });
   }
 
   void GetMatrix(Context* context, const v1::GetMatrixRequest* request, v1::SweepMatrix* response) {
-    return ReadStored(calls_.reads(), context, "GetMatrix", request, response,
-                      [this, request] { return ReadMatrix(reader_, *request); });
+    return ReadStored(calls_.reads(), context, "GetMatrix", request, response, [this, context, request] {
+      return ReadMatrix(reader_, *request, context->calling().name);
+    });
   }
 
   void Cancel(Context* context, const v1::CancelRequest* request, v1::CancelResponse* response) {
@@ -160,8 +199,9 @@ class SweepService {
     return calls_.OnLoop(
         context, "Explain", response, [this, context, request](Reply<v1::Explanation> reply) {
           if (absl::Status fits = CheckWords(*request); !fits.ok()) return reply(std::move(fits));
-          const auto look = [request](const Orchestrator& orchestrator) {
-            return inlier::Explain(orchestrator.state(), *request, CoordinatorLoop::Now());
+          NoteNames(context, *request);
+          const auto look = [context, request](const Orchestrator& orchestrator) {
+            return inlier::Explain(orchestrator.state(), *request, CoordinatorLoop::Now(), context->calling().name);
           };
           const auto answer = [this, context, request, reply](absl::StatusOr<v1::Explanation> seen) {
             if (!seen.ok() || !request->has_trial()) return reply(std::move(seen));
@@ -229,9 +269,10 @@ class SweepService {
                           return absl::InvalidArgumentError(absl::StrCat(
                               "more_sweeps: a table is of at most ", kTableSweepsMax, " sweeps"));
                         std::vector<SweepId> sweeps;
-                        ASSIGN_OR_RETURN(sweeps.emplace_back(), reader_.FindSweep(request->sweep()));
+                        const std::string& caller = context->calling().name;
+                        ASSIGN_OR_RETURN(sweeps.emplace_back(), reader_.FindSweep(request->sweep(), caller));
                         for (const std::string& more : request->more_sweeps()) {
-                          ASSIGN_OR_RETURN(sweeps.emplace_back(), reader_.FindSweep(more));
+                          ASSIGN_OR_RETURN(sweeps.emplace_back(), reader_.FindSweep(more, caller));
                         }
                         return inlier::BuildTable(reader_, sweeps, request->table(), [context] {
                           return context->server_context().IsCancelled();

@@ -31,7 +31,7 @@ class WatchHub::Watcher final : public CallStream {
     if (end_) return;  // Cancelled meanwhile.
     if (asked.ok()) asked = CheckWords(request_);
     if (!asked.ok()) return End(ToGrpcStatus(asked));
-    const absl::StatusOr<SweepId> found = FindSweep(loop().orchestrator().state(), request_.sweep());
+    const absl::StatusOr<SweepId> found = FindSweep(loop().orchestrator().state(), request_.sweep(), name_);
     if (!found.ok()) return End(ToGrpcStatus(found.status()));
     if (hub_.stopped_ || hub_.watchers_.size() >= kWatchersMax)
       return End(grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED,

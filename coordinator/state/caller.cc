@@ -24,7 +24,7 @@ absl::Status CheckOwnerOf(const State& state, const Caller& caller, SweepId id) 
 }
 
 absl::Status CheckOwnerOfSweep(const State& state, const Caller& caller, const std::string& name) {
-  const absl::StatusOr<SweepId> id = FindSweep(state, name);
+  const absl::StatusOr<SweepId> id = FindSweep(state, name, caller.name);
   return id.ok() ? CheckOwnerOf(state, caller, *id) : absl::OkStatus();
 }
 

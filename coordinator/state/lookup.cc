@@ -1,5 +1,6 @@
 #include "coordinator/state/lookup.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,12 +11,42 @@
 #include "spec/schema/did_you_mean.h"
 
 namespace inlier {
-absl::StatusOr<SweepId> FindSweep(const State& state, const std::string& id_or_name) {
+namespace {
+
+// Of the owners that a note lists.
+constexpr std::size_t kOwnersListed = 3;
+
+}  // namespace
+
+absl::StatusOr<SweepId> FindSweep(const State& state, const std::string& id_or_name,
+                                  const std::string& caller) {
   if (const std::optional<SweepId> id = SweepId::Parse(id_or_name)) {
     if (state.sweeps.contains(*id)) return *id;
   }
-  if (const std::optional<SweepId> id = state.sweeps.FindNewest(id_or_name)) return *id;
+  if (const std::optional<SweepId> id = state.sweeps.FindNewest(id_or_name, caller)) return *id;
   return NoSuchSweep(id_or_name, state.sweeps.NewestNames(kNamesCompared));
+}
+
+std::string NoteOnName(const State& state, const std::string& id_or_name, const std::string& caller,
+                       bool may_own) {
+  const auto* const by_owner = state.sweeps.NewestByOwner(id_or_name);
+  if (by_owner == nullptr) return "";
+  const absl::StatusOr<SweepId> meant = FindSweep(state, id_or_name, caller);
+  if (!meant.ok() || state.sweeps.at(*meant).spec.name() != id_or_name) return "";
+  const std::string& owner = state.sweeps.at(*meant).owner;
+  const bool foreign = may_own && !caller.empty() && !owner.empty() && owner != caller;
+  if (by_owner->size() == 1 && !foreign) return "";
+  std::vector<std::string> others;
+  for (const auto& [other, id] : *by_owner) {
+    if (other != owner)
+      others.push_back(absl::StrCat(id.ToString(), " of ", other.empty() ? "no owner" : other));
+  }
+  const std::size_t more = others.size() - std::min(others.size(), kOwnersListed);
+  others.resize(others.size() - more);
+  return absl::StrCat("\"", id_or_name, "\" is ", meant->ToString(), " of ",
+                      owner.empty() ? "no owner" : owner, others.empty() ? "" : "; there are also ",
+                      absl::StrJoin(others, ", "), more == 0 ? "" : absl::StrCat(" and ", more, " more"),
+                      others.empty() ? "" : ": name one of them by its id");
 }
 
 absl::StatusOr<TrialId> FindTrial(const State& state, const std::string& id) {
@@ -35,7 +66,7 @@ absl::StatusOr<std::string> FindWorker(const State& state, const std::string& na
   if (found.size() == 1) return found.front();
   if (found.empty()) {
     return absl::NotFoundError(absl::StrCat("there is no worker \"", name, "\"", DidYouMean(name, names),
-                                            "; ListWorkers (inlier workers) shows all"));
+                                            "; `inlier workers` shows all"));
   }
   return absl::FailedPreconditionError(
       absl::StrCat(found.size(), " workers are called ", name,

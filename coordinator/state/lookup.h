@@ -9,8 +9,14 @@
 
 namespace inlier {
 
-// NotFound suggests the closest names, here and below.
-absl::StatusOr<SweepId> FindSweep(const State& state, const std::string& id_or_name);
+// By id, or the latest of this name: of those of `caller` first. NotFound suggests the closest names, here and below.
+absl::StatusOr<SweepId> FindSweep(const State& state, const std::string& id_or_name,
+                                  const std::string& caller);
+
+// A note for a caller who names a sweep by name: which sweep it is, and that other users have sweeps of this name. Empty
+// where the name is only the caller's. `may_own`: the caller may have sweeps at all.
+std::string NoteOnName(const State& state, const std::string& id_or_name, const std::string& caller,
+                       bool may_own);
 
 absl::StatusOr<TrialId> FindTrial(const State& state, const std::string& id);
 

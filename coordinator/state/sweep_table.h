@@ -21,7 +21,7 @@ class SweepTable {
  public:
   // The id of the next sweep: they count from 1.
   SweepId NextId() const { return SweepId(static_cast<std::int64_t>(sweeps_.size()) + 1); }
-  // REQUIRES: its id is NextId(); its name does not change.
+  // REQUIRES: its id is NextId(); its name and owner do not change.
   Sweep& Add(Sweep sweep);
 
   std::size_t size() const { return sweeps_.size(); }
@@ -32,8 +32,10 @@ class SweepTable {
   // Oldest first.
   const std::map<SweepId, Sweep>& all() const { return sweeps_; }
 
-  // The newest sweep of this name.
-  std::optional<SweepId> FindNewest(std::string_view name) const;
+  // The newest sweep of this name: of `owner` where it has one, else of anyone.
+  std::optional<SweepId> FindNewest(std::string_view name, const std::string& owner) const;
+  // The newest of this name of each owner, by owner; null where there is none.
+  const std::map<std::string, SweepId>* NewestByOwner(std::string_view name) const;
   // Names of the newest sweeps, at most `max`.
   std::vector<std::string> NewestNames(std::size_t max) const;
 
@@ -43,7 +45,7 @@ class SweepTable {
 
  private:
   std::map<SweepId, Sweep> sweeps_;
-  absl::flat_hash_map<std::string, SweepId> newest_by_name_;
+  absl::flat_hash_map<std::string, std::map<std::string, SweepId>> newest_by_name_;  // By name and owner.
   absl::flat_hash_map<std::string, SweepId> by_request_;
 };
 

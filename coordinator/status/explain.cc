@@ -387,12 +387,13 @@ v1::Explanation ExplainSweep(const State& state, const Sweep& sweep, Timestamp n
 
 }  // namespace
 
-absl::StatusOr<v1::Explanation> Explain(const State& state, const v1::ExplainRequest& request, Moment now) {
+absl::StatusOr<v1::Explanation> Explain(const State& state, const v1::ExplainRequest& request, Moment now,
+                                        const std::string& caller) {
   if (request.has_sweep() == request.has_trial()) {
     return absl::InvalidArgumentError("Explain needs a sweep or a trial, one of the two");
   }
   if (request.has_sweep()) {
-    ASSIGN_OR_RETURN(const SweepId id, FindSweep(state, request.sweep()));
+    ASSIGN_OR_RETURN(const SweepId id, FindSweep(state, request.sweep(), caller));
     return ExplainSweep(state, state.sweeps.at(id), now.at);
   }
   ASSIGN_OR_RETURN(const TrialId id, FindTrial(state, request.trial()));

@@ -11,13 +11,14 @@ absl::Status NoSuchSweep(const std::string& id_or_name, std::vector<std::string>
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
   std::string hint = names.empty() ? "; none has been submitted yet" : DidYouMean(id_or_name, names);
-  if (hint.empty()) hint = "; ListSweeps (inlier status) shows all";
+  if (hint.empty()) hint = "; `inlier status --all` shows all";
   return absl::NotFoundError(absl::StrCat("there is no sweep \"", id_or_name, "\"", hint));
 }
 
 absl::Status NoSuchTrial(const std::string& id) {
-  return absl::NotFoundError(absl::StrCat(
-      "there is no trial \"", id, "\"; trials are named like t-17, and ListTrials shows those of a sweep"));
+  return absl::NotFoundError(
+      absl::StrCat("there is no trial \"", id,
+                   "\"; trials are named like t-17, and `inlier status SWEEP` shows those of a sweep"));
 }
 
 }  // namespace inlier

@@ -212,12 +212,13 @@ absl::StatusOr<SqlRows> Reader::Select(const std::string& sql, const std::vector
   return result;
 }
 
-absl::StatusOr<SweepId> Reader::FindSweep(const std::string& id_or_name) {
+absl::StatusOr<SweepId> Reader::FindSweep(const std::string& id_or_name, const std::string& caller) {
   const std::optional<SweepId> id = SweepId::Parse(id_or_name);
-  ASSIGN_OR_RETURN(
-      const SqlRows found,
-      Select("SELECT id FROM sweep WHERE name = ?1 OR id = ?2 ORDER BY id = ?2 DESC, id DESC LIMIT 1",
-             {id_or_name, id.has_value() ? SqlValue(id->value()) : SqlValue()}));
+  ASSIGN_OR_RETURN(const SqlRows found,
+                   Select("SELECT id FROM sweep WHERE name = ?1 OR id = ?2 ORDER BY id = ?2 DESC, owner = ?3 "
+                          "AND ?3 <> '' DESC, "
+                          "id DESC LIMIT 1",
+                          {id_or_name, id.has_value() ? SqlValue(id->value()) : SqlValue(), caller}));
   if (!found.rows.empty()) return SweepId(Integer(found.rows[0][0]));
   ASSIGN_OR_RETURN(const SqlRows names,
                    Select("SELECT name FROM sweep GROUP BY name ORDER BY max(id) DESC LIMIT ?1",
@@ -258,8 +259,9 @@ absl::StatusOr<v1::SweepStatus> Reader::GetSweep(SweepId sweep) {
   return status;
 }
 
-absl::StatusOr<v1::ListTrialsResponse> Reader::ListTrials(const v1::ListTrialsRequest& request) {
-  ASSIGN_OR_RETURN(const SweepId sweep, FindSweep(request.sweep()));
+absl::StatusOr<v1::ListTrialsResponse> Reader::ListTrials(const v1::ListTrialsRequest& request,
+                                                          const std::string& caller) {
+  ASSIGN_OR_RETURN(const SweepId sweep, FindSweep(request.sweep(), caller));
   std::int64_t after = 0;
   if (!request.page_token().empty()) {
     const std::optional<TrialId> last = TrialId::Parse(request.page_token());

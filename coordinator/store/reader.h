@@ -59,8 +59,9 @@ class Reader {
   absl::Status ForEach(const std::string& sql, const std::vector<SqlValue>& values,
                        const std::function<absl::Status(const std::vector<SqlValue>&)>& visit);
 
-  // Id ("s-12"), or name: the latest of that name. NotFound names the sweeps that come close.
-  absl::StatusOr<SweepId> FindSweep(const std::string& id_or_name);
+  // Id ("s-12"), or name: the latest of that name, of those of `caller` first. NotFound names the sweeps that come
+  // close.
+  absl::StatusOr<SweepId> FindSweep(const std::string& id_or_name, const std::string& caller);
   // Id ("t-17"). NotFound when there is none.
   absl::StatusOr<TrialId> FindTrial(const std::string& id);
 
@@ -68,7 +69,8 @@ class Reader {
   absl::StatusOr<v1::SweepStatus> GetSweep(SweepId sweep);
   // By id, without those that an edit withdrew. The page token is the last trial of the page before. This and the lines of
   // Logs end at Limits::kPageBytesMax.
-  absl::StatusOr<v1::ListTrialsResponse> ListTrials(const v1::ListTrialsRequest& request);
+  absl::StatusOr<v1::ListTrialsResponse> ListTrials(const v1::ListTrialsRequest& request,
+                                                    const std::string& caller);
   // Messages of the sweep's notices number after + 1 to `last`, at most `limit`, oldest first.
   absl::StatusOr<std::vector<std::string>> Notices(SweepId sweep, std::uint64_t after, std::uint64_t last,
                                                    std::uint32_t limit);

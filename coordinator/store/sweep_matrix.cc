@@ -70,8 +70,9 @@ void AddLabels(const std::string& json, std::vector<AxisLabels>& axes, v1::Sweep
 
 }  // namespace
 
-absl::StatusOr<v1::SweepMatrix> ReadMatrix(Reader& reader, const v1::GetMatrixRequest& request) {
-  ASSIGN_OR_RETURN(const SweepId sweep, reader.FindSweep(request.sweep()));
+absl::StatusOr<v1::SweepMatrix> ReadMatrix(Reader& reader, const v1::GetMatrixRequest& request,
+                                           const std::string& caller) {
+  ASSIGN_OR_RETURN(const SweepId sweep, reader.FindSweep(request.sweep(), caller));
   ASSIGN_OR_RETURN(const std::string value, ValueSql(request.measurement()));
   ASSIGN_OR_RETURN(const SqlRows found,
                    reader.Select("SELECT spec, trials FROM sweep WHERE id = ?1", {sweep.value()}));

@@ -66,7 +66,8 @@ void SetPaused(Context& context, Sweep& sweep, bool paused) {
 
 }  // namespace
 
-absl::StatusOr<v1::CancelResponse> Cancel(Context& context, const v1::CancelRequest& request) {
+absl::StatusOr<v1::CancelResponse> Cancel(Context& context, const v1::CancelRequest& request,
+                                          const Caller& caller) {
   State& state = context.state;
   if (request.has_sweep() == request.has_trial()) {
     return absl::InvalidArgumentError("Cancel needs a sweep or a trial, one of the two");
@@ -81,13 +82,14 @@ absl::StatusOr<v1::CancelResponse> Cancel(Context& context, const v1::CancelRequ
     }
     return response;
   }
-  ASSIGN_OR_RETURN(const SweepId id, FindSweep(state, request.sweep()));
+  ASSIGN_OR_RETURN(const SweepId id, FindSweep(state, request.sweep(), caller.name));
   response.set_cancelled(EndSweep(context, state.sweeps.at(id), v1::SWEEP_CANCELLED, "sweep_cancelled",
                                   "the sweep was cancelled"));
   return response;
 }
 
-absl::StatusOr<v1::RetryResponse> Retry(Context& context, const v1::RetryRequest& request) {
+absl::StatusOr<v1::RetryResponse> Retry(Context& context, const v1::RetryRequest& request,
+                                        const Caller& caller) {
   State& state = context.state;
   if (request.has_sweep() == request.has_trial()) {
     return absl::InvalidArgumentError("Retry needs a sweep or a trial, one of the two");
@@ -112,7 +114,7 @@ absl::StatusOr<v1::RetryResponse> Retry(Context& context, const v1::RetryRequest
     RETURN_IF_ERROR(within_limits(sweep_id));
     if (RetryTrial(context, state.trials.at(id), /*pruned_too=*/true)) ++retried;
   } else {
-    ASSIGN_OR_RETURN(sweep_id, FindSweep(state, request.sweep()));
+    ASSIGN_OR_RETURN(sweep_id, FindSweep(state, request.sweep(), caller.name));
     RETURN_IF_ERROR(within_limits(sweep_id));
     for (const TrialId id : state.sweeps.at(sweep_id).trials) {
       if (RetryTrial(context, state.trials.at(id), /*pruned_too=*/false)) ++retried;
@@ -138,9 +140,10 @@ absl::StatusOr<v1::RetryResponse> Retry(Context& context, const v1::RetryRequest
   return response;
 }
 
-absl::StatusOr<v1::PauseSweepResponse> PauseSweep(Context& context, const v1::PauseSweepRequest& request) {
+absl::StatusOr<v1::PauseSweepResponse> PauseSweep(Context& context, const v1::PauseSweepRequest& request,
+                                                  const Caller& caller) {
   State& state = context.state;
-  ASSIGN_OR_RETURN(const SweepId id, FindSweep(state, request.sweep()));
+  ASSIGN_OR_RETURN(const SweepId id, FindSweep(state, request.sweep(), caller.name));
   Sweep& sweep = state.sweeps.at(id);
   if (sweep.state != v1::ACTIVE) {
     return absl::FailedPreconditionError(absl::StrCat("sweep ", id.ToString(), " has ended (",
@@ -167,9 +170,10 @@ absl::StatusOr<v1::PauseSweepResponse> PauseSweep(Context& context, const v1::Pa
   return response;
 }
 
-absl::StatusOr<v1::ResumeSweepResponse> ResumeSweep(Context& context, const v1::ResumeSweepRequest& request) {
+absl::StatusOr<v1::ResumeSweepResponse> ResumeSweep(Context& context, const v1::ResumeSweepRequest& request,
+                                                    const Caller& caller) {
   State& state = context.state;
-  ASSIGN_OR_RETURN(const SweepId id, FindSweep(state, request.sweep()));
+  ASSIGN_OR_RETURN(const SweepId id, FindSweep(state, request.sweep(), caller.name));
   Sweep& sweep = state.sweeps.at(id);
   v1::ResumeSweepResponse response;
   response.set_changed(sweep.paused);

@@ -2,21 +2,28 @@
 #ifndef INLIER_COORDINATOR_SWEEPS_CONTROL_H_
 #define INLIER_COORDINATOR_SWEEPS_CONTROL_H_
 
+#include "coordinator/state/caller.h"
 #include "coordinator/state/context.h"
 
 namespace inlier {
 
+// Of sweeps of one name those of `caller` come first.
+//
 // Cancels the open trials of a sweep, or one trial.
-absl::StatusOr<v1::CancelResponse> Cancel(Context& context, const v1::CancelRequest& request);
+absl::StatusOr<v1::CancelResponse> Cancel(Context& context, const v1::CancelRequest& request,
+                                          const Caller& caller);
 
 // Runs failed and cancelled trials again; pruned ones only by their own name.
-absl::StatusOr<v1::RetryResponse> Retry(Context& context, const v1::RetryRequest& request);
+absl::StatusOr<v1::RetryResponse> Retry(Context& context, const v1::RetryRequest& request,
+                                        const Caller& caller);
 
 // Starts no more attempts of a sweep. With `now`, attempts that only paused sweeps need write a checkpoint
 // and stop.
-absl::StatusOr<v1::PauseSweepResponse> PauseSweep(Context& context, const v1::PauseSweepRequest& request);
+absl::StatusOr<v1::PauseSweepResponse> PauseSweep(Context& context, const v1::PauseSweepRequest& request,
+                                                  const Caller& caller);
 // Ends a pause.
-absl::StatusOr<v1::ResumeSweepResponse> ResumeSweep(Context& context, const v1::ResumeSweepRequest& request);
+absl::StatusOr<v1::ResumeSweepResponse> ResumeSweep(Context& context, const v1::ResumeSweepRequest& request,
+                                                    const Caller& caller);
 
 // Assigns no more work to a worker, or ends that (`resume`). With `now`, its attempts write a checkpoint and
 // stop.

@@ -165,7 +165,7 @@ void ApplyGrid(Context& context, Sweep& sweep, const SweepEdit& edit, std::uint6
 absl::StatusOr<v1::EditSweepResponse> EditSweep(Context& context, const v1::EditSweepRequest& request,
                                                 std::optional<SweepGrid> grid, const Caller& caller) {
   State& state = context.state;
-  ASSIGN_OR_RETURN(const SweepId id, FindSweep(state, request.sweep()));
+  ASSIGN_OR_RETURN(const SweepId id, FindSweep(state, request.sweep(), caller.name));
   Sweep& sweep = state.sweeps.at(id);
   if (request.has_revision() && request.revision() != sweep.revision &&
       !INLIER_BUG("edit_of_an_old_revision_accepted")) {

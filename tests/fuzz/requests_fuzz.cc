@@ -186,10 +186,10 @@ class Service {
       case kTable: {
         const auto& request = static_cast<const v1::BuildTableRequest&>(*message);
         std::vector<SweepId> sweeps;
-        absl::StatusOr<SweepId> sweep = reader_->FindSweep(request.sweep());
+        absl::StatusOr<SweepId> sweep = reader_->FindSweep(request.sweep(), "");
         for (int i = 0; sweep.ok() && i < std::min(request.more_sweeps_size(), 3); ++i) {
           sweeps.push_back(*sweep);
-          sweep = reader_->FindSweep(request.more_sweeps(i));
+          sweep = reader_->FindSweep(request.more_sweeps(i), "");
         }
         if (!sweep.ok()) return Clear(sweep.status());
         sweeps.push_back(*sweep);
@@ -197,7 +197,7 @@ class Service {
         break;
       }
       case kTrials:
-        Clear(reader_->ListTrials(static_cast<const v1::ListTrialsRequest&>(*message)).status());
+        Clear(reader_->ListTrials(static_cast<const v1::ListTrialsRequest&>(*message), "").status());
         break;
       case kLogs: {
         const auto& request = static_cast<const v1::GetLogsRequest&>(*message);
@@ -209,7 +209,7 @@ class Service {
       }
       case kSweep: {
         const auto sweep =
-            FindSweep(orchestrator_->state(), static_cast<const v1::GetSweepRequest&>(*message).sweep());
+            FindSweep(orchestrator_->state(), static_cast<const v1::GetSweepRequest&>(*message).sweep(), "");
         if (!sweep.ok()) return Clear(sweep.status());
         std::uint64_t from = 0;
         std::string json;

@@ -106,7 +106,7 @@ void People::Edit() {
   if (id.empty() || !coordinator_.up()) return;
   const Orchestrator& orchestrator = coordinator_.orchestrator();
   const v1::SweepStatus seen =
-      StatusOf(orchestrator.state(), *FindSweep(orchestrator.state(), id), world_.now(), /*with_spec=*/true);
+      StatusOf(orchestrator.state(), *SweepId::Parse(id), world_.now(), /*with_spec=*/true);
   v1::EditSweepRequest request;
   request.set_sweep(id);
   *request.mutable_spec() = seen.spec();

@@ -6,6 +6,7 @@ import socket
 import ssl
 import threading
 import time
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -98,12 +99,17 @@ class Connection:
         tries = 0
         while True:
             try:
-                return getattr(self._stub, method)(request, timeout=timeout, metadata=self._metadata)
+                answer, done = getattr(self._stub, method).with_call(request, timeout=timeout, metadata=self._metadata)
             except grpc.RpcError as error:
                 tries += 1
                 wait = self._wait(error, tries)
                 if wait is None or time.monotonic() + wait > deadline:
                     raise self.explain(error) from None
+            else:
+                for key, value in done.trailing_metadata() or ():
+                    if key == "inlier-note-bin":
+                        warnings.warn(value.decode(), stacklevel=3)
+                return answer
             time.sleep(wait)
             self.reopen_if_moved()
 

@@ -6,6 +6,7 @@ import pathlib
 import sqlite3
 import threading
 import urllib.parse
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -91,13 +92,17 @@ class Folder(Results):
 
     def _sweep_id(self, sweep: str) -> str:
         name = quoted(sweep)
-        found = self.query(f"SELECT sweep_id FROM sweeps WHERE sweep_id = {name} OR sweep = {name}").sweep_id
+        rows = self.query(f"SELECT sweep_id, owner FROM sweeps WHERE sweep_id = {name} OR sweep = {name}")
+        found = rows.sweep_id
         if sweep in set(found):
             return sweep
         if found.empty:
             known = self.query("SELECT DISTINCT sweep FROM sweeps").sweep
             raise NotFoundError(f"there is no sweep {sweep} in {self.path}; known are {', '.join(known[:10]) or 'none'}")
-        return str(max(found, key=lambda one: int(one[2:])))
+        latest = str(max(found, key=lambda one: int(one[2:])))
+        if rows.owner.nunique() > 1:
+            warnings.warn(f'"{sweep}" is {latest}; several users have sweeps of this name ({", ".join(found)}): name one by its id', stacklevel=3)
+        return latest
 
 
 def open_dir(folder: os.PathLike[str] | str) -> Folder:

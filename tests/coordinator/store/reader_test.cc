@@ -56,16 +56,29 @@ TEST_F(ReaderTest, RowsAreVisitedUntilAnError) {
 
 TEST_F(ReaderTest, SweepIsFoundByIdAndByItsLatestName) {
   MustApply(Sweep(1, "gamma"), Sweep(2, "zeta"), Sweep(3, "gamma"));
-  EXPECT_EQ(*reader_->FindSweep("s-1"), SweepId(1));
-  EXPECT_EQ(*reader_->FindSweep("gamma"), SweepId(3));
-  EXPECT_EQ(reader_->FindSweep("gama").status().ToString(),
+  EXPECT_EQ(*reader_->FindSweep("s-1", ""), SweepId(1));
+  EXPECT_EQ(*reader_->FindSweep("gamma", ""), SweepId(3));
+  EXPECT_EQ(reader_->FindSweep("gama", "").status().ToString(),
             "NOT_FOUND: there is no sweep \"gama\"; did you mean \"gamma\"?");
-  EXPECT_EQ(reader_->FindSweep("s-9").status().ToString(),
+  EXPECT_EQ(reader_->FindSweep("s-9", "").status().ToString(),
             "NOT_FOUND: there is no sweep \"s-9\"; known: gamma, zeta");
 }
 
+TEST_F(ReaderTest, ANameIsTheCallersOwnSweepFirst) {
+  SweepRow first = Sweep(1, "gamma"), second = Sweep(2, "gamma"), third = Sweep(3, "gamma");
+  first.owner = "ada";
+  second.owner = "ada";
+  third.owner = "bob";
+  MustApply(first, second, third);
+  EXPECT_EQ(*reader_->FindSweep("gamma", "ada"), SweepId(2));
+  EXPECT_EQ(*reader_->FindSweep("gamma", "bob"), SweepId(3));
+  EXPECT_EQ(*reader_->FindSweep("gamma", "eve"), SweepId(3));
+  EXPECT_EQ(*reader_->FindSweep("gamma", ""), SweepId(3));
+  EXPECT_EQ(*reader_->FindSweep("s-1", "bob"), SweepId(1));
+}
+
 TEST_F(ReaderTest, ErrorReportsThatNothingWasSubmitted) {
-  EXPECT_EQ(reader_->FindSweep("gamma").status().ToString(),
+  EXPECT_EQ(reader_->FindSweep("gamma", "").status().ToString(),
             "NOT_FOUND: there is no sweep \"gamma\"; none has been submitted yet");
 }
 
@@ -73,10 +86,12 @@ TEST_F(ReaderTest, TrialIsFoundById) {
   MustAddTrial();
   EXPECT_EQ(*reader_->FindTrial("t-1"), TrialId(1));
   EXPECT_EQ(reader_->FindTrial("t-2").status().ToString(),
-            "NOT_FOUND: there is no trial \"t-2\"; trials are named like t-17, and ListTrials shows those of "
+            "NOT_FOUND: there is no trial \"t-2\"; trials are named like t-17, and `inlier status SWEEP` "
+            "shows those of "
             "a sweep");
   EXPECT_EQ(reader_->FindTrial("1").status().ToString(),
-            "NOT_FOUND: there is no trial \"1\"; trials are named like t-17, and ListTrials shows those of a "
+            "NOT_FOUND: there is no trial \"1\"; trials are named like t-17, and `inlier status SWEEP` shows "
+            "those of a "
             "sweep");
 }
 
@@ -106,7 +121,7 @@ TEST_F(ReaderTest, TrialsComeInPagesWithLabelsAndAttempts) {
   v1::ListTrialsRequest request;
   request.set_sweep("gamma");
   request.set_page_size(2);
-  auto page = reader_->ListTrials(request);
+  auto page = reader_->ListTrials(request, "");
   ASSERT_TRUE(page.ok()) << page.status();
   ASSERT_EQ(page->trials_size(), 2);
   EXPECT_EQ(page->trials(0).trial_id(), "t-1");
@@ -115,12 +130,12 @@ TEST_F(ReaderTest, TrialsComeInPagesWithLabelsAndAttempts) {
   EXPECT_EQ(page->trials(0).train_stage(), "st-1");
   EXPECT_EQ(page->next_page_token(), "t-2");
   request.set_page_token(page->next_page_token());
-  page = reader_->ListTrials(request);
+  page = reader_->ListTrials(request, "");
   ASSERT_EQ(page->trials_size(), 1);
   EXPECT_EQ(page->trials(0).trial_id(), "t-3");
   EXPECT_FALSE(page->has_next_page_token());
   request.set_page_token("nonsense");
-  EXPECT_EQ(reader_->ListTrials(request).status().ToString(),
+  EXPECT_EQ(reader_->ListTrials(request, "").status().ToString(),
             "INVALID_ARGUMENT: page_token: not one that ListTrials gave; start without one");
 }
 
@@ -130,7 +145,7 @@ TEST_F(ReaderTest, TrialsAreFilteredByState) {
   v1::ListTrialsRequest request;
   request.set_sweep("s-1");
   request.set_state(v1::FAILED);
-  const auto page = reader_->ListTrials(request);
+  const auto page = reader_->ListTrials(request, "");
   ASSERT_EQ(page->trials_size(), 1);
   EXPECT_EQ(page->trials(0).trial_id(), "t-2");
   EXPECT_EQ(page->trials(0).message(), "why");

@@ -147,11 +147,11 @@ TEST(OrchestratorSubmitTest, ScalesThatAClientSubmitsAreDropped) {
 TEST(OrchestratorSubmitTest, UnknownSweepIsNotFoundWithTheNearestName) {
   Harness harness;
   harness.Submit(SmallSweep("clipped_softmax", 1));
-  const auto found = FindSweep(harness.orchestrator().state(), "cliped_softmax");
+  const auto found = FindSweep(harness.orchestrator().state(), "cliped_softmax", "");
   EXPECT_EQ(found.status().code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(std::string(found.status().message()), HasSubstr("did you mean \"clipped_softmax\"?"));
-  EXPECT_EQ(*FindSweep(harness.orchestrator().state(), "clipped_softmax"), SweepId(1));
-  EXPECT_EQ(*FindSweep(harness.orchestrator().state(), "s-1"), SweepId(1));
+  EXPECT_EQ(*FindSweep(harness.orchestrator().state(), "clipped_softmax", ""), SweepId(1));
+  EXPECT_EQ(*FindSweep(harness.orchestrator().state(), "s-1", ""), SweepId(1));
 }
 
 }  // namespace
