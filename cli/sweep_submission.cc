@@ -4,6 +4,7 @@
 #include "base/data/data_dir.h"
 #include "base/status.h"
 #include "cli/corpus_check.h"
+#include "spec/schema/yaml_reader.h"
 #include "spec/sweep/sweep_grid.h"
 #include "spec/sweep/sweep_reader.h"
 
@@ -26,8 +27,13 @@ void AddSweepArguments(CLI::App& command, SweepArguments& arguments, bool may_su
 }
 
 absl::StatusOr<CheckedSweep> ReadAndCheck(const SweepArguments& arguments) {
+  ASSIGN_OR_RETURN(const std::string text, ReadTextFile(arguments.file));
+  return CheckText(text, arguments);
+}
+
+absl::StatusOr<CheckedSweep> CheckText(const std::string& text, const SweepArguments& arguments) {
   CheckedSweep checked;
-  ASSIGN_OR_RETURN(checked.spec, ReadSweepFile(arguments.file, arguments.overrides, arguments.scale));
+  ASSIGN_OR_RETURN(checked.spec, ReadSweepText(text, arguments.file, arguments.overrides, arguments.scale));
   ASSIGN_OR_RETURN(const SweepGrid grid, SweepGrid::Create(checked.spec));
   checked.points = grid.kept();
   checked.warnings = CorpusWarnings(grid, DataDirOr(arguments.data_dir));

@@ -35,6 +35,8 @@ struct CheckedSweep {
 
 // Reads and checks the file.
 absl::StatusOr<CheckedSweep> ReadAndCheck(const SweepArguments& arguments);
+// The same of its text: a pipe can be read once.
+absl::StatusOr<CheckedSweep> CheckText(const std::string& text, const SweepArguments& arguments);
 
 // Submits with a new request id; repeated with the same id during a short outage of the coordinator.
 absl::StatusOr<v1::SubmitSweepResponse> Submit(Session& session, const CheckedSweep& sweep,

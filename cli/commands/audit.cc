@@ -1,11 +1,14 @@
 // inlier audit: who changed what, or tried to.
+#include <algorithm>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "cli/commands.h"
 #include "cli/query_rows.h"
+#include "spec/schema/did_you_mean.h"
 
 namespace inlier {
 namespace {
@@ -14,6 +17,19 @@ struct AuditArguments {
   std::string sweep, who;
   std::uint32_t rows = 100;
 };
+
+// NotFound where the audit has no call of `who` at all.
+absl::Status CheckCaller(Session& session, const std::string& who) {
+  v1::QueryRequest query;
+  query.set_sql("SELECT DISTINCT who FROM audit ORDER BY who");
+  ASSIGN_OR_RETURN(const v1::QueryResponse response,
+                   session.Call(&v1::SweepService::Stub::Query, query, 120));
+  std::vector<std::string> known;
+  for (const v1::QueryRow& row : response.rows()) known.push_back(row.values(0).text());
+  if (std::find(known.begin(), known.end(), who) != known.end()) return absl::OkStatus();
+  return absl::NotFoundError(
+      absl::StrCat("--who ", who, ": the audit has no call of this caller", DidYouMean(who, known)));
+}
 
 absl::Status Show(Session& session, const AuditArguments& arguments) {
   std::string where;
@@ -37,6 +53,8 @@ absl::Status Show(Session& session, const AuditArguments& arguments) {
   query.set_max_rows(arguments.rows);
   ASSIGN_OR_RETURN(const v1::QueryResponse response,
                    session.Call(&v1::SweepService::Stub::Query, query, 120));
+  if (!arguments.who.empty() && response.rows_size() == 0)
+    RETURN_IF_ERROR(CheckCaller(session, arguments.who));
   PrintRows(session, response);
   if (session.people() && static_cast<std::uint32_t>(response.rows_size()) == arguments.rows)
     PrintError(absl::StrCat("only the latest ", arguments.rows, " rows; --max-rows shows more"));

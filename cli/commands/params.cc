@@ -24,30 +24,26 @@ void AddParamsCommand(CLI::App& app, Session& session) {
       PrintExact(ParamsMarkdown());
       return;
     }
-    if (session.json) {
-      nlohmann::ordered_json out = nlohmann::ordered_json::array();
-      for (const ParamInfo& param : TrialParams()) {
-        if (param.path.find(arguments->filter) == std::string::npos) continue;
-        out.push_back({{"path", param.path},
-                       {"type", param.type},
-                       {"default", param.default_text},
-                       {"range", param.range},
-                       {"column", param.column},
-                       {"symbol", param.symbol},
-                       {"comment", param.comment},
-                       {"required", param.required}});
-      }
-      PrintExact(out.dump(2) + "\n");
-      return;
+    const std::vector<ParamInfo> params = ParamsWith(arguments->filter);
+    if (params.empty()) {
+      return session.Finish(absl::NotFoundError(absl::StrCat(
+          "no parameter has \"", arguments->filter,
+          "\" in its path, column or meaning; `inlier params` lists all; for the keys of a sweep "
+          "itself see docs/reference/sweep.md")));
     }
-    const std::string text = ParamsText(arguments->filter, TerminalWidth());
-    if (text.empty()) {
-      return session.Finish(absl::NotFoundError(
-          absl::StrCat("no parameter has \"", arguments->filter,
-                       "\" in its path, column or meaning; `inlier params` lists all; for the keys of a sweep "
-                       "itself see docs/reference/sweep.md")));
+    if (!session.json) return Print(ParamsText(params, TerminalWidth()));
+    nlohmann::ordered_json out = nlohmann::ordered_json::array();
+    for (const ParamInfo& param : params) {
+      out.push_back({{"path", param.path},
+                     {"type", param.type},
+                     {"default", param.default_text},
+                     {"range", param.range},
+                     {"column", param.column},
+                     {"symbol", param.symbol},
+                     {"comment", param.comment},
+                     {"required", param.required}});
     }
-    Print(text);
+    PrintJson(out);
   });
 }
 

@@ -14,10 +14,12 @@
 #include "cli/plots/picture_writer.h"
 #include "cli/plots/plot_trials.h"
 #include "cli/programs/model_of_trial.h"
+#include "cli/sweeps/axis_arguments.h"
 #include "cli/trial_program.h"
 #include "nlohmann/json.hpp"
 #include "spec/schema/yaml_reader.h"
 #include "spec/sweep/figure_checks.h"
+#include "spec/sweep/point_labels.h"
 
 namespace inlier {
 namespace {
@@ -45,7 +47,8 @@ struct PlotArguments {
 };
 
 // The figure that the flags describe; nothing without one of them.
-absl::StatusOr<std::optional<v1::FigureSpec>> FigureOfFlags(const PlotArguments& arguments) {
+absl::StatusOr<std::optional<v1::FigureSpec>> FigureOfFlags(const PlotArguments& arguments,
+                                                            const std::vector<std::string>& axes) {
   v1::FigureSpec figure;
   if (!arguments.spec.empty()) RETURN_IF_ERROR(ReadYamlFile(arguments.spec, &figure));
   if (!arguments.kind.empty()) {
@@ -58,8 +61,9 @@ absl::StatusOr<std::optional<v1::FigureSpec>> FigureOfFlags(const PlotArguments&
   if (!arguments.trial.empty()) figure.set_trial(arguments.trial);
   if (!arguments.title.empty()) figure.set_title(arguments.title);
   if (!arguments.series.empty()) figure.clear_series();
-  for (const std::string& name : arguments.series) figure.add_series(name);
-  for (const std::string& condition : arguments.where) RETURN_IF_ERROR(AddCondition(condition, &figure));
+  for (const std::string& name : SplitNames(arguments.series, axes)) figure.add_series(name);
+  for (const std::string& condition : arguments.where)
+    RETURN_IF_ERROR(AddCondition(condition, axes, &figure));
   if (arguments.log_x) figure.set_log_x(true);
   if (arguments.log_y) figure.set_log_y(true);
   if (arguments.layer) figure.set_layer(*arguments.layer);
@@ -108,7 +112,7 @@ class Plotting {
                      : absl::Status(failed.code(), absl::StrCat(std::string(failed.message()), "\n", text));
       }
     }
-    if (session_.mode() == OutputMode::kJson && drawn > 0) PrintExact(written_.dump(2) + "\n");
+    if (session_.mode() == OutputMode::kJson && drawn > 0) PrintJson(written_);
     // The usual figures: a number that is not there is no mistake.
     if (usual_ && drawn > 0 && absl::IsNotFound(failed)) return absl::OkStatus();
     return failed;
@@ -125,7 +129,7 @@ class Plotting {
   }
 
   absl::StatusOr<std::vector<v1::FigureSpec>> Figures(const SweepGrid& grid) {
-    ASSIGN_OR_RETURN(std::optional<v1::FigureSpec> own, FigureOfFlags(arguments_));
+    ASSIGN_OR_RETURN(std::optional<v1::FigureSpec> own, FigureOfFlags(arguments_, AxisNames(sweep_.spec())));
     if (!own) {
       usual_ = sweep_.spec().figures_size() == 0;
       return ChooseFigures(sweep_.spec(), arguments_.names);
@@ -136,8 +140,8 @@ class Plotting {
           ": the name of a figure of the sweep, together with flags of a figure of its own; give either"));
     RETURN_IF_ERROR(CheckAlone(*own, grid));
     if (!own->has_name())
-      own->set_name(absl::StrCat(sweep_.spec().name(), "-",
-                                 absl::AsciiStrToLower(v1::FigureSpec::Kind_Name(own->kind()))));
+      own->set_name(FigureNameOf(
+          sweep_.spec(), absl::StrCat("-", absl::AsciiStrToLower(v1::FigureSpec::Kind_Name(own->kind())))));
     return std::vector<v1::FigureSpec>{*own};
   }
 
@@ -184,8 +188,9 @@ class Plotting {
 
   // The trial that is named, or the first with a model here.
   absl::StatusOr<std::pair<const PlotTrial*, fs::path>> TrialWithModel(const v1::FigureSpec& spec,
+                                                                       const SweepGrid& grid,
                                                                        const std::vector<PlotTrial>& trials) {
-    std::vector<const PlotTrial*> matching = MatchingTrials(spec, trials);
+    std::vector<const PlotTrial*> matching = MatchingTrials(spec, grid, trials);
     if (spec.has_trial())
       std::erase_if(matching, [&](const PlotTrial* trial) { return trial->id != spec.trial(); });
     absl::Status reason =
@@ -204,7 +209,7 @@ class Plotting {
 
   absl::StatusOr<Figure> OfModel(const v1::FigureSpec& spec, const SweepGrid& grid,
                                  const std::vector<PlotTrial>& trials) {
-    ASSIGN_OR_RETURN(const auto found, TrialWithModel(spec, trials));
+    ASSIGN_OR_RETURN(const auto found, TrialWithModel(spec, grid, trials));
     const auto& [trial, model] = found;
     std::vector<std::string> command = {"numbers", model.string(), DataDirOr(arguments_.data_dir),
                                         (fs::absolute(session_.dir) / "cache").string(),
@@ -242,10 +247,8 @@ void AddPlotCommand(CLI::App& app, Session& session) {
       "--x", arguments->x,
       "against, heat-map: an axis or column of `trials`, for example gamma; scatter: a measurement");
   command->add_option("--by", arguments->by, "heat-map: the second axis");
-  command
-      ->add_option("--series", arguments->series,
-                   "Axes whose labels are the lines or bars; default: all but seeds")
-      ->delimiter(',');
+  command->add_option("--series", arguments->series,
+                      "Axes whose labels are the lines or bars; default: all but seeds");
   command
       ->add_option("--where", arguments->where,
                    "Only these trials, for example method=vanilla; repeat it for more")

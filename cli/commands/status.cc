@@ -228,9 +228,9 @@ void AddStatusCommand(CLI::App& app, Session& session) {
   auto all = std::make_shared<bool>(false);
   CLI::App* command =
       app.add_subcommand("status", "List the latest and the unfinished sweeps, or one sweep and its trials");
-  command->add_option("sweep", *sweep, "Sweep id or name");
-  command->add_flag("--failed", *failed, "Only failed trials, counted by their reason");
-  command->add_flag("--all", *all, "All sweeps");
+  CLI::Option* one = command->add_option("sweep", *sweep, "Sweep id or name");
+  command->add_flag("--failed", *failed, "Only failed trials, counted by their reason")->needs(one);
+  command->add_flag("--all", *all, "All sweeps")->excludes(one);
   command->callback([&session, sweep, failed, all] {
     if (sweep->empty()) {
       ShowSweeps(session, *all);

@@ -15,6 +15,7 @@
 #include "cli/sweeps/sweep_estimate.h"
 #include "nlohmann/json.hpp"
 #include "spec/schema/struct_value.h"
+#include "spec/schema/yaml_reader.h"
 #include "spec/sweep/sweep_grid.h"
 #include "spec/sweep/sweep_reader.h"
 
@@ -27,14 +28,15 @@ struct CheckedScale {
 };
 
 // The other scales of the file, each checked.
-absl::StatusOr<std::vector<CheckedScale>> CheckScales(const SweepArguments& arguments) {
-  ASSIGN_OR_RETURN(const std::vector<std::string> names, ReadScaleNames(arguments.file));
+absl::StatusOr<std::vector<CheckedScale>> CheckScales(const std::string& text,
+                                                      const SweepArguments& arguments) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, ScaleNamesOfText(text, arguments.file));
   std::vector<CheckedScale> scales;
   for (const std::string& name : names) {
     SweepArguments scaled;
     scaled.file = arguments.file;
     scaled.scale = name;
-    ASSIGN_OR_RETURN(CheckedSweep checked, ReadAndCheck(scaled));
+    ASSIGN_OR_RETURN(CheckedSweep checked, CheckText(text, scaled));
     scales.push_back({name, std::move(checked)});
   }
   return scales;
@@ -110,9 +112,11 @@ void AddCheckCommand(CLI::App& app, Session& session) {
   CLI::App* command = app.add_subcommand("check", "Validate and expand a sweep without submitting it");
   AddSweepArguments(*command, *arguments, false);
   command->callback([&session, arguments] {
-    const auto checked = ReadAndCheck(*arguments);
+    const auto text = ReadTextFile(arguments->file);
+    if (!text.ok()) return session.Finish(text.status());
+    const auto checked = CheckText(*text, *arguments);
     if (!checked.ok()) return session.Finish(checked.status());
-    const auto scales = CheckScales(*arguments);
+    const auto scales = CheckScales(*text, *arguments);
     if (!scales.ok()) return session.Finish(scales.status());
     PrintWarnings(*checked);
     ShowChecked(session, *arguments, *checked, *scales);

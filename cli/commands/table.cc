@@ -19,7 +19,6 @@ void AddTableCommand(CLI::App& app, Session& session) {
   command->add_option("--spec", *spec, "A TableSpec (YAML) instead of the sweep's own");
   command
       ->add_option("--rows", flags.rows, "Axes, or columns of the view trials, a row each combination: a,b")
-      ->delimiter(',')
       ->allow_extra_args(false);
   command
       ->add_option(
@@ -28,7 +27,6 @@ void AddTableCommand(CLI::App& app, Session& session) {
       ->delimiter(',')
       ->allow_extra_args(false);
   command->add_option("--by", flags.by, "Each column once for each label of these axes")
-      ->delimiter(',')
       ->allow_extra_args(false);
   command
       ->add_option("--where", flags.where,
@@ -38,7 +36,6 @@ void AddTableCommand(CLI::App& app, Session& session) {
       ->add_option(
           "--baseline", flags.baseline,
           "Compare with the row AXIS=LABEL: differences, intervals and tests; AXIS= where it has none")
-      ->delimiter(',')
       ->allow_extra_args(false);
   command
       ->add_option("--correlate", flags.correlate,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -15,6 +16,7 @@
 #include "cli/plots/plot_results.h"
 #include "spec/schema/number_text.h"
 #include "spec/sweep/figure_checks.h"
+#include "spec/sweep/label_finder.h"
 #include "spec/sweep/label_groups.h"
 #include "spec/trial/measurements.h"
 
@@ -48,7 +50,7 @@ class Builder {
   Builder(const FigureSpec& spec, const SweepGrid& grid, const std::vector<PlotTrial>& trials)
       : spec_(spec),
         grid_(grid),
-        chosen_(MatchingTrials(spec, trials)),
+        chosen_(MatchingTrials(spec, grid, trials)),
         // A curve of any measurement is one of the training.
         of_training_(spec.kind() == FigureSpec::CURVES || IsOfTraining(spec.y())) {}
 
@@ -408,10 +410,20 @@ std::vector<std::string> MeasurementsOf(const FigureSpec& spec) {
   return {spec.y()};
 }
 
-std::vector<const PlotTrial*> MatchingTrials(const FigureSpec& spec, const std::vector<PlotTrial>& trials) {
+std::vector<const PlotTrial*> MatchingTrials(const FigureSpec& spec, const SweepGrid& grid,
+                                             const std::vector<PlotTrial>& trials) {
+  auto where = spec.where();
+  for (auto& [name, wanted] : where) {
+    const auto axis = std::find_if(grid.axes().begin(), grid.axes().end(), [&name = name](const auto& one) {
+      return one.name == name && one.range.empty();
+    });
+    std::optional<LabelFinder> finder;
+    if (axis != grid.axes().end()) finder.emplace(axis->labels);
+    wanted = WithLabels(wanted, finder ? &*finder : nullptr);
+  }
   Trials matching;
   for (const PlotTrial& trial : trials) {
-    if (Matches(trial, spec.where())) matching.push_back(&trial);
+    if (Matches(trial, where)) matching.push_back(&trial);
   }
   return matching;
 }

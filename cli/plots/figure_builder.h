@@ -22,7 +22,7 @@ std::set<std::string> ColumnsOf(const v1::FigureSpec& spec, const SweepGrid& gri
 std::vector<std::string> MeasurementsOf(const v1::FigureSpec& spec);
 
 // Of the trials that match `spec.where`.
-std::vector<const PlotTrial*> MatchingTrials(const v1::FigureSpec& spec,
+std::vector<const PlotTrial*> MatchingTrials(const v1::FigureSpec& spec, const SweepGrid& grid,
                                              const std::vector<PlotTrial>& trials);
 
 // The curves of the measurement `spec.y` of these trials.

@@ -5,9 +5,10 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "cli/sweeps/axis_arguments.h"
 #include "spec/schema/did_you_mean.h"
-#include "spec/schema/number_text.h"
 #include "spec/schema/param_range.h"
+#include "spec/schema/struct_value.h"
 #include "spec/sweep/figure_checks.h"
 
 namespace inlier {
@@ -36,20 +37,14 @@ absl::StatusOr<FigureSpec::Kind> ParseFigureKind(const std::string& text) {
       absl::StrCat("--kind ", text, ": is no kind of figure", DidYouMean(asked, known)));
 }
 
-absl::Status AddCondition(const std::string& text, FigureSpec* figure) {
-  const std::size_t equals = text.find('=');
-  if (equals == std::string::npos || equals == 0) {
+absl::Status AddCondition(const std::string& text, const std::vector<std::string>& axes, FigureSpec* figure) {
+  const auto condition = SplitCondition(text, axes);
+  if (!condition) {
     return absl::InvalidArgumentError(absl::StrCat(
         "--where ", text, ": write an axis or column, \"=\" and a label, such as method=vanilla"));
   }
-  google::protobuf::Value value;
-  const std::string label = text.substr(equals + 1);
-  if (const std::optional<double> number = ParseNumber(label); number && FormatNumber(*number) == label) {
-    value.set_number_value(*number);
-  } else {
-    value.set_string_value(label);
-  }
-  google::protobuf::Value& wanted = (*figure->mutable_where())[text.substr(0, equals)];
+  google::protobuf::Value value = WrittenValue(condition->second);
+  google::protobuf::Value& wanted = (*figure->mutable_where())[condition->first];
   if (wanted.kind_case() == google::protobuf::Value::KIND_NOT_SET) {
     wanted = std::move(value);
     return absl::OkStatus();
@@ -71,7 +66,7 @@ absl::StatusOr<std::vector<FigureSpec>> ChooseFigures(const v1::SweepSpec& sweep
   }
   std::vector<std::string> known;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    if (!all[i].has_name()) all[i].set_name(absl::StrCat(sweep.name(), "-", i + 1));
+    if (!all[i].has_name()) all[i].set_name(FigureNameOf(sweep, absl::StrCat("-", i + 1)));
     known.push_back(all[i].name());
   }
   if (names.empty()) return all;

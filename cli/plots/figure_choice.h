@@ -16,8 +16,10 @@ namespace inlier {
 // "curves", "heat-map", "HEAT_MAP". InvalidArgument names the kinds.
 absl::StatusOr<v1::FigureSpec::Kind> ParseFigureKind(const std::string& text);
 
-// Adds "method=vanilla" to the conditions; a second value of the same name makes a list. Numbers are numbers.
-absl::Status AddCondition(const std::string& text, v1::FigureSpec* figure);
+// Adds "method=vanilla" to the conditions; a second value of the same name makes a list. Numbers are numbers. `axes`:
+// names that may have an equal sign.
+absl::Status AddCondition(const std::string& text, const std::vector<std::string>& axes,
+                          v1::FigureSpec* figure);
 
 // With a name each: those of the sweep that are called so, all of them without `names`, and where the sweep has none the
 // usual ones: training loss, outlier norms and kurtosis by its axes. NotFound names those that there are.

@@ -8,8 +8,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "base/status.h"
+#include "cli/sweeps/axis_arguments.h"
 #include "cli/tables/table_cells.h"
 #include "cli/tables/table_counts.h"
 #include "nlohmann/json.hpp"
@@ -200,13 +200,17 @@ std::string Text(const TrialInfo& info) {
 }  // namespace
 
 absl::StatusOr<CellPlace> FindCell(const v1::Table& table, const std::string& text) {
-  const std::size_t comma = text.rfind(',');
+  std::vector<std::string> headings(table.column_headings().begin(), table.column_headings().end());
+  std::size_t comma = text.rfind(',');
+  // A heading may have commas.
+  for (const std::string& one : headings) {
+    if (text.ends_with("," + one)) comma = std::min(comma, text.size() - one.size() - 1);
+  }
   if (comma == std::string::npos)
     return absl::InvalidArgumentError(
         absl::StrCat("--explain ", text, ": give ROW,COL, by numbers from 1 or by labels"));
   CellPlace place;
   const std::string column = text.substr(comma + 1);
-  std::vector<std::string> headings(table.column_headings().begin(), table.column_headings().end());
   const auto heading = std::find(headings.begin(), headings.end(), column);
   if (heading != headings.end()) {
     place.column = static_cast<int>(heading - headings.begin());
@@ -216,7 +220,10 @@ absl::StatusOr<CellPlace> FindCell(const v1::Table& table, const std::string& te
     return absl::InvalidArgumentError(absl::StrCat("--explain: no column is \"", column, "\" among 1 to ",
                                                    headings.size(), DidYouMean(column, headings)));
   }
-  const std::vector<std::string> labels = absl::StrSplit(text.substr(0, comma), ',');
+  std::vector<std::string> known;
+  for (const v1::TableRow& row : table.rows())
+    known.insert(known.end(), row.labels().begin(), row.labels().end());
+  const std::vector<std::string> labels = SplitNames({text.substr(0, comma)}, known);
   absl::StatusOr<int> row = FindRow(table, labels);
   if (!row.ok() && labels.size() == 1) {
     if (const auto number = PlaceOf(labels[0], table.rows_size())) row = *number;
@@ -258,7 +265,7 @@ absl::Status ExplainCell(Session& session, const v1::Table& table, const CellPla
     if (cell.has_chosen()) out["chosen"] = cell.chosen();
     out["trials"] = nlohmann::ordered_json::array();
     for (const TrialInfo& info : infos) out["trials"].push_back(Json(info));
-    PrintExact(out.dump(2) + "\n");
+    PrintJson(out);
     return absl::OkStatus();
   }
   std::string out = absl::StrCat(NameOf(table, place), ": ", measurement);

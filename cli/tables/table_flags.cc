@@ -8,8 +8,8 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "base/status.h"
+#include "cli/sweeps/axis_arguments.h"
 #include "spec/schema/did_you_mean.h"
-#include "spec/schema/number_text.h"
 #include "spec/schema/struct_value.h"
 #include "spec/sweep/table_columns.h"
 
@@ -69,26 +69,19 @@ absl::StatusOr<v1::RankCorrelation> CorrelationOf(const std::string& text) {
   return correlation;
 }
 
-// A label as a file has it: a number, true or false, a text; empty for trials that have none.
+// A label as a file has it; empty for trials that have none.
 Value LabelValue(const std::string& label) {
+  if (!label.empty()) return WrittenValue(label);
   Value value;
-  if (label.empty()) {
-    value.set_null_value(google::protobuf::NULL_VALUE);
-  } else if (label == "true" || label == "false") {
-    value.set_bool_value(label == "true");
-  } else if (const auto number = ParseNumber(label)) {
-    value.set_number_value(*number);
-  } else {
-    value.set_string_value(label);
-  }
+  value.set_null_value(google::protobuf::NULL_VALUE);
   return value;
 }
 
-absl::StatusOr<std::pair<std::string, Value>> ConditionOf(const char* flag, const std::string& text) {
-  const std::size_t equals = text.find('=');
-  if (equals == std::string::npos || equals == 0)
-    return absl::InvalidArgumentError(absl::StrCat(flag, " ", text, ": give AXIS=LABEL"));
-  return std::pair(text.substr(0, equals), LabelValue(text.substr(equals + 1)));
+absl::StatusOr<std::pair<std::string, Value>> ConditionOf(const char* flag, const std::string& text,
+                                                          const std::vector<std::string>& axes) {
+  const auto condition = SplitCondition(text, axes);
+  if (!condition) return absl::InvalidArgumentError(absl::StrCat(flag, " ", text, ": give AXIS=LABEL"));
+  return std::pair(condition->first, LabelValue(condition->second));
 }
 
 }  // namespace
@@ -98,9 +91,11 @@ bool TableFlags::any() const {
          !correlate.empty() || confidence || title || caption || label || published || no_bold;
 }
 
-absl::Status ApplyTableFlags(const TableFlags& flags, v1::TableSpec* spec) {
+absl::Status ApplyTableFlags(const TableFlags& flags, v1::TableSpec* spec,
+                             const std::vector<std::string>& axes) {
   if (!flags.rows.empty()) {
-    spec->mutable_rows()->Assign(flags.rows.begin(), flags.rows.end());
+    const std::vector<std::string> rows = SplitNames(flags.rows, axes);
+    spec->mutable_rows()->Assign(rows.begin(), rows.end());
     // A baseline of the table's own names rows that are not there any more.
     spec->clear_baseline();
   }
@@ -112,13 +107,13 @@ absl::Status ApplyTableFlags(const TableFlags& flags, v1::TableSpec* spec) {
   }
   v1::TableSpec given;
   for (const std::string& condition : flags.where) {
-    ASSIGN_OR_RETURN(auto pair, ConditionOf("--where", condition));
+    ASSIGN_OR_RETURN(auto pair, ConditionOf("--where", condition, axes));
     *(*given.mutable_where())[pair.first].mutable_list_value()->add_values() = std::move(pair.second);
   }
   for (auto& [axis, labels] : given.where()) (*spec->mutable_where())[axis] = labels;
   if (!flags.baseline.empty()) spec->clear_baseline();
-  for (const std::string& condition : flags.baseline) {
-    ASSIGN_OR_RETURN(auto pair, ConditionOf("--baseline", condition));
+  for (const std::string& condition : SplitConditions(flags.baseline, axes)) {
+    ASSIGN_OR_RETURN(auto pair, ConditionOf("--baseline", condition, axes));
     (*spec->mutable_baseline())[pair.first] = std::move(pair.second);
   }
   for (const std::string& text : flags.correlate) {

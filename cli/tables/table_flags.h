@@ -28,8 +28,9 @@ struct TableFlags {
   bool any() const;
 };
 
-// Applies all but `by`. InvalidArgument names the flag.
-absl::Status ApplyTableFlags(const TableFlags& flags, v1::TableSpec* spec);
+// Applies all but `by`. InvalidArgument names the flag. `axes`: names that may have commas and equal signs.
+absl::Status ApplyTableFlags(const TableFlags& flags, v1::TableSpec* spec,
+                             const std::vector<std::string>& axes = {});
 
 // Each column once for each label of `axis`, which its heading gets, too.
 void SplitColumns(const std::string& axis, const std::vector<std::string>& labels, v1::TableSpec* spec);

@@ -9,13 +9,16 @@
 #include "absl/strings/str_join.h"
 #include "base/file.h"
 #include "base/status.h"
+#include "cli/sweeps/axis_arguments.h"
 #include "cli/tables/table_explanation.h"
+#include "cli/tables/table_formats.h"
 #include "cli/tables/table_writer.h"
 #include "nlohmann/json.hpp"
 #include "spec/schema/columns.h"
 #include "spec/schema/did_you_mean.h"
 #include "spec/schema/number_text.h"
 #include "spec/sweep/default_table.h"
+#include "spec/sweep/point_labels.h"
 #include "spec/sweep/sweep_grid.h"
 #include "spec/sweep/sweep_reader.h"
 
@@ -139,9 +142,13 @@ absl::StatusOr<v1::Table> RequestTable(Session& session, const TableOrder& order
   if (order.flags.any()) {
     ASSIGN_OR_RETURN(const std::vector<v1::SweepStatus> sweeps, GetSweeps(session, names));
     v1::TableSpec& spec = *request.mutable_table();
-    if (spec.columns_size() == 0) spec = OwnOrDefaultTable(sweeps.front().spec());
-    RETURN_IF_ERROR(ApplyTableFlags(order.flags, &spec));
-    for (const std::string& axis : order.flags.by) {
+    spec = TableAskedFor(spec, sweeps.front().spec());
+    std::vector<std::string> axes;
+    for (const v1::SweepStatus& sweep : sweeps) {
+      for (const std::string& axis : AxisNames(sweep.spec())) AddNew(axis, &axes);
+    }
+    RETURN_IF_ERROR(ApplyTableFlags(order.flags, &spec, axes));
+    for (const std::string& axis : SplitNames(order.flags.by, axes)) {
       ASSIGN_OR_RETURN(const std::vector<std::string> labels, LabelsOf(session, sweeps, axis));
       SplitColumns(axis, labels, &spec);
     }
@@ -174,15 +181,23 @@ absl::Status PrintTable(Session& session, const TableOrder& order) {
   }
   TableStyle style;
   style.differences = order.differences;
+  const auto written = [&] {
+    std::string text = WriteTable(table, format, style);
+    const std::string lacking = format == TableFormat::kLatex ? CharactersWithoutPdfLatex(text) : "";
+    if (!lacking.empty())
+      PrintError(
+          absl::StrCat("pdfLaTeX has no character for ", lacking, ": compile with LuaLaTeX or XeLaTeX"));
+    return text;
+  };
   if (order.output.empty()) {
     style.utf8 = format != TableFormat::kText || LocaleIsUtf8();
     style.terminal = StdoutIsTerminal();
     style.width = style.terminal ? TerminalWidth() : 0;
-    PrintExact(WriteTable(table, format, style));
+    PrintExact(written());
     return absl::OkStatus();
   }
-  RETURN_IF_ERROR(WriteFileAtomically(order.output, WriteTable(table, format, style)));
-  if (session.mode() == OutputMode::kJson) PrintExact(nlohmann::json{{"file", order.output}}.dump() + "\n");
+  RETURN_IF_ERROR(WriteFileAtomically(order.output, written()));
+  if (session.mode() == OutputMode::kJson) PrintJson(nlohmann::json{{"file", order.output}}, -1);
   if (session.people()) Print(absl::StrCat("written to ", order.output, "\n"));
   return absl::OkStatus();
 }

@@ -232,9 +232,9 @@ absl::StatusOr<v1::Table> BuildTable(Reader& reader, const std::vector<SweepId>&
   ASSIGN_OR_RETURN(const std::vector<v1::SweepStatus> sweeps, ReadSweeps(reader, asked_sweeps));
   std::vector<v1::SweepSpec> specs_of_sweeps;
   for (const v1::SweepStatus& sweep : sweeps) specs_of_sweeps.push_back(sweep.spec());
-  const v1::TableSpec spec = asked.columns_size() > 0 ? asked : OwnOrDefaultTable(specs_of_sweeps.front());
+  v1::TableSpec spec = TableAskedFor(asked, specs_of_sweeps.front());
   ASSIGN_OR_RETURN(const TableNames names, TableNames::Of(specs_of_sweeps));
-  RETURN_IF_ERROR(names.Check(spec, [&patience] { return patience.Check(); }));
+  RETURN_IF_ERROR(names.Resolve(spec, [&patience] { return patience.Check(); }));
   ASSIGN_OR_RETURN(PublishedCells published, PublishedCells::Of(spec));
   const std::vector<std::string> measurements = MeasurementsOf(spec);
   const std::vector<ColumnPlan> plans = PlansOf(spec, measurements);

@@ -4,7 +4,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
-#include "coordinator/tables/trial_values.h"
 #include "spec/schema/columns.h"
 #include "spec/schema/did_you_mean.h"
 #include "spec/schema/problems.h"
@@ -71,10 +70,10 @@ std::string TableNames::SymbolOf(const std::string& name) const {
   return "";
 }
 
-absl::Status TableNames::Check(const v1::TableSpec& spec, const std::function<absl::Status()>& check) const {
+absl::Status TableNames::Resolve(v1::TableSpec& spec, const std::function<absl::Status()>& check) const {
   for (int i = 0; i < spec.rows_size(); ++i)
     RETURN_IF_ERROR(CheckName(absl::StrCat("table.rows[", i, "]"), spec.rows(i)));
-  RETURN_IF_ERROR(CheckWhere("table.where", spec.where(), check));
+  RETURN_IF_ERROR(ResolveWhere("table.where", *spec.mutable_where(), check));
   Problems problems;
   CheckTableForm(spec, &problems);
   if (!problems.empty()) {
@@ -83,13 +82,13 @@ absl::Status TableNames::Check(const v1::TableSpec& spec, const std::function<ab
   }
   for (int i = 0; i < spec.columns_size(); ++i) {
     const std::string place = absl::StrCat("table.columns[", i, "]");
-    const v1::TableColumn& column = spec.columns(i);
-    RETURN_IF_ERROR(CheckWhere(place + ".where", column.where(), check));
+    v1::TableColumn& column = *spec.mutable_columns(i);
+    RETURN_IF_ERROR(ResolveWhere(place + ".where", *column.mutable_where(), check));
     for (const std::string& name : column.best_of().over())
       RETURN_IF_ERROR(CheckName(place + ".best_of.over", name));
     for (const std::string& name : column.mean_over()) RETURN_IF_ERROR(CheckName(place + ".mean_over", name));
   }
-  return CheckBaseline(spec, check);
+  return ResolveBaseline(spec, check);
 }
 
 absl::Status TableNames::CheckName(const std::string& place, const std::string& name) const {
@@ -99,24 +98,24 @@ absl::Status TableNames::CheckName(const std::string& place, const std::string& 
                    DidYouMean(name, known_)));
 }
 
-absl::Status TableNames::CheckWhere(const std::string& place, const Where& where,
-                                    const std::function<absl::Status()>& check) const {
+absl::Status TableNames::ResolveWhere(const std::string& place, Where& where,
+                                      const std::function<absl::Status()>& check) const {
   // A map has no order of its own: by name, so that the same mistake gives the same message.
   const std::map<std::string, Value> sorted(where.begin(), where.end());
   for (const auto& [name, wanted] : sorted) {
     RETURN_IF_ERROR(CheckName(place, name));
     const std::vector<std::string>* labels = LabelsOf(name);
-    if (labels == nullptr) continue;
+    const LabelFinder* const finder =
+        labels == nullptr ? nullptr : &finders_.try_emplace(name, *labels).first->second;
+    where[name] = WithLabels(wanted, finder);
+    if (finder == nullptr) continue;
     std::vector<Value> each = {wanted};
     if (wanted.kind_case() == Value::kListValue)
       each.assign(wanted.list_value().values().begin(), wanted.list_value().values().end());
     for (const Value& one : each) {
       RETURN_IF_ERROR(check());
-      if (one.kind_case() == Value::kNullValue) continue;
-      if (std::any_of(labels->begin(), labels->end(),
-                      [&](const std::string& label) { return LabelMatches(label, one); }))
-        continue;
       const std::string text = ValueText(one);
+      if (one.kind_case() == Value::kNullValue || finder->Find(text)) continue;
       return absl::InvalidArgumentError(absl::StrCat(place, ".", name, ": the axis has no label \"", text,
                                                      "\"", DidYouMean(text, *labels)));
     }
@@ -124,8 +123,8 @@ absl::Status TableNames::CheckWhere(const std::string& place, const Where& where
   return absl::OkStatus();
 }
 
-absl::Status TableNames::CheckBaseline(const v1::TableSpec& spec,
-                                       const std::function<absl::Status()>& check) const {
+absl::Status TableNames::ResolveBaseline(v1::TableSpec& spec,
+                                         const std::function<absl::Status()>& check) const {
   const std::vector<std::string> rows(spec.rows().begin(), spec.rows().end());
   const std::map<std::string, Value> sorted(spec.baseline().begin(), spec.baseline().end());
   for (const auto& [name, label] : sorted) {
@@ -136,7 +135,7 @@ absl::Status TableNames::CheckBaseline(const v1::TableSpec& spec,
     if (label.kind_case() == Value::kListValue || label.kind_case() == Value::kStructValue)
       return absl::InvalidArgumentError(absl::StrCat("table.baseline.", name, ": give one label"));
   }
-  return CheckWhere("table.baseline", spec.baseline(), check);
+  return ResolveWhere("table.baseline", *spec.mutable_baseline(), check);
 }
 
 }  // namespace inlier

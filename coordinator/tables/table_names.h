@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "inlier/v1/sweep_spec.pb.h"
+#include "spec/sweep/label_finder.h"
 
 namespace inlier {
 
@@ -27,9 +28,9 @@ class TableNames {
   // The symbol of the hyper-parameter that an axis or a column is, in LaTeX; empty where the schema has none.
   std::string SymbolOf(const std::string& name) const;
 
-  // InvalidArgument names the place of a name, label or measurement that is not there, and what comes close; or
-  // is the error of `check`, which is called often.
-  absl::Status Check(const v1::TableSpec& spec, const std::function<absl::Status()>& check) const;
+  // Puts the labels of the axes in the place of what `spec` writes for them. InvalidArgument names the place of a name,
+  // label or measurement that is not there, and what comes close; or is the error of `check`, which is called often.
+  absl::Status Resolve(v1::TableSpec& spec, const std::function<absl::Status()>& check) const;
 
  private:
   using Where = google::protobuf::Map<std::string, google::protobuf::Value>;
@@ -39,11 +40,12 @@ class TableNames {
   };
 
   absl::Status CheckName(const std::string& place, const std::string& name) const;
-  absl::Status CheckWhere(const std::string& place, const Where& where,
-                          const std::function<absl::Status()>& check) const;
-  absl::Status CheckBaseline(const v1::TableSpec& spec, const std::function<absl::Status()>& check) const;
+  absl::Status ResolveWhere(const std::string& place, Where& where,
+                            const std::function<absl::Status()>& check) const;
+  absl::Status ResolveBaseline(v1::TableSpec& spec, const std::function<absl::Status()>& check) const;
 
   std::map<std::string, Axis> axes_;
+  mutable std::map<std::string, LabelFinder> finders_;  // By axis; made when needed.
   std::vector<std::string> known_;
 };
 

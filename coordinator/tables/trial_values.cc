@@ -130,7 +130,7 @@ bool ColumnMatches(const SqlValue& column, const Value& wanted) {
         if (const auto* integer = std::get_if<std::int64_t>(&column))
           return static_cast<double>(*integer) == one.number_value();
         if (const auto* real = std::get_if<double>(&column)) return *real == one.number_value();
-        return false;
+        return ParseNumber(Text(column)) == one.number_value();
       case Value::kBoolValue:
         return std::holds_alternative<std::int64_t>(column) &&
                std::get<std::int64_t>(column) == (one.bool_value() ? 1 : 0);

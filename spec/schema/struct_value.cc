@@ -1,6 +1,7 @@
 #include "spec/schema/struct_value.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -125,6 +126,18 @@ Struct MessageToStruct(const Message& message) {
 
 void ApplyStruct(const Struct& from, const std::string& prefix, Message* message, Problems* problems) {
   StructApplier(problems).Apply(from, prefix, message, 0);
+}
+
+Value WrittenValue(const std::string& text) {
+  Value value;
+  if (const std::optional<double> number = ParseNumber(text); number && FormatNumber(*number) == text) {
+    value.set_number_value(*number);
+  } else if (text == "true" || text == "false") {
+    value.set_bool_value(text == "true");
+  } else {
+    value.set_string_value(text);
+  }
+  return value;
 }
 
 std::string ValueText(const Value& value) {

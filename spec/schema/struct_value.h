@@ -21,6 +21,10 @@ google::protobuf::Struct MessageToStruct(const google::protobuf::Message& messag
 void ApplyStruct(const google::protobuf::Struct& from, const std::string& prefix,
                  google::protobuf::Message* message, Problems* problems);
 
+// The value of a text without quotes: true, false, a number in its one spelling (FormatNumber), else the text as it is
+// written ("1e-3", "007"), which a label may be, too.
+google::protobuf::Value WrittenValue(const std::string& text);
+
 // Short text for labels and messages: 2000, -0.03, true, words without quotes, lists in brackets.
 std::string ValueText(const google::protobuf::Value& value);
 

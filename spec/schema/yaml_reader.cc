@@ -270,6 +270,13 @@ class Walker {
   }
 
   Value FieldValue(const YamlNode& node, const std::string& path, const std::string& field) {
+    if (node.kind == YamlNode::kNull) {
+      Wrong(path, node.position,
+            "has no value; a point that leaves the field unset is a variant: in place of `field` and "
+            "`values` give "
+            "the axis a `name` and `variants: [{label: unset, set: {}}, ...]`");
+      return {};
+    }
     FieldPath field_path;
     // A path that does not exist, or names a group, is reported once by the grid, not once a value.
     if (!FieldPath::TryParse(v1::TrialSpec::descriptor(), field, &field_path).empty() ||
@@ -292,17 +299,10 @@ class Walker {
       case YamlNode::kNull:
         Wrong(path, node.position, "has no value; give one, or put the word null in quotes");
         break;
-      case YamlNode::kScalar: {
-        const std::optional<double> number = node.quoted ? std::nullopt : ParseNumber(node.text);
-        if (number) {
-          value.set_number_value(*number);
-        } else if (!node.quoted && (node.text == "true" || node.text == "false")) {
-          value.set_bool_value(node.text == "true");
-        } else {
-          value.set_string_value(node.text);
-        }
+      case YamlNode::kScalar:
+        if (!node.quoted) return WrittenValue(node.text);
+        value.set_string_value(node.text);
         break;
-      }
       case YamlNode::kList:
         value.mutable_list_value();
         for (std::size_t i = 0; i < node.items.size(); ++i) {

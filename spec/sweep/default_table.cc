@@ -24,4 +24,14 @@ v1::TableSpec OwnOrDefaultTable(const v1::SweepSpec& sweep) {
   return spec;
 }
 
+v1::TableSpec TableAskedFor(const v1::TableSpec& asked, const v1::SweepSpec& sweep) {
+  if (asked.columns_size() > 0) return asked;
+  v1::TableSpec spec = OwnOrDefaultTable(sweep);
+  if (asked.rows_size() > 0) spec.clear_rows();
+  if (asked.rows_size() > 0 || !asked.baseline().empty()) spec.clear_baseline();
+  if (asked.correlate_size() > 0) spec.clear_correlate();
+  spec.MergeFrom(asked);
+  return spec;
+}
+
 }  // namespace inlier

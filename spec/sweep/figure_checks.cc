@@ -157,6 +157,12 @@ bool IsOfModel(FigureSpec::Kind kind) {
   return false;
 }
 
+std::string FigureNameOf(const v1::SweepSpec& sweep, const std::string& ending) {
+  std::string name = sweep.name().substr(0, kFigureNameMax - ending.size()) + ending;
+  if (name[0] == '-' || name[0] == '.') name[0] = '_';  // Of an earlier version.
+  return name;
+}
+
 void CheckFigure(const FigureSpec& figure, const SweepGrid& grid, const std::string& path,
                  Problems* problems) {
   FigureChecker(figure, grid, path, problems).Check();

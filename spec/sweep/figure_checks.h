@@ -19,6 +19,9 @@ inline constexpr int kFigureConditionsMax = 32;  // Values in the conditions of 
 // DIMENSIONS and what follows it: the numbers of one trained model, which the database has not.
 bool IsOfModel(v1::FigureSpec::Kind kind);
 
+// The name of a figure that has none: the sweep's name, cut where it is too long for a file, and `ending`.
+std::string FigureNameOf(const v1::SweepSpec& sweep, const std::string& ending);
+
 // Problems of one figure, under `path` (empty: its fields have no prefix). REQUIRES: its declarations hold but for
 // `kind`, which may be missing.
 void CheckFigure(const v1::FigureSpec& figure, const SweepGrid& grid, const std::string& path,

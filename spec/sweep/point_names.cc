@@ -43,10 +43,10 @@ void PointNames::CheckWhere(const google::protobuf::Map<std::string, Value>& whe
 }
 
 void PointNames::CheckLabel(const SweepGrid::AxisInfo& axis, const Value& value, const std::string& path,
-                            Problems* problems) {
+                            Problems* problems) const {
   if (!axis.range.empty()) return;  // Any number between its ends.
   const std::string text = ValueText(value);
-  if (text.empty() || std::find(axis.labels.begin(), axis.labels.end(), text) != axis.labels.end()) return;
+  if (text.empty() || finders_.try_emplace(axis.name, axis.labels).first->second.Find(text)) return;
   problems->Add(path, Quoted(text) + " is not a label of axis " + axis.name + DidYouMean(text, axis.labels));
 }
 

@@ -5,11 +5,13 @@
 #ifndef INLIER_SPEC_SWEEP_POINT_NAMES_H_
 #define INLIER_SPEC_SWEEP_POINT_NAMES_H_
 
+#include <map>
 #include <string>
 #include <vector>
 
 #include "google/protobuf/struct.pb.h"
 #include "spec/schema/problems.h"
+#include "spec/sweep/label_finder.h"
 #include "spec/sweep/sweep_grid.h"
 
 namespace inlier {
@@ -26,11 +28,12 @@ class PointNames {
                   const std::string& prefix, Problems* problems) const;
 
  private:
-  static void CheckLabel(const SweepGrid::AxisInfo& axis, const google::protobuf::Value& value,
-                         const std::string& path, Problems* problems);
+  void CheckLabel(const SweepGrid::AxisInfo& axis, const google::protobuf::Value& value,
+                  const std::string& path, Problems* problems) const;
 
   const SweepGrid& grid_;
   std::vector<std::string> names_;
+  mutable std::map<std::string, LabelFinder> finders_;  // By axis; made when needed.
 };
 
 }  // namespace inlier

@@ -9,7 +9,7 @@
 #include "base/status.h"
 #include "base/utf8.h"
 #include "spec/schema/did_you_mean.h"
-#include "spec/schema/number_text.h"
+#include "spec/sweep/label_finder.h"
 #include "spec/sweep/sweep_grid.h"
 
 namespace inlier {
@@ -44,7 +44,7 @@ class SweepGrid::StartNames {
     std::vector<std::pair<std::size_t, std::uint32_t>> named;
     std::string_view rest = Trimmed(text_);
     do {
-      const std::size_t equals = rest.find('=');
+      const std::size_t equals = EqualsOf(rest);
       if (equals == std::string_view::npos)
         return Problem("is not of the form \"axis=label\", or several with \", \" between");
       ASSIGN_OR_RETURN(const std::size_t axis, AxisNamed(Trimmed(rest.substr(0, equals))));
@@ -64,6 +64,19 @@ class SweepGrid::StartNames {
   }
 
  private:
+  // The "=" behind the name of an axis, which may have one itself: of the longest name that fits.
+  std::size_t EqualsOf(std::string_view rest) const {
+    std::size_t equals = rest.find('='), longest = 0;
+    for (const AxisInfo& axis : grid_.axes_) {
+      if (!rest.starts_with(axis.name) || axis.name.size() <= longest) continue;
+      const std::size_t behind = rest.find_first_not_of(' ', axis.name.size());
+      if (behind == std::string_view::npos || rest[behind] != '=') continue;
+      longest = axis.name.size();
+      equals = behind;
+    }
+    return equals;
+  }
+
   absl::StatusOr<std::size_t> AxisNamed(std::string_view name) {
     std::vector<std::string> names;
     for (std::size_t i = 0; i < grid_.axes_.size(); ++i) {
@@ -97,13 +110,13 @@ class SweepGrid::StartNames {
     if (found == labels.size()) {
       length = std::min(rest.find(','), rest.size());
       const std::string_view text = Trimmed(rest.substr(0, length));
-      const std::optional<double> number = ParseNumber(text);  // Of a number that is written in another way.
-      const auto at = number ? std::find(labels.begin(), labels.end(), FormatNumber(*number)) : labels.end();
-      if (at == labels.end()) {
+      const auto at =
+          LabelFinder(labels).Find(std::string(text));  // Of a number that is written in another way.
+      if (!at) {
         return Problem(absl::StrCat("names ", Quoted(text), ", which is no label of axis ",
                                     grid_.axes_[axis].name, "; there are ", LabelsOf(grid_.axes_[axis])));
       }
-      found = static_cast<std::size_t>(at - labels.begin());
+      found = *at;
     }
     rest = Trimmed(rest.substr(length));
     if (rest.empty()) return static_cast<std::uint32_t>(found);

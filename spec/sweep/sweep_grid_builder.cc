@@ -11,6 +11,7 @@
 #include "spec/schema/field_path.h"
 #include "spec/schema/param_range.h"
 #include "spec/schema/struct_value.h"
+#include "spec/sweep/label_finder.h"
 #include "spec/sweep/sweep_grid.h"
 
 namespace inlier {
@@ -294,7 +295,10 @@ class SweepGridBuilder {
     for (int i = 0; i < sweep_.axes_size(); ++i) {
       const auto when = sweep_.axes(i).when().find(grid_.axes_.back().name);
       if (when == sweep_.axes(i).when().end()) continue;
-      const auto is_label = [&label](const Value& value) { return ValueText(value) == label; };
+      const LabelFinder finder({label});
+      const auto is_label = [&finder](const Value& value) {
+        return finder.Find(ValueText(value)).has_value();
+      };
       const auto& list = when->second.list_value().values();
       if (is_label(when->second) || std::any_of(list.begin(), list.end(), is_label))
         axes += std::to_string(i) + " ";

@@ -1,16 +1,15 @@
 // The limits of the points of a grid whose axes are compiled: conditions, exclusions, and axes in conflict.
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
-#include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "base/utf8.h"
 #include "spec/schema/did_you_mean.h"
-#include "spec/schema/number_text.h"
 #include "spec/schema/struct_value.h"
+#include "spec/sweep/label_finder.h"
 #include "spec/sweep/patch_claims.h"
 #include "spec/sweep/sweep_grid.h"
 
@@ -34,7 +33,7 @@ class SweepGrid::Conditions {
   void Compile() {
     const std::size_t before = problems_->count();
     axes_.resize(grid_.points_.size());
-    digit_of_.resize(grid_.points_.size());
+    finders_.resize(grid_.points_.size());
     for (std::size_t axis = 0; axis < axes_.size(); ++axis) axes_[axis].length = grid_.length(axis);
     for (int i = 0; i < sweep_.axes_size(); ++i) AddWhen(i);
     for (int i = 0; i < sweep_.exclude_size(); ++i) AddExclusion(i);
@@ -62,18 +61,9 @@ class SweepGrid::Conditions {
     return -1;
   }
 
-  // The digit of a label, also of a number that is written in another way ("1e-1").
   std::optional<std::uint32_t> DigitNamed(std::size_t axis, const std::string& text) {
-    auto& digits = digit_of_[axis];
-    const std::vector<std::string>& labels = grid_.axes_[axis].labels;
-    if (digits.empty()) {
-      for (std::uint32_t digit = 0; digit < labels.size(); ++digit) digits.emplace(labels[digit], digit);
-    }
-    auto at = digits.find(text);
-    if (at == digits.end()) {
-      if (const std::optional<double> number = ParseNumber(text)) at = digits.find(FormatNumber(*number));
-    }
-    return at == digits.end() ? std::nullopt : std::optional(at->second);
+    if (!finders_[axis]) finders_[axis].emplace(grid_.axes_[axis].labels);
+    return finders_[axis]->Find(text);
   }
 
   // The labels that `value` (one, or a list) names.
@@ -224,8 +214,7 @@ class SweepGrid::Conditions {
   Problems* problems_;
   std::vector<PointDiagram::Axis> axes_;
   std::vector<PointDiagram::Exclusion> exclusions_;
-  std::vector<std::unordered_map<std::string_view, std::uint32_t>>
-      digit_of_;  // By axis and label; made when needed.
+  std::vector<std::optional<LabelFinder>> finders_;  // By axis; made when needed.
 };
 
 void SweepGrid::CompileConditions(const v1::SweepSpec& sweep, Problems* problems) {

@@ -29,10 +29,18 @@ void CheckName(const v1::SweepSpec& sweep, Problems* problems) {
   constexpr char kCharacters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
   if (!sweep.has_name()) return;  // Declared as required: reported with the rest of its kind.
   const std::string& name = sweep.name();
+  // "s-12" is an id, and "-x" a flag of the command line.
+  const std::size_t dash = std::min(name.find('-'), name.size());
+  const std::string_view before = std::string_view(name).substr(0, dash),
+                         behind = std::string_view(name).substr(dash);
+  const bool is_id = (before == "s" || before == "t" || before == "st") && behind.size() > 1 &&
+                     behind.find_first_not_of("0123456789", 1) == std::string::npos;
   if (name.empty() || name.size() > kSweepNameMax ||
-      name.find_first_not_of(kCharacters) != std::string::npos) {
-    problems->Add("name", Quoted(name) + " cannot name a sweep: use 1 to " + std::to_string(kSweepNameMax) +
-                              " letters, digits, \"_\", \"-\" and \".\"");
+      name.find_first_not_of(kCharacters) != std::string::npos || name[0] == '-' || name[0] == '.' || is_id) {
+    problems->Add("name",
+                  Quoted(name) + " cannot name a sweep: use 1 to " + std::to_string(kSweepNameMax) +
+                      " letters, digits, \"_\", \"-\" and \".\", neither \"-\" nor \".\" first, and no id "
+                      "such as s-1 or t-7");
   }
 }
 
@@ -161,9 +169,13 @@ absl::StatusOr<v1::SweepSpec> ReadSweepFile(const std::filesystem::path& file,
 }
 
 absl::StatusOr<std::vector<std::string>> ReadScaleNames(const std::filesystem::path& file) {
-  v1::SweepSpec sweep;
   ASSIGN_OR_RETURN(const std::string text, ReadTextFile(file));
-  RETURN_IF_ERROR(ReadYamlText(text, file.string(), &sweep, nullptr, ReplaceModelFolders));
+  return ScaleNamesOfText(text, file.string());
+}
+
+absl::StatusOr<std::vector<std::string>> ScaleNamesOfText(std::string_view text, const std::string& file) {
+  v1::SweepSpec sweep;
+  RETURN_IF_ERROR(ReadYamlText(text, file, &sweep, nullptr, ReplaceModelFolders));
   return ScaleNames(sweep);
 }
 

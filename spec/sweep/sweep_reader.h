@@ -35,6 +35,7 @@ absl::StatusOr<v1::SweepSpec> ReadSweepFile(const std::filesystem::path& file,
 
 // The names of the scales that a file has, sorted.
 absl::StatusOr<std::vector<std::string>> ReadScaleNames(const std::filesystem::path& file);
+absl::StatusOr<std::vector<std::string>> ScaleNamesOfText(std::string_view text, const std::string& file);
 
 }  // namespace inlier
 

@@ -10,6 +10,7 @@
 #include "spec/schema/did_you_mean.h"
 #include "spec/schema/plain_name.h"
 #include "spec/schema/struct_value.h"
+#include "spec/sweep/label_finder.h"
 
 namespace inlier {
 namespace {
@@ -75,10 +76,6 @@ std::vector<std::pair<v1::Axis, std::string>> MergeAxes(const v1::SweepSpec& swe
   return merged;
 }
 
-bool IsIn(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 // The labels of an axis with one value or variant a label; nothing for zip.
 std::vector<std::string> LabelsOf(const v1::Axis& axis) {
   std::vector<std::string> labels;
@@ -92,9 +89,10 @@ std::vector<std::string> LabelsOf(const v1::Axis& axis) {
 // Takes from a condition the labels that the axis no longer has; false when none is left. "" is where the
 // axis does not apply, and is no label.
 bool KeepLabels(const std::vector<std::string>& labels, google::protobuf::Value* wanted) {
-  const auto is_there = [&](const google::protobuf::Value& value) {
+  const LabelFinder finder(labels);
+  const auto is_there = [&finder](const google::protobuf::Value& value) {
     const std::string label = ValueText(value);
-    return label.empty() || IsIn(labels, label);
+    return label.empty() || finder.Find(label);
   };
   if (wanted->kind_case() != google::protobuf::Value::kListValue) return is_there(*wanted);
   auto& values = *wanted->mutable_list_value()->mutable_values();

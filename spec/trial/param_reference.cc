@@ -246,15 +246,22 @@ std::string ParamsMarkdown() {
   return page + "\n" + PresetTable();
 }
 
-std::string ParamsText(std::string_view filter, int width) {
+std::vector<ParamInfo> ParamsWith(std::string_view filter) {
   const std::vector<std::string> words = Words(filter);
-  std::string text;
+  std::vector<ParamInfo> params;
   for (const ParamInfo& info : TrialParams()) {
     const std::string haystack = Lower(info.path + " " + info.column + " " + info.comment);
     const bool matches = std::all_of(words.begin(), words.end(), [&](const std::string& word) {
       return haystack.find(word) != std::string::npos;
     });
-    if (!matches) continue;
+    if (matches) params.push_back(info);
+  }
+  return params;
+}
+
+std::string ParamsText(const std::vector<ParamInfo>& params, int width) {
+  std::string text;
+  for (const ParamInfo& info : params) {
     text += info.path + "\n" + Wrapped(Facts(info), 4, width) + Wrapped(info.comment, 4, width);
   }
   return text;

@@ -44,9 +44,11 @@ std::string Facts(const ParamInfo& info);
 // The page docs/reference/parameters.md.
 std::string ParamsMarkdown();
 
-// Text for a terminal of those parameters whose path, column or comment contains every word of `filter`; all
-// when it is empty. "" when none match.
-std::string ParamsText(std::string_view filter, int width = 100);
+// The parameters whose path, column or comment contains every word of `filter`; all when it is empty.
+std::vector<ParamInfo> ParamsWith(std::string_view filter);
+
+// Text for a terminal.
+std::string ParamsText(const std::vector<ParamInfo>& params, int width = 100);
 
 }  // namespace inlier
 

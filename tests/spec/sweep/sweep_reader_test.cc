@@ -4,6 +4,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/spec/spec_text.h"
 
 namespace inlier {
 namespace {
@@ -114,7 +115,8 @@ TEST(SweepReaderTest, TheNameIsRequiredAndPlain) {
                     "s.yaml")
           .status()
           .message(),
-      "s.yaml:1:1: name: \"a/b\" cannot name a sweep: use 1 to 100 letters, digits, \"_\", \"-\" and \".\"");
+      "s.yaml:1:1: name: \"a/b\" cannot name a sweep: use 1 to 100 letters, digits, \"_\", \"-\" and \".\", "
+      "neither \"-\" nor \".\" first, and no id such as s-1 or t-7");
 }
 
 TEST(SweepReaderTest, WhatIsWrongWithTheBaseIsToldOnceAtItsLine) {
@@ -270,6 +272,27 @@ TEST(SweepReaderTest, LimitsAreAboveZeroAndNeedNotFitEachOther) {
     EXPECT_THAT(ErrorOfSweep("limits: {" + field + ": 0}\n"),
                 ::testing::HasSubstr("limits." + field + ": 0 is out of range"));
   }
+}
+
+TEST(SweepReaderTest, FlagsAndIdsNameNoSweep) {
+  const auto read = [](const std::string& name) {
+    return std::string(
+        ReadSweepText("name: '" + name + "'\nbase: " + kTinyBert, "s.yaml").status().message());
+  };
+  for (const char* name : {"", "-x", "--help", ".", "..", ".x", "s-1", "t-7", "st-12", "a b", "a/b"})
+    EXPECT_THAT(read(name), testing::HasSubstr("cannot name a sweep: use 1 to 100")) << name;
+  for (const char* name : {"x", "_x", "s-1a", "s-", "s", "st", "a-1", "s-1-2", "ss-1", "1", "x.yaml"})
+    EXPECT_EQ(read(name), "") << name;
+}
+
+TEST(SweepReaderTest, NullAmongTheValuesOfAnAxisNamesTheWay) {
+  EXPECT_THAT(std::string(ReadSweepText(std::string("name: x\nbase: ") + kTinyBert +
+                                            "\naxes: [{field: dropout, values: [0.1, null]}]",
+                                        "s.yaml")
+                              .status()
+                              .message()),
+              testing::HasSubstr(
+                  "axes[0].values[1]: has no value; a point that leaves the field unset is a variant"));
 }
 
 }  // namespace

@@ -158,15 +158,15 @@ TEST(ParamReferenceTest, DescribesAChoice) {
 }
 
 TEST(ParamReferenceTest, TextForATerminalIsFilteredByAllWords) {
-  EXPECT_EQ(ParamsText("weight_bits BITS"),
+  EXPECT_EQ(ParamsText(ParamsWith("weight_bits BITS")),
             "quantization.weights.bits\n"
             "    integer; from 2 to 16; default 8\n"
             "    Bits of every quantized weight.\n");
-  EXPECT_EQ(ParamsText("no such thing"), "");
+  EXPECT_EQ(ParamsText(ParamsWith("no such thing")), "");
   EXPECT_THAT(
-      ParamsText(""),
+      ParamsText(ParamsWith("")),
       ::testing::HasSubstr("\ntraining.steps\n    integer; from 1 to 1000000000\n    Optimizer updates.\n"));
-  std::istringstream lines(ParamsText("", 80));
+  std::istringstream lines(ParamsText(ParamsWith(""), 80));
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 90u) << line;
 }
 
