@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import abc
+import difflib
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Union
@@ -10,6 +11,7 @@ import pandas as pd
 
 from inlier._frames import make_frame
 from inlier.errors import InvalidError, TruncatedError
+from inlier.v1 import sweep_service_pb2
 
 Names = Union[str, Iterable[str], None]
 _ROWS_MAX = 1_000_000  # Of one answer of the coordinator.
@@ -22,8 +24,17 @@ def quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _list_of(names: Names) -> list[str]:
+def list_of(names: Names) -> list[str]:
     return [names] if isinstance(names, str) else list(names or ())
+
+
+def check_names(argument: str, names: Iterable[str], known: Sequence[str]) -> None:
+    """InvalidError names those that are not known, and what comes close."""
+    for name in names:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1)
+            hint = f"did you mean {near[0]}?" if near else "known are " + (", ".join(known) or "none yet")
+            raise InvalidError(f"{argument}: {name!r} is not known; {hint}")
 
 
 def _in(column: str, values: Iterable[str]) -> str:
@@ -39,7 +50,7 @@ class Results(abc.ABC):
 
     @abc.abstractmethod
     def _sweep_id(self, sweep: str) -> str:
-        """The id of a sweep that is named by its id or its name: the latest of that name. NotFoundError."""
+        """The id of a sweep that is named by its id or its name: the latest of that name, of your own first. NotFoundError."""
 
     def query(self, sql: str, max_rows: int = _ROWS_MAX) -> pd.DataFrame:
         """One read-only SQL statement; the views are in docs/reference/schema.md. TruncatedError when there are more rows than `max_rows`."""
@@ -50,7 +61,9 @@ class Results(abc.ABC):
 
     def trials(self, *sweeps: str, state: Names = None, empty_columns: bool = False) -> pd.DataFrame:
         """A row for each trial: its state, labels, hyper-parameters, and the reason of a failure. Columns as in results()."""
-        return self._wide("trials", sweeps, _list_of(state), [], empty_columns)
+        states = list_of(state)
+        check_names("state", states, sweep_service_pb2.TrialState.keys())
+        return self._wide("trials", sweeps, states, [], empty_columns)
 
     def results(self, *sweeps: str, columns: Names = None, empty_columns: bool = False) -> pd.DataFrame:
         """A row for each trial with a result: a column for each axis, hyper-parameter and measurement.
@@ -59,14 +72,17 @@ class Results(abc.ABC):
         ids, state and axes are always there. Trials with the same `evaluate_stage` have one result: drop_duplicates("evaluate_stage") where it
         must count once.
         """
-        return self._wide("results", sweeps, [], _list_of(columns), empty_columns)
+        wanted = list_of(columns)
+        if wanted:
+            check_names("columns", wanted, self._columns("results"))
+        return self._wide("results", sweeps, [], wanted, empty_columns)
 
     def curves(self, *sweeps: str, names: Names = None, trials: Names = None, sites: bool = False) -> pd.DataFrame:
         """A row for each point of a curve: trial, label, axes, name, step, value, at (UTC), and the stage that measured it, which trials may
         share. `names`: only these measurements; `trials`: only these trials; `sites`: also curves of single modules, with the column `site`. The
         value is NaN where it is not a number."""
         labels = self._labels(sweeps)
-        wanted = _list_of(trials)
+        wanted = list_of(trials)
         if wanted:
             missing = sorted(set(wanted) - set(labels.trial))
             if missing:
@@ -74,7 +90,9 @@ class Results(abc.ABC):
             labels = labels[labels.trial.isin(wanted)]
         condition = "" if sites else " AND site = ''"
         if names is not None:
-            condition += " AND " + _in("name", _list_of(names))
+            asked = list_of(names)
+            self._check_curves(asked, sweeps)
+            condition += " AND " + _in("name", asked)
         rows: list[Sequence[Any]] = []
         for page in self._pages("SELECT trial, name, site, step, value, at, stage FROM curves", condition, list(labels.trial)):
             rows += page[1]
@@ -84,6 +102,17 @@ class Results(abc.ABC):
         frame = labels.drop(columns=["labels"]).merge(points, on="trial", validate="one_to_many")
         frame = frame.assign(_trial=_numbers(frame.trial)).sort_values(["_trial", "name", "site", "step"], kind="stable", ignore_index=True)
         return frame.drop(columns=["_trial"] if sites else ["_trial", "site"])
+
+    def _columns(self, view: str, selected: str = "*") -> list[str]:
+        return self._rows(f"SELECT {selected} FROM {view} LIMIT 0", 1)[0]
+
+    def _check_curves(self, names: Sequence[str], sweeps: Sequence[str]) -> None:
+        """A measurement that these sweeps have no curve of yet is right, too; any other name is a mistake."""
+        measurements = {*self._columns("results")} - {*self._columns("trials")}
+        if {*names} <= measurements:
+            return
+        there = self.query(f"SELECT DISTINCT name FROM curves WHERE {_in('sweep_id', self._ids(sweeps))} ORDER BY name").name
+        check_names("names", [name for name in names if name not in measurements], list(there))
 
     def _ids(self, sweeps: Sequence[str]) -> list[str]:
         if not sweeps:
@@ -120,7 +149,7 @@ class Results(abc.ABC):
         for names, page in self._pages(f"SELECT {selected} FROM {view}", condition, list(labels.trial)):
             rows += page
         if not names:  # No trial yet: the columns alone.
-            names = self._rows(f"SELECT {selected} FROM {view} LIMIT 0", 1)[0]
+            names = self._columns(view, selected)
         frame = make_frame(names, rows)
         if not empty_columns:
             frame = frame[[name for name in frame.columns if name in _FIRST or name in columns or frame[name].notna().any()]]

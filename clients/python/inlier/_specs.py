@@ -20,7 +20,6 @@ from inlier.v1 import sweep_spec_pb2, trial_spec_pb2
 
 M = TypeVar("M", bound=Message)
 _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
-_EXPONENT = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)[eE][-+]?\d+")
 _WHOLE = {
     FieldDescriptor.CPPTYPE_INT32: (-(2**31), 2**31 - 1),
     FieldDescriptor.CPPTYPE_INT64: (-(2**63), 2**63 - 1),
@@ -139,6 +138,8 @@ def _value(field: Any, value: Any, path: str, parent: Mapping[str, Any]) -> Any:
 def _item(field: Any, item: Any, path: str, types: list[Any] | None) -> Any:
     if types is None:
         return _one(field, item, path)
+    if item is None:
+        raise InvalidError(f"{path}: has no value; a point that leaves the field unset is a variant: {{'label': 'unset', 'set': {{}}}}")
     if len(types) == 1:
         return _leaf(types[0], item, path) if types[0] is not None else _generic(item, path)
     parts = _list(item, path)
@@ -231,9 +232,7 @@ def _generic(value: Any, path: str) -> Any:
     """A label or a value of a field that is not known."""
     if isinstance(value, Mapping):
         return {str(key): _generic(item, _join(path, str(key))) for key, item in value.items()}
-    if isinstance(value, str):
-        return float(value) if _EXPONENT.fullmatch(value) else value
-    if isinstance(value, bool):
+    if isinstance(value, (str, bool)):
         return value
     if isinstance(value, numbers.Real):
         return float(value)

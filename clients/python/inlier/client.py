@@ -15,7 +15,7 @@ from inlier import _credentials, _program, _settings, _specs, models, tables
 from inlier._connection import Connection, backoff
 from inlier._frames import make_frame
 from inlier._progress import Bar
-from inlier._results import Results
+from inlier._results import Names, Results, list_of
 from inlier.errors import InlierError, TruncatedError
 from inlier.v1 import sweep_service_pb2 as service
 from inlier.v1 import sweep_spec_pb2
@@ -56,7 +56,7 @@ def connect(
 
 
 class Client(Results):
-    """Made by connect(). Thread-safe. A sweep is named by its id ("s-12") or its name (the latest of that name)."""
+    """Made by connect(). Thread-safe. A sweep is named by its id ("s-12") or its name (the latest of that name, your own first)."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -126,6 +126,7 @@ class Client(Results):
     def watch(self, sweep: str, *, from_sequence: int | None = None, progress: bool = False, patience: float = 120) -> Iterator[models.Update]:
         """The current state at once, then an update after each change, until the sweep has ended. A lost connection is resumed without losing a
         notice; UnavailableError when no coordinator answers for `patience` seconds. `progress` shows a bar (tqdm)."""
+        sweep = self._sweep_id(sweep)
         bar = Bar() if progress else None
         answered, failures = time.monotonic(), 0
         state = ""
@@ -232,9 +233,9 @@ class Client(Results):
         """Why a trial, or the trials of a sweep, are in their state."""
         return models.Explanation.of(self._connection.call("Explain", service.ExplainRequest(**_named(sweep_or_trial))))
 
-    def table(self, sweep: str, table: Mapping[str, Any] | None = None, *, more_sweeps: Sequence[str] = ()) -> tables.Table:
+    def table(self, sweep: str, table: Mapping[str, Any] | None = None, *, more_sweeps: Names = ()) -> tables.Table:
         """The sweep's table, or `table`: a dict with rows, columns, where. Trials of `more_sweeps` are in it, too."""
-        request = service.BuildTableRequest(sweep=sweep, more_sweeps=list(more_sweeps))
+        request = service.BuildTableRequest(sweep=sweep, more_sweeps=list_of(more_sweeps))
         if table is not None:
             request.table.CopyFrom(tables.to_table_spec(table))
         return tables.Table(self._connection.call("BuildTable", request, timeout=120))

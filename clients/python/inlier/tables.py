@@ -19,7 +19,8 @@ _NUMBERS = ("mean", "std", "median", "best", "count", "trainings", "evaluations"
             "cancelled", "unmeasured", "published_mean", "published_std", "difference", "difference_low", "difference_high", "welch_p", "paired_p", "pairs",
             "paired_difference", "paired_low", "paired_high")  # fmt: skip
 _LATEX = {"&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-          "\\": r"\textbackslash{}"}  # fmt: skip
+          "\\": r"\textbackslash{}", "\u03c1": r"$\rho$"}  # fmt: skip
+_LATEX_HAS = "\u2013\u2014\u2018\u2019\u201c\u201d\u2022\u2026"  # Beyond Latin letters.
 _MARKDOWN = {character: "\\" + character for character in "\\|*_`<&~["}
 
 
@@ -86,7 +87,8 @@ class Table:
         return title + text + "".join(f"\n{_escaped(note, _MARKDOWN)}\n" for note in self.notes())
 
     def to_latex(self) -> str:
-        """A tabular for booktabs. `inlier table --format latex` also sets captions, footnotes and columns of siunitx."""
+        """A tabular for booktabs. `inlier table --format latex` also sets captions, footnotes and columns of siunitx, and Greek letters for
+        pdfLaTeX, which this one needs LuaLaTeX or XeLaTeX for; a comment in the first line names them."""
         heads = [_escaped(text, _LATEX) for text in [*self.message.row_headings, *self.message.column_headings]]
         columns = "l" * len(self.message.row_headings) + "r" * len(self.message.column_headings)
         lines = [f"\\begin{{tabular}}{{{columns}}}", "\\toprule", " & ".join(heads) + r" \\", "\\midrule"]
@@ -95,7 +97,11 @@ class Table:
             lines.append(" & ".join([_latex_label(label) for label in row.labels] + cells) + r" \\")
         lines.append("\\bottomrule")
         lines += [f"\\multicolumn{{{len(heads)}}}{{l}}{{\\footnotesize {_escaped(note, _LATEX)}}} \\\\" for note in self.notes()]
-        return "\n".join([*lines, "\\end{tabular}", ""])
+        lines += ["\\end{tabular}", ""]
+        others = sorted({character for character in "".join(lines) if character > "\u017f" and character not in _LATEX_HAS})
+        if others:
+            lines.insert(0, f"% pdfLaTeX has no character for {' '.join(others)}: compile with LuaLaTeX or XeLaTeX")
+        return "\n".join(lines)
 
     def notes(self) -> list[str]:
         """The number of trainings behind the cells and of their evaluations, the reasons of missing ones, what is not compared, and rank correlations."""

@@ -213,6 +213,8 @@ class ClientTest(unittest.TestCase):
         self.assertRegex(table.to_latex(), rf"vanilla & \$(\\mathbf{{)?{mean:.3f} \\pm {deviation:.3f}}}?\$ & ")
         self.assertIn("n = 2", table.notes())
         self.assertEqual({"method", "column", "mean", "trials"}, {"method", "column", "mean", "trials"} & set(table.cells()))
+        by_bits = self.client.table(self.sweep, {"rows": ["bits"]})
+        self.assertEqual((["bits"], list(table.message.column_headings)), (list(by_bits.message.row_headings), list(by_bits.message.column_headings)))
         own = self.client.table(self.sweep, {"rows": ["method", "seed"], "columns": [{"measurement": "max_inf_norm", "where": {"bits": "float"}}]})
         self.assertEqual([("vanilla", "1"), ("vanilla", "2"), ("clipped", "1"), ("clipped", "2")], list(own.to_frame().index))
         with self.assertRaisesRegex(inlier.InvalidError, "perplexty"):
@@ -301,6 +303,12 @@ class ClientTest(unittest.TestCase):
             (lambda: self.client.submit(sweep_of(), max_trials=3), inlier.InlierError, "8"),
             (lambda: list(self.client.watch("s-99")), inlier.NotFoundError, "s-99"),
             (lambda: self.client.results(), inlier.InvalidError, "name a sweep"),
+            (lambda: self.client.results(self.sweep, columns="perplexty"), inlier.InvalidError, "columns: 'perplexty' is not known; did you mean perplexity"),
+            (lambda: self.client.trials(self.sweep, state="SUCCEDED"), inlier.InvalidError, "state: 'SUCCEDED' is not known; did you mean SUCCEEDED"),
+            (lambda: self.client.curves(self.sweep, names="train_los"), inlier.InvalidError, "names: 'train_los' is not known; did you mean train_loss"),
+            (lambda: self.client.curves(self.sweep, names=["train_loss", "?"]), inlier.InvalidError, r"names: '\?' is not known; known are .*train_loss"),
+            (lambda: self.client.table(self.sweep, {"rows": ["metod"]}), inlier.InvalidError, 'table.rows.0.: "metod" is neither an axis'),
+            (lambda: self.client.table(self.sweep, {"row": ["method"]}), inlier.InvalidError, "row: unknown field; did you mean rows"),
         ]:
             with self.subTest(words), self.assertRaisesRegex(kind, words) as raised:
                 call()

@@ -55,6 +55,17 @@ class ExporterTest(unittest.TestCase):
         tags = {point.tag for run in runs_of(self.folder, "methods", True) for point in run.points}
         self.assertEqual({f"{name}/{site}" if site else name for name, site in zip(sites["name"], sites["site"])}, tags)
 
+    def test_names_become_those_of_files_and_of_mlflow(self):
+        from inlier.export._mlflow import key, keys
+        from inlier.export._runs import Run
+
+        run = Run("t-1", "../x/y", "s-3", "../../elsewhere", "SUCCEEDED", {}, {}, [])
+        self.assertEqual(("_.._elsewhere-s-3", "t-1 .._x_y"), (run.sweep_file_name, run.file_name))
+        self.assertEqual("hidden_size_ffn_size", key("hidden_size+ffn_size"))
+        self.assertEqual(["layers.0/attention", "x_y", "_.", "a_.._b", "_abs"], [key(name) for name in ("layers.0/attention", "x=y", "..", "a/../b", "/abs")])
+        self.assertEqual(["a_b", "a_b_2", "a_b_3"], keys(["a+b", "a_b", "a=b"]))
+        self.assertEqual([250, 244], [len(name) for name in keys(["n" * 300, "n" * 301])])
+
     def test_the_command_names_what_is_wrong(self):
         command = [sys.executable, "-m", "inlier.export", "tensorboard", "--dir", str(STATE), "--sweep", "nothing", "-o", str(self.out)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -2,13 +2,36 @@ from __future__ import annotations
 
 import os
 import pathlib
+import posixpath
+import re
+from collections.abc import Iterable
 
 from inlier._results import Results
 from inlier.errors import InlierError
 from inlier.export._runs import Run, runs_of
 
 _STATUS = {"SUCCEEDED": "FINISHED", "DIVERGED": "FINISHED", "FAILED": "FAILED", "CANCELLED": "KILLED"}
-_METRICS_IN_A_BATCH = 1_000  # The most that MLflow accepts.
+_METRICS_IN_A_BATCH = 1_000  # The most that MLflow accepts. The same for the next two.
+_PARAMS_IN_A_BATCH = 100
+_KEY_LENGTH = 250
+
+
+def key(name: str) -> str:
+    """As MLflow takes it: "hidden_size+ffn_size" becomes "hidden_size_ffn_size"."""
+    taken = re.sub(r"[^\w\-. :/]", "_", name)[:_KEY_LENGTH]
+    is_path = taken == posixpath.normpath(taken) and not taken.startswith(("/", "."))
+    return taken if is_path else re.sub(r"^\.|/", "_", taken)
+
+
+def keys(names: Iterable[str]) -> list[str]:
+    """A key for each name, no two alike."""
+    found: list[str] = []
+    for name in names:
+        taken, number = key(name), 2
+        while taken in found:
+            taken, number = f"{key(name)[: _KEY_LENGTH - 8]}_{number}", number + 1
+        found.append(taken)
+    return found
 
 
 def mlflow(source: Results, sweep: str, out: os.PathLike[str] | str, *, experiment: str | None = None, sites: bool = False) -> list[str]:
@@ -32,12 +55,14 @@ def mlflow(source: Results, sweep: str, out: os.PathLike[str] | str, *, experime
     def write(run: Run, experiment_id: str) -> str:
         made = client.create_run(experiment_id, run_name=run.name)
         tags = [RunTag("inlier.trial", run.trial), RunTag("inlier.sweep", run.sweep), RunTag("inlier.state", run.state)]
-        params = [Param(name, str(value)[:500]) for name, value in run.parameters.items()]
-        metrics = [Metric(point.tag, point.value, round(point.at * 1000), point.step) for point in run.points]
+        params = [Param(key, str(value)[:500]) for key, value in zip(keys(run.parameters), run.parameters.values())]
+        metrics = [Metric(key(point.tag), point.value, round(point.at * 1000), point.step) for point in run.points]
         at = max((metric.timestamp for metric in metrics), default=made.info.start_time)
         step = max((point.step for point in run.points), default=0)
-        metrics += [Metric(f"final/{name}", value, at, step) for name, value in run.finals.items()]
-        client.log_batch(made.info.run_id, params=params, tags=tags)
+        metrics += [Metric(key(f"final/{name}"), value, at, step) for name, value in run.finals.items()]
+        client.log_batch(made.info.run_id, tags=tags)
+        for first in range(0, len(params), _PARAMS_IN_A_BATCH):
+            client.log_batch(made.info.run_id, params=params[first : first + _PARAMS_IN_A_BATCH])
         for first in range(0, len(metrics), _METRICS_IN_A_BATCH):
             client.log_batch(made.info.run_id, metrics=metrics[first : first + _METRICS_IN_A_BATCH])
         client.set_terminated(made.info.run_id, _STATUS.get(run.state, "RUNNING"))

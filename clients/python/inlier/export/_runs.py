@@ -43,8 +43,17 @@ class Run:
 
     @property
     def file_name(self) -> str:
-        kept = "".join(character if character.isalnum() or character in " ,.=-_+" else "_" for character in self.name)
-        return kept[:150].strip(" .")
+        return file_name(self.name)
+
+    @property
+    def sweep_file_name(self) -> str:
+        return file_name(f"{self.sweep_name}-{self.sweep}")
+
+
+def file_name(text: str) -> str:
+    """One name of a file or folder: nothing in it leads to another folder."""
+    kept = "".join(character if character.isalnum() or character in " ,.=-_+" else "_" for character in text)
+    return kept[:150].strip(" .") or "_"
 
 
 def runs_of(source: Results, sweep: str, sites: bool) -> Iterator[Run]:

@@ -36,7 +36,7 @@ def tensorboard(source: Results, sweep: str, out: os.PathLike[str] | str, *, sit
         return Summary.Value(tag=metadata.SESSION_START_INFO_TAG, metadata=plugin)
 
     def write(run: Run) -> pathlib.Path:
-        folder = new_folder(pathlib.Path(out) / f"{run.sweep_name}-{run.sweep}" / run.file_name)
+        folder = new_folder(pathlib.Path(out) / run.sweep_file_name / run.file_name)
         writer = EventFileWriter(str(folder))
 
         def scalar(tag: str, value: float, step: int, at: float) -> None:

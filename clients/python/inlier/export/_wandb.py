@@ -6,7 +6,7 @@ import pathlib
 
 from inlier._results import Results
 from inlier.errors import InlierError
-from inlier.export._runs import runs_of
+from inlier.export._runs import file_name, runs_of
 
 
 def wandb(source: Results, sweep: str, out: os.PathLike[str] | str, *, project: str | None = None, sites: bool = False) -> list[pathlib.Path]:
@@ -24,7 +24,7 @@ def wandb(source: Results, sweep: str, out: os.PathLike[str] | str, *, project: 
     folders = []
     for run in runs_of(source, sweep, sites):
         opened = client.init(
-            mode="offline", dir=str(out), project=project or run.sweep_name, group=f"{run.sweep_name}-{run.sweep}", name=run.label or run.trial,
+            mode="offline", dir=str(out), project=project or file_name(run.sweep_name), group=f"{run.sweep_name}-{run.sweep}", name=run.label or run.trial,
             id=f"{run.sweep}-{run.trial}", config={**run.parameters, "trial": run.trial, "sweep": run.sweep}, tags=[run.state], settings=settings,
         )  # fmt: skip
         for step, points in itertools.groupby(sorted(run.points, key=lambda point: point.step), key=lambda point: point.step):
