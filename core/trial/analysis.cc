@@ -121,6 +121,8 @@ class Analysis {
 
   absl::Status Run() {
     RETURN_IF_ERROR(Open());
+    for (const v1::QuantizationSpec& setting : request_.settings())
+      RETURN_IF_ERROR(CheckScheme(setting, spec_.model()));
     RETURN_IF_ERROR(MeasureFloat());
     std::vector<v1::QuantizationSpec> settings(request_.settings().begin(), request_.settings().end());
     if (settings.empty() && !request_.all_methods()) settings = UsualSettings(spec_.model());

@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "spec/trial/architecture.h"
 #include "spec/trial/number_formats.h"
 
 namespace inlier {
@@ -101,6 +103,20 @@ std::vector<v1::QuantizationSpec> MethodSettings() {
     }
   }
   return settings;
+}
+
+absl::Status CheckScheme(const v1::QuantizationSpec& setting, const v1::ModelSpec& model) {
+  if (setting.scheme_case() != v1::QuantizationSpec::SCHEME_NOT_SET ||
+      !(model.has_gpt2() || model.has_llama()))
+    return absl::OkStatus();
+  std::vector<std::string> parts;
+  if (setting.has_weights()) parts.push_back(absl::StrCat("weights: {bits: ", Bits(setting.weights()), "}"));
+  if (setting.has_activations())
+    parts.push_back(absl::StrCat("activations: {bits: ", Bits(setting.activations()), "}"));
+  return absl::InvalidArgumentError(
+      absl::StrCat(SettingName(setting), ": bits alone are of the scheme for BERT and OPT; for model.",
+                   ArchitectureName(model), " name a scheme in place of --bits: --quantization '{",
+                   absl::StrJoin(parts, ", "), ", absmax: {}}'"));
 }
 
 std::string SettingName(const v1::QuantizationSpec& setting) {

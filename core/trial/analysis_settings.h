@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "inlier/v1/trial_spec.pb.h"
 
 namespace inlier {
@@ -16,6 +17,9 @@ std::vector<v1::QuantizationSpec> UsualSettings(const v1::ModelSpec& model);
 // granularities and ways to find ranges, and what is done before rounding. A model need not take all of them:
 // ResolveAndValidate refuses those that it does not.
 std::vector<v1::QuantizationSpec> MethodSettings();
+
+// InvalidArgument where the setting names no scheme and the default one is not for the model: `--bits` alone.
+absl::Status CheckScheme(const v1::QuantizationSpec& setting, const v1::ModelSpec& model);
 
 // "W8A8", "W8A8 absmax FINE", "W4 zeropoint", "W4A4KV4 absmax FINE rotation gptq". `setting` may be resolved.
 std::string SettingName(const v1::QuantizationSpec& setting);
