@@ -306,13 +306,16 @@ TEST(YamlReaderTest, ExclusionsHaveAShortAndALongForm) {
             "s.yaml:1:21: exclude[0].seed: is given twice: remove one");
 }
 
+// A number that is written in another way than its own may be a label: it keeps its spelling.
 TEST(YamlReaderTest, ValuesWithoutATypeKeepTheirKind) {
   v1::SweepSpec sweep;
-  ASSERT_TRUE(ReadYamlText("table: {where: {a: 1e-3, b: 2, c: '2', d: true, e: yes, f: 08, g: [1, x]}}",
+  ASSERT_TRUE(ReadYamlText("table: {where: {a: 1e-3, b: 2, c: '2', d: true, e: yes, f: 08, g: [1, x], h: 0.001, i: 2.0}}",
                            "s.yaml", &sweep)
                   .ok());
   const auto& where = sweep.table().where();
-  EXPECT_EQ(where.at("a").number_value(), 0.001);
+  EXPECT_EQ(where.at("a").string_value(), "1e-3");
+  EXPECT_EQ(where.at("h").number_value(), 0.001);
+  EXPECT_EQ(where.at("i").string_value(), "2.0");
   EXPECT_EQ(where.at("b").number_value(), 2);
   EXPECT_EQ(where.at("c").string_value(), "2");
   EXPECT_TRUE(where.at("d").bool_value());
