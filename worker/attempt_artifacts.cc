@@ -230,8 +230,6 @@ asio::awaitable<std::optional<v1::Outcome>> Supervisor::PrepareResume(bool strea
   co_return std::nullopt;
 }
 
-bool Supervisor::SendsCheckpoints() const { return parts_.artifacts.MovesFiles(); }
-
 void Supervisor::SendCheckpoint(v1::TrialEvent event) {
   transfers_.next_checkpoint = std::move(event);  // Replaces one that was not started.
   if (std::exchange(transfers_.sending, true)) return;

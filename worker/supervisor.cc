@@ -289,7 +289,7 @@ asio::awaitable<v1::Outcome> Supervisor::Finish(ProcessExit exit) {
     co_return FailedOutcome(
         v1::CRASHED, absl::StrCat("the trained model could not be kept: ", std::string(published.message())));
   }
-  if (SendsCheckpoints()) {
+  if (parts_.artifacts.MovesFiles()) {
     const absl::Status sent = co_await SendModel();
     if (!sent.ok()) {
       co_return FailedOutcome(
@@ -404,7 +404,7 @@ void Supervisor::Route(std::vector<v1::TrialEvent> events) {
           reported_.final_checkpoint = event.checkpoint();  // Held until it is in artifacts/.
           break;
         }
-        if (SendsCheckpoints() && IsSha256Hex(event.checkpoint().sha256())) {
+        if (parts_.artifacts.MovesFiles() && IsSha256Hex(event.checkpoint().sha256())) {
           SendCheckpoint(std::move(event));
           break;
         }

@@ -157,7 +157,6 @@ class Supervisor {
   // Whether the model and the checkpoint that the child has read are what they were; costs nothing where they are.
   boost::asio::awaitable<absl::Status> CheckFilesRead();
   boost::asio::awaitable<ArtifactProgress> FetchArtifact(std::string sha256);
-  bool SendsCheckpoints() const;
   // Uploads the checkpoint, then reports `event`; of the waiting ones only the newest.
   void SendCheckpoint(v1::TrialEvent event);
   boost::asio::awaitable<void> SendCheckpoints();
