@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "base/data/checked_files.h"
 #include "tests/support/temporary_folder.h"
 
 namespace inlier {
