@@ -137,7 +137,7 @@ bool ConnectionAcceptor::Accept(int listener) {
   if (connection < 0) {
     // Others are errors of the one connection, which has gone.
     const bool exhausted = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
-    if (exhausted) spdlog::error("connection_not_accepted reason=\"{}\"", std::strerror(errno));
+    if (exhausted && MayLog()) spdlog::error("connection_not_accepted reason=\"{}\"", std::strerror(errno));
     return !exhausted;
   }
   // The system gives the lowest number that is free: so many others are open.
@@ -153,11 +153,16 @@ void ConnectionAcceptor::Refuse(const Descriptor& connection) {
     ::shutdown(connection.fd(), SHUT_WR);
   }
   ++refused_;
-  const Timestamp now = MonotonicNow();
-  if (logged_ != Timestamp() && now - logged_ < kLogPeriod) return;
+  if (!MayLog()) return;
   spdlog::warn("connections_refused refused={} open_files_max={} reason=\"{}\"", std::exchange(refused_, 0),
                OpenFileShares::Now().all, kTooManyConnections);
+}
+
+bool ConnectionAcceptor::MayLog() {
+  const Timestamp now = MonotonicNow();
+  if (logged_ != Timestamp() && now - logged_ < kLogPeriod) return false;
   logged_ = now;
+  return true;
 }
 
 }  // namespace inlier

@@ -40,6 +40,8 @@ class ConnectionAcceptor {
   // False: the process has no room for another one now.
   bool Accept(int listener);
   void Refuse(const Descriptor& connection);
+  // At most once a second, so that a flood fills no log.
+  bool MayLog();
 
   const std::vector<Descriptor> listeners_;
   const bool plain_;
