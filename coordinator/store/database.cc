@@ -26,6 +26,8 @@
 namespace inlier {
 namespace {
 
+// Of the writer once the database is open: callers get the reason of a longer lock within a second.
+constexpr int kCommitBusyMs = 700;
 constexpr int kWalFrameHeaderBytes = 24;  // Of each page in the WAL: sqlite.org/walformat.html, section 1.2.
 constexpr std::int64_t kLogFileBytesMax = std::int64_t{40} << 20;  // Of an idle coordinator's log file.
 
@@ -275,7 +277,7 @@ absl::Status Database::CheckpointWal(bool truncate) {
   sqlite3_busy_timeout(handle, 0);
   int code = sqlite3_wal_checkpoint_v2(
       handle, "main", truncate ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE, &frames, &moved);
-  sqlite3_busy_timeout(handle, kBusyTimeoutMs);
+  sqlite3_busy_timeout(handle, kCommitBusyMs);
   Failpoint("wal.move.after");
   if (code == SQLITE_IOERR_WRITE && IsOverQuota(handle, SQLITE_FCNTL_FILE_POINTER)) code = SQLITE_FULL;
   if (code == SQLITE_OK && frames == moved) wal_frames_ = 0;
