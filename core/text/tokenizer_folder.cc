@@ -32,7 +32,7 @@ constexpr std::array<const char*, 7> kNames = {"bos_token", "eos_token", "unk_to
                                                "pad_token", "cls_token", "mask_token"};
 constexpr char kMoreSpecial[] = "additional_special_tokens";
 
-bool IsFile(const fs::path& path) {
+bool IsRegular(const fs::path& path) {
   std::error_code error;
   return fs::is_regular_file(path, error);
 }
@@ -46,7 +46,7 @@ class FolderReader {
     ASSIGN_OR_RETURN(model_, ReadObject(kConfig));
     RETURN_IF_ERROR(ChooseClass());
     RETURN_IF_ERROR(RefuseKeys());
-    if (IsFile(folder_ / kTokenizerJson)) {
+    if (IsRegular(folder_ / kTokenizerJson)) {
       RETURN_IF_ERROR(ReadJson());
     } else {
       RETURN_IF_ERROR(ReadBare());
@@ -75,7 +75,7 @@ class FolderReader {
 
   // Empty where there is no such file.
   absl::StatusOr<json> ReadObject(const char* name) const {
-    if (!IsFile(folder_ / name)) return json::object();
+    if (!IsRegular(folder_ / name)) return json::object();
     ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(folder_ / name, roots_));
     ASSIGN_OR_RETURN(json value, ParseJsonText(file.bytes(), Place(name)));
     if (value.is_object()) return value;
@@ -107,7 +107,7 @@ class FolderReader {
     }
     RETURN_IF_ERROR(fields.status());
     for (const char* file : {kTokenizerConfig, kTokenizerJson, kSpecialTokensMap, kAddedTokens}) {
-      if (class_ != nullptr || !IsFile(folder_ / file)) continue;
+      if (class_ != nullptr || !IsRegular(folder_ / file)) continue;
       return Refuse(file, absl::StrCat("no tokenizer_class in ", kTokenizerConfig,
                                        " names the class of transformers that reads it, and no ", kConfig,
                                        " with the model_type bert, gpt2, opt, llama or qwen2; add one"));
@@ -133,8 +133,8 @@ class FolderReader {
   }
 
   absl::Status ReadBare() {
-    const bool word_piece = IsFile(folder_ / "vocab.txt");
-    const bool byte_pair = IsFile(folder_ / "vocab.json") && IsFile(folder_ / "merges.txt");
+    const bool word_piece = IsRegular(folder_ / "vocab.txt");
+    const bool byte_pair = IsRegular(folder_ / "vocab.json") && IsRegular(folder_ / "merges.txt");
     const std::string name = has_settings() ? class_->name : word_piece ? "BertTokenizer" : "GPT2Tokenizer";
     if (word_piece && absl::EndsWith(name, "BertTokenizer")) {
       ASSIGN_OR_RETURN(const WordPieceVocabulary vocabulary,
@@ -328,7 +328,7 @@ class FolderReader {
       made_.pre_tokenizer["add_prefix_space"] = config.Flag("add_prefix_space", false);
     if (has_prefix && !config_.contains("add_prefix_space")) made_.pre_tokenizer["add_prefix_space"] = false;
     if (class_->effect == TokenizerClass::Effect::kBert) RETURN_IF_ERROR(FollowBert(config));
-    if (!IsFile(folder_ / kTokenizerJson) && std::holds_alternative<BytePairSettings>(made_.model) &&
+    if (!IsRegular(folder_ / kTokenizerJson) && std::holds_alternative<BytePairSettings>(made_.model) &&
         config.Flag("add_bos_token", false)) {
       const std::optional<uint32_t> bos = made_.IdOfNamed("bos_token");
       if (!bos.has_value())
@@ -360,7 +360,7 @@ class FolderReader {
       if (made_.normalizer.is_object()) return absl::OkStatus();  // Which the three keys do not change.
       return Refuse(kTokenizerJson, "normalizer: a BertTokenizer of transformers must have one");
     }
-    if (!IsFile(folder_ / kTokenizerJson)) {
+    if (!IsRegular(folder_ / kTokenizerJson)) {
       if (!config.Flag("do_basic_tokenize", true))
         return Refuse(kTokenizerConfig,
                       "do_basic_tokenize: false is not known to inlier without tokenizer.json");
@@ -392,16 +392,16 @@ std::vector<fs::path> TokenizerFilesIn(const fs::path& folder) {
   std::vector<fs::path> files;
   for (const char* name : {kTokenizerJson, kTokenizerConfig, kSpecialTokensMap, kAddedTokens, "vocab.txt",
                            "vocab.json", "merges.txt"}) {
-    if (IsFile(folder / name)) files.push_back(folder / name);
+    if (IsRegular(folder / name)) files.push_back(folder / name);
   }
   // It names the class, where tokenizer_config.json does not.
-  if (!files.empty() && IsFile(folder / kConfig)) files.push_back(folder / kConfig);
+  if (!files.empty() && IsRegular(folder / kConfig)) files.push_back(folder / kConfig);
   return files;
 }
 
 bool HasTokenizerSettings(const fs::path& folder) {
   for (const char* name : {kTokenizerJson, kTokenizerConfig, kSpecialTokensMap, kAddedTokens, kConfig}) {
-    if (IsFile(folder / name)) return true;
+    if (IsRegular(folder / name)) return true;
   }
   return false;
 }

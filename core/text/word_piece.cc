@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::array<std::string_view, 5> kSpecialSpellings = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
 
-absl::string_view View(std::string_view text) { return {text.data(), text.size()}; }
+absl::string_view KeyOfText(std::string_view text) { return {text.data(), text.size()}; }
 
 bool IsInsideCharacter(char byte) { return (static_cast<uint8_t>(byte) & 0xC0) == 0x80; }
 
@@ -29,7 +29,7 @@ std::optional<uint32_t> LongestPiece(const Pieces& pieces, std::string_view rest
                                      size_t* length) {
   for (size_t size = std::min(rest.size(), longest_bytes); size > 0; --size) {
     if (size < rest.size() && IsInsideCharacter(rest[size])) continue;
-    const auto found = pieces.find(View(rest.substr(0, size)));
+    const auto found = pieces.find(KeyOfText(rest.substr(0, size)));
     if (found == pieces.end()) continue;
     *length = size;
     return found->second;
@@ -92,7 +92,7 @@ absl::Status WordPieceVocabulary::Index(const std::filesystem::path& vocab_txt) 
     AddPiece(token, id, WordPieceSettings().prefix);
   }
   for (size_t i = 0; i < kSpecialSpellings.size(); ++i) {
-    const auto found = lines.find(View(kSpecialSpellings[i]));
+    const auto found = lines.find(KeyOfText(kSpecialSpellings[i]));
     if (found == lines.end()) {
       return absl::InvalidArgumentError(absl::StrCat(vocab_txt.string(), ": none of its ", size(),
                                                      " lines is ", std::string(kSpecialSpellings[i]),

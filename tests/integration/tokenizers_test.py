@@ -146,8 +146,7 @@ class TokenizersTest(unittest.TestCase):
             if rng.random() < 0.6:
                 tokenizer.normalizer = some_normalizer(rng)
             tokenizer.add_tokens(some_added(rng))
-            for file in self.model.iterdir():
-                file.unlink()
+            self.clear()
             tokenizer.save(str(self.model / "tokenizer.json"))
             config = {"tokenizer_class": "PreTrainedTokenizerFast", "split_special_tokens": rng.random() < 0.2}
             if flag(rng):
@@ -175,6 +174,57 @@ class TokenizersTest(unittest.TestCase):
 
     def test_word_piece_folders(self):
         self.random_folders("WordPiece", word_piece)
+
+    def write(self, name, value):
+        (self.model / name).write_text(value if isinstance(value, str) else json.dumps(value))
+
+    def clear(self):
+        for file in self.model.iterdir():
+            file.unlink()
+
+    def test_vocabularies_with_settings(self):
+        """Folders without tokenizer.json: vocab.txt, or vocab.json and merges.txt, and what is beside them."""
+        read = 0
+        for number in range(FOLDERS):
+            rng = random.Random(f"{SEED} vocabularies {number}")
+            self.clear()
+            bert = flag(rng)
+            tokenizer = word_piece(rng) if bert else byte_pair(rng)
+            tokenizer.model.save(str(self.model))
+            tokens = [token for token in ("<s>", "<unk>", "</s>", "[CLS]", "[PAD]") if tokenizer.token_to_id(token) is not None]
+            config = {"tokenizer_class": "BertTokenizer" if bert else "GPT2Tokenizer"}
+            if bert:
+                config.update(do_lower_case=flag(rng), strip_accents=rng.choice([None, True, False]), tokenize_chinese_chars=flag(rng))
+            else:
+                config.update(add_prefix_space=flag(rng), add_bos_token=flag(rng), bos_token=rng.choice(tokens), eos_token=rng.choice(tokens), unk_token=rng.choice(tokens), pad_token=rng.choice([None, *tokens]))
+            form, added = rng.choice(["decoder", "older", "none"]), {}
+            size = tokenizer.get_vocab_size()
+            if form == "decoder":
+                config["added_tokens_decoder"] = {str(size + place): json.loads(json.dumps({"content": content, "single_word": flag(rng), "lstrip": flag(rng), "rstrip": flag(rng),
+                                                                                             "normalized": flag(rng), "special": flag(rng)})) for place, content in enumerate(["<|user|>", "<new>"])}
+            elif form == "older":
+                added = {"<|user|>": size, "<Lower>": size + 1}
+                self.write("added_tokens.json", added)
+                self.write("special_tokens_map.json", {"additional_special_tokens": ["<|user|>"]} if flag(rng) else {"mask_token": {"content": "<Lower>", "lstrip": True, "normalized": flag(rng)}})
+            self.write("tokenizer_config.json", config)
+            try:
+                transformers.AutoTokenizer.from_pretrained(self.model)
+            except Exception:
+                continue
+            read += self.compare([awkward(rng) for _ in range(TEXTS // FOLDERS)], f"vocabularies {number} {config}")
+        print(f"vocabularies: {read} folders with equal ids")
+        self.assertGreater(read, FOLDERS // 3)
+
+    def test_no_wrong_file_wins(self):
+        """Next to tokenizer.json a vocabulary changes nothing; a class of transformers that is not known is refused."""
+        rng = random.Random(1)
+        tokenizer = byte_pair(rng)
+        tokenizer.save(str(self.model / "tokenizer.json"))
+        self.write("vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n")
+        self.write("tokenizer_config.json", {"tokenizer_class": "PreTrainedTokenizerFast"})
+        self.assertTrue(self.compare([awkward(rng) for _ in range(20)], "vocab.txt beside"))
+        self.write("tokenizer_config.json", {"tokenizer_class": "AlbertTokenizer"})
+        self.assertIn("tokenizer_config.json: tokenizer_class: \"AlbertTokenizer\"", self.ours(["a"]))
 
 
 if __name__ == "__main__":
