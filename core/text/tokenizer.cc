@@ -153,16 +153,8 @@ class DefinedTokenizer final : public Tokenizer {
  private:
   bool word_piece() const { return std::holds_alternative<WordPieceSettings>(definition_.model); }
 
-  bool IsOwn() const {
-    if (!definition_.special_is_text) return false;
-    for (uint32_t id = 0; id < kOwnSpecialTokens.size(); ++id) {
-      if (definition_.IdOf(kOwnSpecialTokens[id]) != id) return false;
-    }
-    return true;
-  }
-
   void ChooseSpecialTokens() {
-    if (IsOwn()) {
+    if (definition_.IsOwn()) {
       masked_ = kOwnMaskedTokens;
       causal_ = kOwnCausalTokens;
       return;

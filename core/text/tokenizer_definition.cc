@@ -31,6 +31,14 @@ bool IsOwnVocabulary(const BytePairVocabulary& vocabulary) {
   return true;
 }
 
+bool TokenizerDefinition::IsOwn() const {
+  if (!special_is_text) return false;
+  for (uint32_t id = 0; id < kOwnSpecialTokens.size(); ++id) {
+    if (IdOf(kOwnSpecialTokens[id]) != id) return false;
+  }
+  return true;
+}
+
 std::optional<uint32_t> TokenizerDefinition::IdOf(std::string_view token) const {
   const absl::string_view key(token.data(), token.size());
   if (const auto place = added_places_.find(key); place != added_places_.end())

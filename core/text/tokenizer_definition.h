@@ -37,6 +37,8 @@ struct TokenizerDefinition {
   std::map<std::string, std::string> files;  // Hugging Face's form, name -> content.
 
   bool IsAdded(const std::string& content) const { return added_places_.contains(content); }
+  // True when it is of a vocabulary that was trained here.
+  bool IsOwn() const;
   std::optional<uint32_t> IdOf(std::string_view token) const;
   std::optional<uint32_t> IdOfNamed(const std::string& name) const;  // "cls_token", …
   // Adds a token with the id that `tokenizers` gives it, in place of an earlier one of the same content; its id.

@@ -51,17 +51,13 @@ class FolderReader {
     } else {
       RETURN_IF_ERROR(ReadBare());
     }
+    const json settings = config_;  // Before older files are read into them.
     RETURN_IF_ERROR(AddTokens());
     RETURN_IF_ERROR(FollowClass());
     JsonFields config(config_, Place(kTokenizerConfig));
     if (has_settings()) made_.special_is_text = config.Flag("split_special_tokens", false);
     RETURN_IF_ERROR(config.status());
-    made_.files.clear();
-    for (const fs::path& path : TokenizerFilesIn(folder_)) {
-      if (path.filename() == kConfig) continue;
-      ASSIGN_OR_RETURN(const MappedFile file, OpenVocabularyFile(path, roots_));
-      made_.files[path.filename().string()] = std::string(file.bytes());
-    }
+    RETURN_IF_ERROR(KeepFiles(settings));
     return std::move(made_);
   }
 
@@ -80,6 +76,26 @@ class FolderReader {
     ASSIGN_OR_RETURN(json value, ParseJsonText(file.bytes(), Place(name)));
     if (value.is_object()) return value;
     return Refuse(name, "is not an object of keys and values");
+  }
+
+  // For an export. Its config.json is another one, so that the class is named beside the tokenizer.
+  absl::Status KeepFiles(json settings) {
+    made_.files.clear();
+    for (const fs::path& path : TokenizerFilesIn(folder_)) {
+      if (path.filename() == kConfig) continue;
+      ASSIGN_OR_RETURN(const MappedFile file, OpenVocabularyFile(path, roots_));
+      made_.files[path.filename().string()] = std::string(file.bytes());
+    }
+    if (!has_settings()) return absl::OkStatus();
+    if (made_.IsOwn() && made_.files.count("vocab.json") > 0 && made_.files.count("merges.txt") > 0) {
+      // An export writes the others by what its model reads around a text.
+      for (const char* other : {kTokenizerJson, kTokenizerConfig, kSpecialTokensMap, kAddedTokens})
+        made_.files.erase(other);
+      return absl::OkStatus();
+    }
+    settings["tokenizer_class"] = absl::StrCat(class_->name, "Fast");
+    made_.files[kTokenizerConfig] = settings.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+    return absl::OkStatus();
   }
 
   absl::Status ChooseClass() {

@@ -137,6 +137,9 @@ absl::StatusOr<std::string> VocabularyDigest(const TokenizerSource& source, cons
   Sha256 sha;
   for (const fs::path& path : FilesOf(source, cache_folder)) {
     ASSIGN_OR_RETURN(const MappedFile file, OpenVocabularyFile(path, RootsOf(source)));
+    // A bare vocabulary has the same files each time.
+    if (!FolderOf(source).empty())
+      sha.Update(absl::StrCat(path.filename().string(), " ", file.bytes().size(), "\n"));
     sha.Update(file.bytes());
   }
   return sha.HexDigest();
@@ -148,7 +151,14 @@ absl::StatusOr<std::string> KeyOf(const TokenizerSource& source) {
   }
   ASSIGN_OR_RETURN(const std::string digest, VocabularyDigest(source, {}));
   if (std::holds_alternative<OwnBytePairFiles>(source)) return "byte_pair of " + digest;
-  return absl::StrCat(std::holds_alternative<WordPieceFile>(source) ? "wordpiece " : "gpt2 ", digest);
+  if (std::holds_alternative<WordPieceFile>(source)) return "wordpiece " + digest;
+  const auto& files = std::get<Gpt2Files>(source);
+  if (!files.folder.empty()) return "gpt2 " + digest;
+  ASSIGN_OR_RETURN(const MappedFile vocabulary, OpenVocabularyFile(files.vocab_json, files.roots));
+  // Caches of older versions took every token of OPT's that no merge makes for a special one.
+  const bool opt = vocabulary.bytes().find("\"<pad>\"") != std::string_view::npos &&
+                   vocabulary.bytes().find("\"[PAD]\"") == std::string_view::npos;
+  return absl::StrCat(opt ? "opt " : "gpt2 ", digest);
 }
 
 absl::StatusOr<std::unique_ptr<Tokenizer>> LoadTokenizer(const TokenizerSource& source,

@@ -207,7 +207,7 @@ class Analysis {
     });
     about["parameters"] = CountParameters(*model_);
     about["has_head"] = has_head_;
-    about["tokenizer"] = spec_.data().text().tokenizer().has_wordpiece() ? "wordpiece" : "byte-level BPE";
+    about["tokenizer"] = spec_.data().text().tokenizer().has_wordpiece() ? "wordpiece" : "BPE";
     about["sequence_length"] = dataset_->sequence_length();
     about["sequences"] = SequencesUsed();
     sink_({{"model", about}});

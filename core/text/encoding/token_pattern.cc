@@ -15,6 +15,8 @@ namespace {
 
 constexpr size_t kPatternBytesMax = 4096;
 constexpr int kGroupsMax = 32;  // One in another.
+// In one alternative: each may be tried with every length of a run, so that the time grows with the run to this power.
+constexpr int kRepetitionsMax = 8;
 
 // Reads a pattern and writes it for ICU.
 class PatternReader {
@@ -38,6 +40,7 @@ class PatternReader {
           return No("a group that is repeated");
         RETURN_IF_ERROR(Repetition());
       } else if (c == '|') {
+        if (depth == 0) repetitions_ = 0;
         Copy(1);
       } else if (c == '[') {
         RETURN_IF_ERROR(Class());
@@ -131,7 +134,9 @@ class PatternReader {
   }
 
   absl::Status Repetition() {
-    if (Rest().empty()) return absl::OkStatus();
+    if (Rest().empty() || std::string_view("?*+{").find(Rest()[0]) == std::string_view::npos)
+      return absl::OkStatus();
+    if (++repetitions_ > kRepetitionsMax) return No("so many repetitions in one alternative");
     if (std::string_view("?*+").find(Rest()[0]) != std::string_view::npos) {
       Copy(1);
       if (!Rest().empty() && (Rest()[0] == '?' || Rest()[0] == '+')) Copy(1);
@@ -151,6 +156,7 @@ class PatternReader {
 
   const std::string_view pattern_;
   size_t position_ = 0;
+  int repetitions_ = 0;
   std::string out_;
 };
 

@@ -183,8 +183,8 @@ TEST_F(TokenizerFolderTest, WhatIsNotKnownIsRefusedByFileAndKey) {
   EXPECT_THAT(with("/pre_tokenizer", {{"type", "UnicodeScripts"}}),
               HasSubstr("tokenizer.json: pre_tokenizer.type: \"UnicodeScripts\""));
   EXPECT_THAT(with("/pre_tokenizer/novelty", 1), HasSubstr("tokenizer.json: pre_tokenizer.novelty"));
-  for (const char* pattern :
-       {"(?<=a)b", "\\w+", ".", "^a", "(a+)+", "[[:alpha:]]", "a{1,2}+", "(", "a|", "\\p{Han}"}) {
+  for (const char* pattern : {"(?<=a)b", "\\w+", ".", "^a", "(a+)+", "[[:alpha:]]", "a{1,2}+", "(", "a|",
+                              "\\p{Han}", "a?a?a?a?a?a?a?a?a?aaaaaaaaa"}) {
     EXPECT_THAT(with("/pre_tokenizer",
                      {{"type", "Split"}, {"pattern", {{"Regex", pattern}}}, {"behavior", "Isolated"}}),
                 HasSubstr("tokenizer.json: pre_tokenizer.pattern.Regex: the regular expression is not read"))
