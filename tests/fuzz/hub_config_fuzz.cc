@@ -1,8 +1,6 @@
 // config.json of a Hugging Face folder with the sound weights of a small model: read alone, and opened as a whole
 // folder. What must hold: every input ends, within the limits of a small model, as a model or as an error with a
 // message; what is read is written and read again as the same model.
-#include <ATen/Functions.h>
-
 #include <fstream>
 #include <map>
 
