@@ -92,7 +92,7 @@ absl::StatusOr<std::pair<DoctorReport, Versions>> Examine(Session& session, cons
   return std::pair(std::move(report), std::move(versions));
 }
 
-void PrintJson(const DoctorReport& report, const Versions& versions, const std::vector<std::string>& done) {
+void PrintForPrograms(const DoctorReport& report, const Versions& versions, const std::vector<std::string>& done) {
   nlohmann::ordered_json findings = nlohmann::ordered_json::array(),
                          workers = nlohmann::ordered_json::array();
   for (const Finding& finding : report.findings) {
@@ -151,7 +151,7 @@ absl::StatusOr<ExitCode> Doctor(Session& session, const DoctorOptions& options, 
   }
   const auto& [report, versions] = found;
   if (session.mode() == OutputMode::kJson) {
-    PrintJson(report, versions, done);
+    PrintForPrograms(report, versions, done);
   } else {
     PrintForPeople(session, report, versions, done);
   }

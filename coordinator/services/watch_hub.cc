@@ -90,7 +90,7 @@ class WatchHub::Watcher final : public CallStream {
     sent_version_.reset();
     const absl::Status& reason = loop().store_waits();
     const Orchestrator* stored = loop().stored();
-    if (stored == nullptr || !FindSweep(stored->state(), sweep_.ToString()).ok())
+    if (stored == nullptr || !FindSweep(stored->state(), sweep_.ToString(), name_).ok())
       return End(ToGrpcStatus(reason));
     update_ = DescribeSweep(stored->state(), sweep_, CoordinatorLoop::Now(), sequence_);
     update_.set_sequence(sequence_);

@@ -37,12 +37,6 @@ constexpr auto kLeftoverAge = std::chrono::hours(1);
 constexpr char kIntegrity[] = "integrity";
 constexpr char kLeftover[] = "leftover_file";
 
-std::uint64_t SizeOf(const fs::path& file) {
-  std::error_code error;
-  const std::uintmax_t size = fs::file_size(file, error);
-  return error ? 0 : size;
-}
-
 // A file that a program was writing when it was killed.
 bool IsLeftover(const fs::path& file) {
   const std::string name = file.filename();

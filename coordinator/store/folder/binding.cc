@@ -19,12 +19,6 @@ namespace fs = std::filesystem;
 constexpr char kNotMadeYet[] = "not-made-yet";  // In place of an id.
 constexpr const char* kFilesOfAttempts[] = {"attempts", "artifacts"};
 
-std::uint64_t SizeOf(const fs::path& file) {
-  std::error_code error;
-  const std::uintmax_t size = fs::file_size(file, error);
-  return error ? 0 : size;
-}
-
 struct Note {
   std::string id, start;  // Empty: not known.
 };
@@ -63,6 +57,12 @@ absl::Status Move(const fs::path& from, const fs::path& to) {
 }
 
 }  // namespace
+
+std::uint64_t SizeOf(const fs::path& file) {
+  std::error_code error;
+  const std::uintmax_t size = fs::file_size(file, error);
+  return error ? 0 : size;
+}
 
 absl::Status CheckHasDatabase(const fs::path& state_dir, bool make_new) {
   const fs::path file = state_dir / "inlier.db";

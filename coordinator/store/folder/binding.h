@@ -7,6 +7,7 @@
 #ifndef INLIER_COORDINATOR_STORE_FOLDER_BINDING_H_
 #define INLIER_COORDINATOR_STORE_FOLDER_BINDING_H_
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 
@@ -34,6 +35,9 @@ absl::Status BindFolder(const std::filesystem::path& state_dir, const FileLock& 
 
 // `start` is in inlier.db itself, and every log from here on belongs to it.
 absl::Status NoteStart(const FileLock& lock, const std::string& id, const std::string& start);
+
+// Bytes of a file; 0 where that cannot be told.
+std::uint64_t SizeOf(const std::filesystem::path& file);
 
 }  // namespace inlier
 
