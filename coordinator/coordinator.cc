@@ -108,12 +108,6 @@ struct Coordinator::Parts {
   absl::Status CheckConfig();
   absl::Status OpenAccess();
   absl::Status OpenPorts();
-  ServerTls Tls() const {
-    return {.certificate = config.tls_certificate(),
-            .key = config.tls_key(),
-            .client_ca = config.tls_client_ca(),
-            .insecure = config.insecure()};
-  }
   void AddRoutes();
   absl::Status OpenHttp();
   void StopHttp();
@@ -261,14 +255,7 @@ absl::Status Coordinator::Parts::CheckConfig() {
 // Before anything is bound: checks that only callers with credentials can reach the ports.
 absl::Status Coordinator::Parts::OpenAccess() {
   ASSIGN_OR_RETURN(access, Access::Open(config, metrics));
-  const Protection protection = access->protection();
-  RETURN_IF_ERROR(CheckExposure(config.listen(), "listen", protection));
-  RETURN_IF_ERROR(CheckExposure(config.http_listen(), "http_listen", protection));
-  if (protection.insecure)
-    spdlog::warn(
-        "insecure reason=\"any caller that reaches the ports may do everything that is not protected\"");
-  spdlog::info("access protection=\"{}\"", access->Describe());
-  return absl::OkStatus();
+  return access->CheckPorts(config);
 }
 
 absl::Status Coordinator::Parts::OpenPorts() {
@@ -290,7 +277,7 @@ absl::Status Coordinator::Parts::OpenPorts() {
   RETURN_IF_ERROR(OpenHttp());
   // Calls that arrive from here on wait in the io_context until the thread runs.
   ASSIGN_OR_RETURN(grpc, StartServer(config.listen(), "listen", {},
-                                     {.tls = Tls(),
+                                     {.tls = ServerTls::Of(config),
                                       .request_bytes_max = static_cast<int>(config.message_bytes_max()),
                                       .door = services.door.get()}));
   port_watch.emplace(grpc.address, !config.tls_certificate().empty());
@@ -315,7 +302,8 @@ absl::Status Coordinator::Parts::OpenHttp() {
     web.api = std::make_unique<Api>(config, *access);
     AddPage(*web.http, *web.api, *access, config);
   }
-  return web.http->Start(config.http_listen(), "http_listen", config.http_tls() ? Tls() : ServerTls());
+  return web.http->Start(config.http_listen(), "http_listen",
+                         config.http_tls() ? ServerTls::Of(config) : ServerTls());
 }
 
 // After the gRPC server: then no call of the page is under way for long.
@@ -416,7 +404,7 @@ Coordinator::~Coordinator() { Stop(); }
 absl::Status Coordinator::Check(const v1::CoordinatorConfig& config) {
   Parts parts(config, [](const absl::Status&) {});
   RETURN_IF_ERROR(parts.CheckConfig());
-  return MakeServerCredentials(parts.Tls()).status();
+  return MakeServerCredentials(ServerTls::Of(config)).status();
 }
 
 absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Start(const v1::CoordinatorConfig& config,

@@ -45,12 +45,7 @@ absl::Status Standby::OpenHttp() {
   http_.Get("/metrics",
             [this] { return HttpResponse{.content_type = kMetricsContentType, .body = metrics_.Expose()}; });
   ServerTls tls;
-  if (config_.http_tls()) {
-    tls = {.certificate = config_.tls_certificate(),
-           .key = config_.tls_key(),
-           .client_ca = config_.tls_client_ca(),
-           .insecure = config_.insecure()};
-  }
+  if (config_.http_tls()) tls = ServerTls::Of(config_);
   const absl::Status status = http_.Start(config_.http_listen(), "http_listen", tls);
   // Another program has the port, or the address is on another machine now.
   if (absl::IsAlreadyExists(status) || absl::IsFailedPrecondition(status)) {

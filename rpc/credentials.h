@@ -23,6 +23,14 @@ struct ServerTls {
   std::string certificate{}, key{};  // Go together.
   std::string client_ca{};           // Callers must present a certificate signed by it (mutual TLS).
   bool insecure = false;             // Other users of this machine may read the key.
+
+  template <typename Config>  // Of a daemon.
+  static ServerTls Of(const Config& config) {
+    return {.certificate = config.tls_certificate(),
+            .key = config.tls_key(),
+            .client_ca = config.tls_client_ca(),
+            .insecure = config.insecure()};
+  }
 };
 
 // Credentials of a client.

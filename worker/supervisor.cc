@@ -353,15 +353,8 @@ void Supervisor::OnEvents(std::string_view bytes) {
 
 void Supervisor::OnOutput(std::string_view bytes) {
   std::vector<v1::TrialEvent> events;
-  log_.Write(bytes, [&](const std::string& line) { AddLogLine(LogEvent(line), events); });
-  Report(std::move(events));
-}
-
-void Supervisor::AddLogLine(v1::TrialEvent line, std::vector<v1::TrialEvent>& events) {
-  if (++reported_.log_lines <= kLogLinesSentMax) events.push_back(std::move(line));
-  if (reported_.log_lines != kLogLinesSentMax) return;
-  events.push_back(LogEvent(absl::StrCat("further lines are not sent; the output is in ",
-                                         (folder_ / kAttemptLogName).string(), " on the worker")));
+  log_.Write(bytes, [&](const std::string& line) { events.push_back(LogEvent(line)); });
+  Route(std::move(events));
 }
 
 void Supervisor::Route(std::vector<v1::TrialEvent> events) {
@@ -383,7 +376,11 @@ void Supervisor::Route(std::vector<v1::TrialEvent> events) {
         break;
       }
       case v1::TrialEvent::kLog:
-        AddLogLine(std::move(event), reported);
+        if (++reported_.log_lines <= kLogLinesSentMax) reported.push_back(std::move(event));
+        if (reported_.log_lines == kLogLinesSentMax) {
+          reported.push_back(LogEvent(absl::StrCat("further lines are not sent; the output is in ",
+                                                   (folder_ / kAttemptLogName).string(), " on the worker")));
+        }
         break;
       case v1::TrialEvent::kStarted:
         reported_.started = true;

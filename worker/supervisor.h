@@ -169,8 +169,6 @@ class Supervisor {
   void OnEvents(std::string_view bytes);
   void OnOutput(std::string_view bytes);
   void Route(std::vector<v1::TrialEvent> events);
-  // A line of the log, if it is not too many for the coordinator.
-  void AddLogLine(v1::TrialEvent line, std::vector<v1::TrialEvent>& events);
   // The worker's warning about this attempt: to both logs and to the coordinator.
   void Warn(const std::string& message);
   std::uint64_t Report(std::vector<v1::TrialEvent> events);

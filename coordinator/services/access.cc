@@ -400,6 +400,16 @@ void Access::CountRefusal(grpc::CallbackServerContext& context, const Caller& ca
   (void)Refuse(context, caller, method, reason, status);
 }
 
+absl::Status Access::CheckPorts(const v1::CoordinatorConfig& config) const {
+  RETURN_IF_ERROR(CheckExposure(config.listen(), "listen", protection()));
+  RETURN_IF_ERROR(CheckExposure(config.http_listen(), "http_listen", protection()));
+  if (insecure_)
+    spdlog::warn(
+        "insecure reason=\"any caller that reaches the ports may do everything that is not protected\"");
+  spdlog::info("access protection=\"{}\"", Describe());
+  return absl::OkStatus();
+}
+
 Protection Access::protection() const {
   return {.encrypted = encrypted_, .authenticated = !tokens_file_.empty() || mutual_, .insecure = insecure_};
 }

@@ -118,6 +118,8 @@ class Access {
   void CountRefusal(grpc::CallbackServerContext& context, const Caller& caller, const char* method,
                     const char* reason, const absl::Status& status);
 
+  // Before the ports are bound: only callers with credentials can reach them. InvalidArgument names the field.
+  absl::Status CheckPorts(const v1::CoordinatorConfig& config) const;
   // "tokens, mutual TLS": what protects the daemon, for the log.
   std::string Describe() const;
   Protection protection() const;
