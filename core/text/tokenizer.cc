@@ -133,6 +133,9 @@ class DefinedTokenizer final : public Tokenizer {
     const bool normalizes = !pipeline_.normalizer.changes_nothing();
     std::vector<std::string> added;
     for (const AddedToken& token : definition_.added) {
+      if (token.normalized &&
+          definition_.token_normalizer.value_or(definition_.normalizer) != definition_.normalizer)
+        added.push_back(absl::StrCat("in ", definition_.token_normalizer->dump()));
       added.push_back(absl::StrCat(token.id, " ", token.single_word, token.lstrip, token.rstrip,
                                    normalizes && token.normalized,
                                    token.special && definition_.special_is_text));
@@ -213,12 +216,15 @@ absl::StatusOr<std::unique_ptr<Tokenizer>> MakeTokenizer(TokenizerDefinition def
     return absl::InvalidArgumentError(
         absl::StrCat(place, ": post_processor: puts more than one special token before or after a text"));
   }
+  ASSIGN_OR_RETURN(const TextNormalizer of_tokens,
+                   TextNormalizer::Of(definition.token_normalizer.value_or(definition.normalizer),
+                                      place + ": normalizer"));
   // tokenizers looks for special tokens first.
   std::vector<AddedToken> raw, normalized;
   for (const bool special : {true, false}) {
     for (AddedToken token : definition.added) {
       if (token.special != special) continue;
-      if (token.normalized) token.content = normalizer.Apply(token.content);
+      if (token.normalized) token.content = of_tokens.Apply(token.content);
       if (token.content.empty()) {
         return absl::InvalidArgumentError(
             absl::StrCat(place, ": added_tokens: the normalizer leaves nothing of the token ", token.id));

@@ -25,6 +25,8 @@ struct TokenizerDefinition {
   VocabularyIds ids;  // The model's, without added tokens.
   std::variant<BytePairSettings, WordPieceSettings> model;
   nlohmann::json normalizer, pre_tokenizer;  // Null: none.
+  // Of added tokens, where it is another one than that of texts: transformers changes only the latter.
+  std::optional<nlohmann::json> token_normalizer;
   std::vector<AddedToken> added;             // By Add.
   bool special_is_text = false;              // A special token spelt in a text is text.
 

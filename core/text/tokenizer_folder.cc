@@ -208,8 +208,8 @@ class FolderReader {
     AddedToken token;
     if (value.is_string()) {
       token.content = value.get<std::string>();
-      const auto known = decoder_by_content_.find(token.content);
-      return known == decoder_by_content_.end() ? token : known->second;
+      const auto known = known_.find(token.content);
+      return known == known_.end() ? token : known->second;
     }
     JsonFields fields(value, place);
     fields.Skip("__type");
@@ -220,8 +220,8 @@ class FolderReader {
     token.special = fields.Flag("special", false);
     token.normalized = fields.Flag("normalized", !token.special);
     RETURN_IF_ERROR(fields.Finish());
-    const auto known = decoder_by_content_.find(token.content);
-    return known == decoder_by_content_.end() ? token : known->second;
+    const auto known = known_.find(token.content);
+    return known == known_.end() ? token : known->second;
   }
 
   absl::Status Add(const AddedToken& token, const char* file, const std::string& key,
@@ -246,12 +246,11 @@ class FolderReader {
       RETURN_IF_ERROR(ReadOlderFiles(&decoder));
       file = kAddedTokens;
     }
-    for (const auto& [id, token] : decoder) decoder_by_content_[token.first.content] = token.first;
     for (const auto& [id, token] : decoder) RETURN_IF_ERROR(Add(token.first, file, token.second, id));
     return AddSpecialTokens();
   }
 
-  absl::Status ReadDecoder(std::map<uint32_t, std::pair<AddedToken, std::string>>* decoder) const {
+  absl::Status ReadDecoder(std::map<uint32_t, std::pair<AddedToken, std::string>>* decoder) {
     const json& values = config_.at("added_tokens_decoder");
     if (!values.is_object())
       return Refuse(kTokenizerConfig, "added_tokens_decoder: is not an object of ids and tokens");
@@ -263,6 +262,7 @@ class FolderReader {
       ASSIGN_OR_RETURN(const std::optional<AddedToken> token,
                        TokenOf(value, absl::StrCat(Place(kTokenizerConfig), ": ", key)));
       (*decoder)[number] = {*token, key};
+      known_[token->content] = *token;
     }
     return absl::OkStatus();
   }
@@ -288,7 +288,10 @@ class FolderReader {
       token.normalized = !token.special;
       (*decoder)[id.get<uint32_t>()] = {token, Quoted(content)};
     }
-    for (const AddedToken& token : made_.added) (*decoder)[token.id] = {token, Quoted(token.content)};
+    for (const AddedToken& token : made_.added) {
+      (*decoder)[token.id] = {token, Quoted(token.content)};
+      known_[token.content] = token;
+    }
     return absl::OkStatus();
   }
 
@@ -322,8 +325,7 @@ class FolderReader {
   // One that is added already is not changed by a text alone.
   absl::Status AddSpecial(AddedToken token, const char* key, bool is_text) {
     token.special = true;
-    if (is_text && decoder_by_content_.count(token.content) == 0 && made_.IsAdded(token.content))
-      return absl::OkStatus();
+    if (is_text && known_.count(token.content) == 0 && made_.IsAdded(token.content)) return absl::OkStatus();
     return Add(token, kTokenizerConfig, key, std::nullopt);
   }
 
@@ -386,6 +388,7 @@ class FolderReader {
       made_.around = {.before = {*cls}, .after = {*sep}};
       std::get<WordPieceSettings>(made_.model).unknown = made_.named["unk_token"];
     }
+    if (IsRegular(folder_ / kTokenizerJson)) made_.token_normalizer = made_.normalizer;
     made_.normalizer["lowercase"] = config.Flag("do_lower_case", true);
     made_.normalizer["handle_chinese_chars"] = config.Flag("tokenize_chinese_chars", true);
     made_.normalizer["strip_accents"] = nullptr;
@@ -398,7 +401,8 @@ class FolderReader {
   const DataRoots roots_;
   json config_, model_;
   const TokenizerClass* class_ = nullptr;  // Null: a bare vocabulary.
-  std::map<std::string, AddedToken> decoder_by_content_;
+  // By content: a name means one of these. Tokens of added_tokens.json are not among them.
+  std::map<std::string, AddedToken> known_;
   TokenizerDefinition made_;
 };
 

@@ -60,15 +60,16 @@ void TokenFinder::Split(std::string_view text, const Visit& visit) const {
     if (token->special && special_is_text_) continue;
     if (token->single_word && !IsAlone(text, begin, end)) continue;
     size_t before = 0;
-    while (token->lstrip && begin > done && IsWhiteSpace(CharacterBefore(text, begin, &before)) &&
-           before >= done)
+    while (token->lstrip && begin > done && IsWhiteSpace(CharacterBefore(text, begin, &before)))
       begin = before;
+    if (token->lstrip) begin = std::max(begin, done);
     for (size_t after = end; token->rstrip && after < text.size();) {
       if (!IsWhiteSpace(NextCharacter(text, &after))) break;
       end = after;
     }
     if (done < begin) visit(text.substr(done, begin - done), nullptr);
-    visit(text.substr(begin, end - begin), token);
+    // White space that the token before has taken leaves nothing of this one.
+    if (begin < end) visit(text.substr(begin, end - begin), token);
     done = end;
   }
   if (done < text.size()) visit(text.substr(done), nullptr);

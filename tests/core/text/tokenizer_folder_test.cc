@@ -214,6 +214,24 @@ TEST_F(TokenizerFolderTest, WhatIsNotKnownIsRefusedByFileAndKey) {
   }
 }
 
+TEST_F(TokenizerFolderTest, BertsKeysChangeTextsAndNotAddedTokens) {
+  json file = WordPieceFileOf(/*lowercase=*/false);
+  file["added_tokens"].push_back({{"id", 9}, {"content", "<N>"}, {"normalized", true}});
+  Write("tokenizer.json", file);
+  Write("tokenizer_config.json", {{"tokenizer_class", "BertTokenizer"}, {"do_lower_case", true}});
+  EXPECT_THAT(Ids("word<N>"), ElementsAre(5, 1, 1, 1)) << "the text is <n>, the token <N>";
+  Write("tokenizer_config.json", {{"tokenizer_class", "BertTokenizer"}, {"do_lower_case", false}});
+  EXPECT_THAT(Ids("word<N>"), ElementsAre(5, 9));
+}
+
+TEST_F(TokenizerFolderTest, WhiteSpaceThatATokenTakesIsNoOtherToken) {
+  json file = BytePairFileOf();
+  file["added_tokens"].push_back({{"id", 7}, {"content", "  "}, {"lstrip", true}, {"rstrip", true}});
+  Write("tokenizer.json", file);
+  Write("tokenizer_config.json", {{"tokenizer_class", "PreTrainedTokenizerFast"}});
+  EXPECT_THAT(Ids("a     b"), ElementsAre(0, 7, 1));
+}
+
 TEST_F(TokenizerFolderTest, AFolderWithoutATokenizerIsNotGuessed) {
   Write("config.json", {{"model_type", "gpt2"}, {"vocab_size", 50257}});
   EXPECT_TRUE(TokenizerFilesIn(folder_.path()).empty());
