@@ -4,7 +4,6 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "base/digest.h"
 #include "base/log.h"
 #include "base/status.h"
 #include "core/images/image_dataset.h"
@@ -143,11 +142,7 @@ const Tokenizer* TokenizerOf(const Dataset& data) {
 
 std::string VocabularyDigestOf(const Dataset& data) {
   const Tokenizer* tokenizer = TokenizerOf(data);
-  if (tokenizer == nullptr) return std::string();
-  Sha256 sha;
-  for (const auto& [name, content] : tokenizer->Files())
-    sha.Update(absl::StrCat(name, " ", Sha256Hex(content), "\n"));
-  return sha.HexDigest();
+  return tokenizer == nullptr ? std::string() : tokenizer->Digest();
 }
 
 std::vector<std::string> ClassNamesOf(const Dataset& data) {

@@ -33,7 +33,7 @@ absl::StatusOr<TrialData> OpenTrialData(const v1::TrialSpec& resolved, const Tex
 
 // Of the data; null where they are no text.
 const Tokenizer* TokenizerOf(const Dataset& data);
-// SHA-256 of the vocabulary, so that equal ids are equal tokens; empty where the data are no text.
+// The digest of the tokenizer, so that equal ids are equal tokens; empty where the data are no text.
 std::string VocabularyDigestOf(const Dataset& data);
 // The names of a classifier's outputs in their order; empty where there are no classes.
 std::vector<std::string> ClassNamesOf(const Dataset& data);

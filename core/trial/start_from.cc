@@ -1,6 +1,7 @@
 #include "core/trial/start_from.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -8,13 +9,16 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/data/checked_files.h"
+#include "base/json_text.h"
 #include "base/log.h"
+#include "base/mapped_file.h"
 #include "base/status.h"
 #include "core/hugging_face/weights.h"
 #include "core/text/tokenizer.h"
 #include "core/text/tokenizer_folder.h"
 #include "core/train/checkpoint.h"
 #include "core/trial/data_digest.h"
+#include "core/trial/processor_files.h"
 #include "spec/hugging_face/config.h"
 
 namespace inlier {
@@ -60,6 +64,31 @@ absl::Status CheckTokens(const fs::path& folder, const Prepared& prepared, const
   return absl::OkStatus();
 }
 
+bool AreEqual(const nlohmann::json& a, const nlohmann::json& b) {
+  if (a.is_array() && b.is_array()) return std::equal(a.begin(), a.end(), b.begin(), b.end(), AreEqual);
+  if (a.is_number() && b.is_number()) return std::abs(a.get<double>() - b.get<double>()) < 1e-6;
+  return a == b;
+}
+
+// Of a folder with an image processor: that the model's pixels have the range that the trial's have.
+absl::Status CheckPixels(const fs::path& folder, const Prepared& prepared, const DataRoots& roots) {
+  const fs::path path = folder / "preprocessor_config.json";
+  std::error_code error;
+  if (!prepared.spec.model().has_vit() || !fs::exists(path, error)) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(path, roots));
+  ASSIGN_OR_RETURN(const nlohmann::json theirs, ParseJsonText(file.bytes(), path.string()));
+  const auto ours = nlohmann::json::parse(ImageProcessorFiles(prepared.spec).at(path.filename()));
+  for (const char* key : {"do_rescale", "rescale_factor", "do_normalize", "image_mean", "image_std"}) {
+    const nlohmann::json value = theirs.is_object() ? theirs.value(key, nlohmann::json()) : nlohmann::json();
+    if (value.is_null() || AreEqual(value, ours.at(key))) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(path.string(), ": ", key, ": is not that of data.images.pixel_scale ",
+                     v1::PixelScale_Name(prepared.spec.data().images().pixel_scale()),
+                     "; set the pixel_scale that the model was trained with"));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::vector<std::string>> Load(fs::path source, const Prepared& prepared,
                                               const DataRoots& roots) {
   StartingTrial trial{.spec = prepared.spec, .classes = ClassNamesOf(*prepared.data.dataset)};
@@ -80,7 +109,10 @@ absl::StatusOr<std::vector<std::string>> Load(fs::path source, const Prepared& p
       spdlog::warn("settings_not_compared from={} reason=\"the file has weights alone\"", source.string());
     }
   }
-  if (fs::is_directory(source, error)) RETURN_IF_ERROR(CheckTokens(source, prepared, roots));
+  if (fs::is_directory(source, error)) {
+    RETURN_IF_ERROR(CheckTokens(source, prepared, roots));
+    RETURN_IF_ERROR(CheckPixels(source, prepared, roots));
+  }
   return LoadStartingWeights(source, trial, *prepared.data.model, roots);
 }
 

@@ -69,6 +69,39 @@ TEST_F(TrialStartTest, AFolderOfAnotherVocabularyIsRefused) {
               HasSubstr("its tokenizer has another token with the id "));
 }
 
+// Their mean and deviation are in the folder's image processor.
+TEST_F(TrialStartTest, AModelOfPixelsOfAnotherRangeIsRefused) {
+  const auto number = [](char high, char low) { return std::string{'\0', '\0', high, low}; };
+  std::filesystem::create_directories(folder_ / "images");
+  for (const std::string part : {"train", "t10k"}) {
+    const std::string pixels(16 * 64, '\x40');
+    std::ofstream(folder_ / "images" / (part + "-images-idx3-ubyte"))
+        << number(8, 3) << number(0, 16) << number(0, 8) << number(0, 8) << pixels;
+    std::ofstream(folder_ / "images" / (part + "-labels-idx1-ubyte"))
+        << number(8, 1) << number(0, 16) << std::string{0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1};
+  }
+  v1::AttemptSpec attempt = Attempt(v1::TRAIN_STAGE, "first");
+  attempt.mutable_spec()->clear_model();
+  attempt.mutable_spec()->clear_data();
+  ASSERT_TRUE(google::protobuf::TextFormat::MergeFromString(
+      "model { vit { layers: 1 hidden_size: 16 heads: 2 ffn_size: 16 image_size: 8 patch_size: 4 channels: 1 "
+      "classes: 2 "
+      "} } data { images { path: \"" +
+          (folder_ / "images").string() + "\" } } training { steps: 1 }",
+      attempt.mutable_spec()));
+  ASSERT_EQ(RunToEnd(attempt).outcome.kind(), v1::Outcome::SUCCEEDED) << Log();
+  v1::AttemptSpec exported = attempt;
+  exported.set_kind(v1::EVALUATE_STAGE);
+  exported.set_checkpoint(folder_ / "first" / "model.safetensors");
+  ASSERT_EQ(StartWith({"export", WriteSpec(exported), folder_ / "model"})->Wait(), 0) << Log();
+  attempt.mutable_spec()->mutable_training()->mutable_start_from()->set_hugging_face(folder_ / "model");
+  EXPECT_EQ(RunToEnd(attempt).outcome.kind(), v1::Outcome::SUCCEEDED) << Log();
+  attempt.mutable_spec()->mutable_data()->mutable_images()->set_pixel_scale(v1::IMAGENET);
+  EXPECT_THAT(
+      FailureOf(attempt, v1::INVALID_SPEC),
+      HasSubstr("preprocessor_config.json: image_mean: is not that of data.images.pixel_scale IMAGENET"));
+}
+
 TEST_F(TrialStartTest, AModelOfAnotherFunctionIsRefused) {
   const auto model = Train("first", "");
   EXPECT_THAT(
