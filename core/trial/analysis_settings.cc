@@ -115,7 +115,7 @@ absl::Status CheckScheme(const v1::QuantizationSpec& setting, const v1::ModelSpe
     parts.push_back(absl::StrCat("activations: {bits: ", Bits(setting.activations()), "}"));
   return absl::InvalidArgumentError(
       absl::StrCat(SettingName(setting), ": bits alone are of the scheme for BERT and OPT; for model.",
-                   ArchitectureName(model), " name a scheme in place of --bits: --quantization '{",
+                   std::string(ArchitectureName(model)), " name a scheme in place of --bits: --quantization '{",
                    absl::StrJoin(parts, ", "), ", absmax: {}}'"));
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json AddedToken(const std::string& token, std::int64_t id) {
+Json AddedTokenJson(const std::string& token, std::int64_t id) {
   return {{"id", id},        {"content", token},    {"single_word", false}, {"lstrip", false},
           {"rstrip", false}, {"normalized", false}, {"special", true}};
 }
@@ -100,7 +100,7 @@ FileContents TokenizerFiles(const Tokenizer& tokenizer, bool causal, std::int64_
     for (const auto& [token, id] : vocabulary.items()) by_id[id.get<std::int64_t>()] = token;
     const SpecialTokens tokens = causal ? *tokenizer.causal_tokens() : *tokenizer.masked_tokens();
     Json added = Json::array();
-    const auto add = [&added, &by_id](std::int64_t id) { added.push_back(AddedToken(by_id[id], id)); };
+    const auto add = [&added, &by_id](std::int64_t id) { added.push_back(AddedTokenJson(by_id[id], id)); };
     if (ours) {
       for (std::size_t id = 0; id < kOwnSpecialTokens.size(); ++id) add(static_cast<std::int64_t>(id));
     } else {
