@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 #include <string>
 #include <string_view>
@@ -179,11 +180,27 @@ class WeightCopy {
   bool has_body_ = false;  // The files have names with the body's.
 };
 
+// LABEL_0, LABEL_1, …: the names that transformers gives where nobody named the classes.
+bool AreUnnamed(const std::vector<std::string>& stored) {
+  for (std::size_t i = 0; i < stored.size(); ++i) {
+    if (stored[i] != absl::StrCat("LABEL_", i)) return false;
+  }
+  return true;
+}
+
 // The stored outputs of a classifier in the order of the data's classes, by their names; those that the data do not have
-// come last.
+// come last. Outputs without names are in the order of the classes, as many as there are.
 absl::StatusOr<std::vector<std::int64_t>> OutputsOf(const std::vector<std::string>& classes,
                                                     const std::vector<std::string>& stored) {
   std::vector<std::int64_t> outputs, others;
+  if (AreUnnamed(stored) && stored.size() == classes.size() &&
+      std::none_of(classes.begin(), classes.end(), [](const std::string& name) {
+        return !name.empty() && name.find_first_not_of("0123456789") == std::string::npos;
+      })) {
+    outputs.resize(stored.size());
+    std::iota(outputs.begin(), outputs.end(), 0);
+    return outputs;
+  }
   std::set<std::int64_t> used;
   for (const std::string& name : classes) {
     // LABEL_3 is the class that the data call 3.
