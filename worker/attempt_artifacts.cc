@@ -174,7 +174,8 @@ asio::awaitable<absl::StatusOr<fs::path>> Supervisor::GetCheckpoint(fs::path pat
   for (const fs::path& place : places) {
     std::error_code error;
     if (!fs::is_regular_file(place, error)) continue;
-    const absl::Status sound = named ? co_await CheckFile(parts_, place, sha256) : absl::OkStatus();
+    absl::Status sound;
+    if (named) sound = co_await CheckFile(parts_, place, sha256);
     if (sound.ok()) {
       parts_.artifacts.files().MarkUsed(place);
       co_return place;
