@@ -18,7 +18,7 @@ base:
   model: {{bert: {{preset: tiny}}}}
   data: {{text: {{corpus: kjv, sequence_length: 32}}}}
   training: {{steps: 20}}
-axes: [{{field: seed, range: {{from: 1, to: {seeds}, step: 1}}}}]
+axes: [{{field: seed, values: {seeds}}}]
 """
 REASON = "the coordinator cannot store anything now: writing to "
 
@@ -53,7 +53,7 @@ class FullDiskTest(unittest.TestCase):
 
     def sweep(self, name, seeds):
         file = self.folder / f"{name}.yaml"
-        file.write_text(SWEEP.format(name=name, seeds=seeds))
+        file.write_text(SWEEP.format(name=name, seeds=list(range(1, seeds + 1))))
         return file
 
     def run_timed(self, *arguments):
@@ -83,7 +83,7 @@ class FullDiskTest(unittest.TestCase):
 
     def test_every_verb_answers_at_once(self):
         self.start_coordinator()
-        self.run_timed("submit", self.sweep("stored", 3))
+        self.assertEqual(0, self.run_timed("submit", self.sweep("stored", 3))[0].returncode)
         # Starting a program takes time of its own on a machine that is busy.
         self.limit = 1 + max(self.run_timed("status")[1] for _ in range(3))
         names, refused, last = self.fill_by_work()
