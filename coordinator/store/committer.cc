@@ -211,10 +211,11 @@ absl::Status Committer::State::ApplyOnce(std::unique_lock<std::mutex>& lock,
                                          std::span<const ChangeBatch* const> batches) {
   lock.unlock();
   const Timestamp start = MonotonicNow();
-  absl::StatusOr<ApplyStats> stats = CheckInPlace(store_.database());
-  if (stats.status().ok()) stats = store_.Apply(batches);
+  absl::Status in_place = CheckInPlace(store_.database());
+  absl::StatusOr<ApplyStats> stats = in_place.ok() ? store_.Apply(batches) : in_place;
   // Not acknowledged where the log that has it may be lost.
-  if (stats.ok() && !store_.database().DisplacedFile().empty()) stats = CheckInPlace(store_.database());
+  if (stats.ok()) in_place = CheckInPlace(store_.database());
+  if (!in_place.ok()) stats = in_place;
   const Timestamp end = MonotonicNow();
   if (stats.ok() && options_.on_commit)
     options_.on_commit({batches.size(), stats->rows, stats->fenced, end - start, stats->notifications});
