@@ -160,6 +160,10 @@ absl::Status OutputStatus() {
 
 void PrintData(std::string_view text) { StdoutIsTerminal() ? Print(text) : PrintExact(text); }
 
+std::string JsonText(const nlohmann::ordered_json& value) {
+  return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
 void PrintJson(const nlohmann::ordered_json& value, int indent) {
   // On a terminal in ASCII, which is JSON still.
   PrintExact(value.dump(indent, ' ', StdoutIsTerminal(), nlohmann::json::error_handler_t::replace) + "\n");

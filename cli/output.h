@@ -43,6 +43,8 @@ absl::Status OutputStatus();
 // become U+FFFD; `indent`: -1 is one line.
 void PrintData(std::string_view text);
 void PrintJson(const nlohmann::ordered_json& value, int indent = 2);
+// JSON on one line, with U+FFFD for the same bytes.
+std::string JsonText(const nlohmann::ordered_json& value);
 // Writes to standard error: a message after "inlier: ", or a line of progress in the place of the one before
 // (empty: removes it).
 void PrintError(std::string_view message);

@@ -234,9 +234,9 @@ absl::StatusOr<std::string> SavedPage(Session& session, const std::string& name,
   return PageAround(sweep.name(),
                     absl::StrCat("{\"version\":", Json(Version()).dump(), ",\"saved_at\":",
                                  Json(FormatUtc({now.count()})).dump(), ",\"sweep\":", ToJsonLine(sweep),
-                                 ",\"matrix\":", ToJsonLine(matrix), ",\"values\":", values.dump(),
-                                 ",\"failures\":", failures.dump(), ",\"trials\":", trials.dump(),
-                                 ",\"curves\":", curves.dump(), ",\"table\":", table, "}"));
+                                 ",\"matrix\":", ToJsonLine(matrix), ",\"values\":", JsonText(values),
+                                 ",\"failures\":", JsonText(failures), ",\"trials\":", JsonText(trials),
+                                 ",\"curves\":", JsonText(curves), ",\"table\":", table, "}"));
 }
 
 }  // namespace inlier

@@ -64,7 +64,7 @@ absl::Status Export(Session& session, const ExportArguments& arguments) {
   attempt["data_dir"] = DataDirOr(arguments.data_dir);
   attempt["cache_dir"] = CacheBeside(file, session.dir).string();
   attempt["threads"] = std::max(1U, std::thread::hardware_concurrency());
-  ASSIGN_OR_RETURN(const TemporaryFile request, TemporaryFile::Make(attempt.dump()));
+  ASSIGN_OR_RETURN(const TemporaryFile request, TemporaryFile::Make(JsonText(attempt)));
   std::vector<std::string> command = {"export", request.path(), arguments.folder};
   if (arguments.force) command.push_back("--force");
   if (arguments.weights_only) command.push_back("--weights-only");

@@ -2,6 +2,7 @@
 
 #include "gtest/gtest.h"
 #include "inlier/v1/sweep_spec.pb.h"
+#include "nlohmann/json.hpp"
 
 namespace inlier {
 namespace {
@@ -108,6 +109,10 @@ TEST(OutputTest, FormulasOfSpreadsheetsAreTexts) {
     const std::string text = number;
     EXPECT_EQ(CsvField(text), text == "x,y" ? "\"x,y\"" : text);
   }
+}
+
+TEST(OutputTest, JsonTakesAnyBytes) {
+  EXPECT_EQ(JsonText({{"a", "x\xff"}, {"b", "\x1b[2J"}}), "{\"a\":\"x\uFFFD\",\"b\":\"\\u001b[2J\"}");
 }
 
 }  // namespace
