@@ -9,6 +9,7 @@
 
 #include "cli/plots/figure_ends.h"
 #include "cli/plots/model_figure.h"
+#include "spec/schema/struct_value.h"
 #include "spec/sweep/sweep_reader.h"
 
 namespace inlier {
@@ -115,6 +116,16 @@ TEST_F(FigureBuilderTest, LongCurvesAreThinnedWithANote) {
   EXPECT_EQ(figure->series[0].points.front().x, 0);
   EXPECT_EQ(figure->series[0].points.back().x, 2499);
   EXPECT_THAT(figure->notes, testing::Contains("one point in 3 is drawn"));
+}
+
+// A number of a column, and the label of an axis of numbers, in another spelling.
+TEST_F(FigureBuilderTest, ConditionsAreFoundInAnySpellingOfTheNumber) {
+  (*spec_.mutable_where())["gamma"] = WrittenValue("-1e-2");
+  (*spec_.mutable_where())["seed"] = WrittenValue("2.0");
+  const auto matching = MatchingTrials(spec_, grid_, trials_);
+  ASSERT_EQ(matching.size(), 2u);
+  EXPECT_EQ(matching[0]->id, "t-7");
+  EXPECT_EQ(matching[1]->id, "t-8");
 }
 
 TEST_F(FigureBuilderTest, AgainstAColumnVanillaIsALevelAndTheDecidedAxisNoSeries) {

@@ -122,5 +122,22 @@ TEST(FigureChecksTest, AScaleHasFiguresOfItsOwn) {
       HasSubstr("s.yaml:16:43: scales.small.figures[0].where.seed: \"2\" is not a label of axis seed"));
 }
 
+TEST(FigureChecksTest, TheNameOfAFigureOfALongSweepIsOneOfAFile) {
+  v1::SweepSpec sweep = *ReadSweepText(kSweepWithFigures, "s.yaml");
+  const SweepGrid grid = *SweepGrid::Create(sweep);
+  v1::FigureSpec figure;
+  figure.set_kind(v1::FigureSpec::CURVES);
+  figure.set_y("train_loss");
+  for (const std::string& name :
+       {std::string("s"), std::string(100, 'a'), std::string("-x"), std::string("..")}) {
+    sweep.set_name(name);
+    figure.set_name(FigureNameOf(sweep, "-curves"));
+    Problems problems;
+    CheckFigure(figure, grid, "", &problems);
+    EXPECT_TRUE(problems.empty()) << name;
+  }
+  EXPECT_EQ(figure.name(), "_.-curves");
+}
+
 }  // namespace
 }  // namespace inlier

@@ -255,5 +255,19 @@ TEST(StartPointsTest, AnEditKeepsAPointOnlyWithTheOneThatItStartsFrom) {
   EXPECT_EQ(longer.common(), 4u);
 }
 
+TEST(StartPointsTest, NamesOfAxesMayHaveCommasAndEqualSigns) {
+  const auto error = [](const std::string& point) {
+    return ErrorOfStart(
+        "axes:\n  - {name: \"a, b=c\", variants: [{label: \"x, y\", set: {}}, {label: x, set: {dropout: "
+        "0.1}}]}\n"
+        "  - {name: phase, variants: [{label: first, set: {}}, {label: then, set: {training: {start_from: "
+        "{point: \"" +
+        point + "\"}}}}]}\n");
+  };
+  EXPECT_EQ(error("a, b=c=x, y, phase=first"), "OK");
+  EXPECT_EQ(error("phase=first"), "OK");
+  EXPECT_THAT(error("a, b=x"), HasSubstr("names \"a, b\", which is no axis of this sweep"));
+}
+
 }  // namespace
 }  // namespace inlier
