@@ -208,6 +208,11 @@ absl::StatusOr<std::unique_ptr<Tokenizer>> MakeTokenizer(TokenizerDefinition def
                    TextNormalizer::Of(definition.normalizer, place + ": normalizer"));
   ASSIGN_OR_RETURN(WordSplitter splitter,
                    WordSplitter::Of(definition.pre_tokenizer, place + ": pre_tokenizer"));
+  if (splitter.needs_begin() && !normalizer.changes_nothing()) {
+    // A normalizer may take away the begin.
+    return absl::InvalidArgumentError(absl::StrCat(
+        place, ": pre_tokenizer.prepend_scheme: \"first\" is not known to inlier behind a normalizer"));
+  }
   auto model = ModelOf(definition);
   if (!model.ok())
     return absl::InvalidArgumentError(absl::StrCat(place, ": model.", std::string(model.status().message())));

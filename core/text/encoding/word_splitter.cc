@@ -226,7 +226,9 @@ absl::Status WordSplitter::AddStep(const nlohmann::json& value, const std::strin
           Cut(word, segments, separator, words);
         });
   } else if (type == "Metaspace") {
-    steps_.push_back(MetaspaceOf(fields, steps_.empty()));
+    const Metaspace metaspace = MetaspaceOf(fields, steps_.empty());
+    needs_begin_ |= metaspace.prepend == Metaspace::Prepend::kFirst;
+    steps_.push_back(metaspace);
   } else {
     fields.Fail("type", absl::StrCat(Quoted(type), " is not known to inlier"));
   }

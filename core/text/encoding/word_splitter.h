@@ -22,6 +22,8 @@ class WordSplitter {
   // NextWord of pre_tokenizer.h, of whose words the bytes are spelt.
   bool is_bert() const { return kind_ == Kind::kBert; }
   bool is_gpt2() const { return kind_ == Kind::kGpt2; }
+  // Where a text begins matters to it: prepend_scheme "first".
+  bool needs_begin() const { return needs_begin_; }
   // Its words spell bytes: byte_alphabet.h.
   bool spells_bytes() const { return spells_bytes_; }
 
@@ -41,6 +43,7 @@ class WordSplitter {
   std::vector<Step> steps_;
   Kind kind_ = Kind::kOther;
   bool spells_bytes_ = false;
+  bool needs_begin_ = false;
   std::string description_;
 };
 

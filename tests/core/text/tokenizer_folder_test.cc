@@ -182,6 +182,13 @@ TEST_F(TokenizerFolderTest, WhatIsNotKnownIsRefusedByFileAndKey) {
               HasSubstr("tokenizer.json: normalizer.normalizers[1].type: \"Nmt\""));
   EXPECT_THAT(with("/pre_tokenizer", {{"type", "UnicodeScripts"}}),
               HasSubstr("tokenizer.json: pre_tokenizer.type: \"UnicodeScripts\""));
+  json begins = BytePairFileOf();
+  begins["pre_tokenizer"] = {{"type", "Metaspace"}, {"replacement", "_"}, {"prepend_scheme", "first"}};
+  Write("tokenizer.json", begins);
+  EXPECT_EQ(Refusal(), "");
+  begins["normalizer"] = {{"type", "Strip"}, {"strip_left", true}, {"strip_right", true}};
+  Write("tokenizer.json", begins);
+  EXPECT_THAT(Refusal(), HasSubstr("tokenizer.json: pre_tokenizer.prepend_scheme: \"first\" is not known to inlier behind a normalizer"));
   EXPECT_THAT(with("/pre_tokenizer/novelty", 1), HasSubstr("tokenizer.json: pre_tokenizer.novelty"));
   for (const char* pattern : {"(?<=a)b", "\\w+", ".", "^a", "(a+)+", "[[:alpha:]]", "a{1,2}+", "(", "a|",
                               "\\p{Han}", "a?a?a?a?a?a?a?a?a?aaaaaaaaa"}) {
