@@ -78,7 +78,7 @@ class FolderReader {
     return Refuse(name, "is not an object of keys and values");
   }
 
-  // For an export. Its config.json is another one, so that the class is named beside the tokenizer.
+  // For an export. Its config.json is another one, so that the class is named with the tokenizer.
   absl::Status KeepFiles(json settings) {
     made_.files.clear();
     for (const fs::path& path : TokenizerFilesIn(folder_)) {

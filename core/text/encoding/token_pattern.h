@@ -23,7 +23,7 @@ using TextRange = std::pair<size_t, size_t>;
 // Thread safety: immutable.
 class TokenPattern {
  public:
-  // InvalidArgument says what of `pattern` is not read; it does not quote it.
+  // InvalidArgument names the part of `pattern` that is not read; it does not quote it.
   static absl::StatusOr<TokenPattern> Regex(const std::string& pattern);
   // A text that is looked for as it is. InvalidArgument where it is empty.
   static absl::StatusOr<TokenPattern> Literal(const std::string& text);

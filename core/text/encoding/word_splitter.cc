@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kSplittersMax = 8;  // Sequences, one in another.
 
-// What becomes of the separators that a pattern finds.
+// The place of the separators that a pattern finds.
 enum class Separator { kRemoved, kIsolated, kContiguous, kWithPrevious, kWithNext };
 
 struct Segment {
