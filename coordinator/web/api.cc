@@ -178,8 +178,8 @@ class Api::UnaryCall : public std::enable_shared_from_this<UnaryCall> {
 
  private:
   void Answered(const absl::Status& status) {
-    absl::StatusOr<std::shared_ptr<void>> held = status;
-    if (status.ok()) held = ByteShares::Hold(api_.answers_, caller_, response_.Length());
+    if (!status.ok()) return Finish(ErrorResponse(status));
+    auto held = ByteShares::Hold(api_.answers_, caller_, response_.Length());
     if (!held.ok()) return Finish(ErrorResponse(held.status()));
     api_.Run(http_, [self = shared_from_this(), held = *std::move(held)] { self->Answer(); });
   }
