@@ -23,9 +23,9 @@ TEST(SweepTableTest, OfOneNameTheNewestIsFound) {
   table.Add(SweepNamed(1, "gamma"));
   table.Add(SweepNamed(2, "alpha"));
   table.Add(SweepNamed(3, "gamma"));
-  EXPECT_EQ(table.FindNewest("gamma"), SweepId(3));
-  EXPECT_EQ(table.FindNewest("alpha"), SweepId(2));
-  EXPECT_EQ(table.FindNewest("beta"), std::nullopt);
+  EXPECT_EQ(table.FindNewest("gamma", ""), SweepId(3));
+  EXPECT_EQ(table.FindNewest("alpha", ""), SweepId(2));
+  EXPECT_EQ(table.FindNewest("beta", ""), std::nullopt);
   EXPECT_THAT(table.NewestNames(2), ElementsAre("gamma", "alpha"));
   EXPECT_EQ(table.size(), 3u);
   EXPECT_TRUE(table.contains(SweepId(3)));
