@@ -70,7 +70,7 @@ class DamagedFilesTest(unittest.TestCase):
             self.assertEqual(0, local.inlier("doctor").returncode)
 
     def test_a_training_whose_checkpoints_are_damaged_ends_with_the_same_model(self):
-        steps, every = 4000, 100
+        steps, every = 400, 20
         with harness.Local("--slots", "1") as local:
             self.run_to_end(local, "straight", FLOAT, steps, every)
             right = self.model(local).name
