@@ -164,6 +164,15 @@ def make(folder, seed):
     """Saves a model; what transformers computes with the folder, or None where it refuses it."""
     torch.manual_seed(seed)
     draw = Draw(seed)
+    folder.mkdir()
+    try:
+        return draw, run(draw, folder)
+    except Exception:  # An illegal configuration: not compared.
+        return draw, None
+
+
+def run(draw, folder):
+    """Saves a model of the configuration; what transformers computes with the folder, or None where tensors are missing or left over."""
     config = getattr(transformers, draw.cls).config_class(**draw.keys)
     config._attn_implementation = "eager"
     model = getattr(transformers, draw.cls)(config).eval()
@@ -177,18 +186,15 @@ def make(folder, seed):
         changed = json.loads(path.read_text())
         draw.edit(changed)
         path.write_text(json.dumps(changed))
-    try:
-        model, report = getattr(transformers, draw.cls).from_pretrained(folder, output_loading_info=True, attn_implementation="eager", dtype=torch.float32)
-        if report["missing_keys"] or report["mismatched_keys"] or report["unexpected_keys"]:
-            return draw, None
-        body = getattr(model.eval(), model.base_model_prefix, model)
-        with torch.no_grad():
-            seen = {"last": body(**arguments(tensors)).last_hidden_state}
-            if draw.cls in WHOLE:
-                seen["logits"] = model(**arguments(tensors)).logits
-        return draw, seen
-    except Exception:  # An illegal configuration: not compared.
-        return draw, None
+    model, report = getattr(transformers, draw.cls).from_pretrained(folder, output_loading_info=True, attn_implementation="eager", dtype=torch.float32)
+    if report["missing_keys"] or report["mismatched_keys"] or report["unexpected_keys"]:
+        return None
+    body = getattr(model.eval(), model.base_model_prefix, model)
+    with torch.no_grad():
+        seen = {"last": body(**arguments(tensors)).last_hidden_state}
+        if draw.cls in WHOLE:
+            seen["logits"] = model(**arguments(tensors)).logits
+    return seen
 
 
 class ModelFoldersTest(unittest.TestCase):

@@ -371,7 +371,9 @@ TEST_F(HuggingFaceWeightsTest, OutputsGoWhereTheDataHaveTheirClass) {
   const auto numbered = start({}, {"0", "1", "2", "3", "4"});
   ASSERT_NE(numbered, nullptr) << "LABEL_0 is the class 0";
   EXPECT_TRUE(torch::allclose(numbered->Logits(input), logits));
-  EXPECT_EQ(start({}, {"a", "b", "c", "d", "e"}), nullptr) << "no name tells the outputs apart";
+  EXPECT_NE(start({}, {"a", "b", "c", "d", "e"}), nullptr)
+      << "outputs without names are in the order of the classes";
+  EXPECT_EQ(start({}, {"1", "2", "3", "4", "5"}), nullptr) << "LABEL_0 is none of them";
   EXPECT_EQ(start({"a", "a", "c", "d", "e"}, {"a", "b", "c", "d", "e"}), nullptr);
 }
 
