@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 namespace inlier {
 namespace {
@@ -16,6 +17,19 @@ Sweep SweepNamed(std::int64_t id, const std::string& name, const std::string& re
   sweep.spec.set_name(name);
   sweep.request_id = request_id;
   return sweep;
+}
+
+TEST(SweepTableTest, OfOneNameTheOwnersIsFoundFirst) {
+  SweepTable table;
+  for (const auto& [id, owner] : {std::pair(1, "ada"), {2, "bob"}, {3, ""}}) {
+    Sweep sweep = SweepNamed(id, "gamma");
+    sweep.owner = owner;
+    table.Add(std::move(sweep));
+  }
+  EXPECT_EQ(table.FindNewest("gamma", "ada"), SweepId(1));
+  EXPECT_EQ(table.FindNewest("gamma", "bob"), SweepId(2));
+  EXPECT_EQ(table.FindNewest("gamma", "eve"), SweepId(3));
+  EXPECT_EQ(table.FindNewest("gamma", ""), SweepId(3));
 }
 
 TEST(SweepTableTest, OfOneNameTheNewestIsFound) {

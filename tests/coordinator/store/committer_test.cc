@@ -2,6 +2,8 @@
 // each batch exactly once.
 #include "coordinator/store/committer.h"
 
+#include <SQLiteCpp/SQLiteCpp.h>
+
 #include <condition_variable>
 #include <filesystem>
 #include <mutex>

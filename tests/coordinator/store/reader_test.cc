@@ -215,7 +215,7 @@ TEST_F(ReaderTest, APageOfTrialsEndsAtItsBytes) {
   request.set_page_size(10'000);
   int trials = 0, pages = 0;
   do {
-    const auto page = reader_->ListTrials(request);
+    const auto page = reader_->ListTrials(request, "");
     ASSERT_TRUE(page.ok()) << page.status();
     EXPECT_LE(page->ByteSizeLong(), 4u << 20);
     for (const v1::TrialStatus& trial : page->trials())
