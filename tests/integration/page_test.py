@@ -166,7 +166,7 @@ table: {{title: {json.dumps(EVIL)}, rows: [path], columns: [{{measurement: perpl
         harness.wait_for("the failures", lambda: self.local.sql(f"SELECT 1 FROM sweep WHERE id = {self.failed[2:]} AND ended_ms IS NOT NULL"), 120)
         self.go("/sweeps")
         browser.wait_text("failing")
-        self.assertTrue(browser.find(".state.sweep-failed"), "an ended sweep without a result is not a green \"complete\"")
+        browser.wait("its state, which is not a green \"complete\"", lambda: browser.find(".state.sweep-failed"))
         self.go(f"/sweep/{self.failed}?tab=failures")
         browser.wait_text("failed", ".state.sweep-failed")
         browser.wait_text(EVIL)
