@@ -361,7 +361,10 @@ void ExplainNever(const State& state, const Sweep& sweep, v1::Explanation& of) {
 v1::Explanation ExplainSweep(const State& state, const Sweep& sweep, Timestamp now) {
   v1::Explanation node;
   node.set_text(absl::StrCat("sweep ", sweep.id.ToString(), " (", sweep.spec.name(), ")"));
-  node.set_state(v1::SweepState_Name(sweep.state));
+  const std::uint64_t failed = sweep.state == v1::COMPLETE ? sweep.Count(v1::FAILED) : 0;
+  node.set_state(failed == 0               ? v1::SweepState_Name(sweep.state)
+                 : failed == sweep.Total() ? std::string("FAILED")
+                                           : std::string("PARTLY_FAILED"));
   const std::uint64_t total = sweep.Total();
   const std::uint64_t ended = sweep.trials.size() - sweep.Open();
   v1::Explanation& trials = Because(

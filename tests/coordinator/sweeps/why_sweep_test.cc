@@ -41,9 +41,10 @@ TEST(WhySweepTest, AnEndedSweepHasTheReasonsOfItsFailedTrials) {
   const SweepId sweep = harness.Submit(SmallSweep("s", 6));
   FailAll(harness);
   EXPECT_THAT(WhySweep(harness, sweep),
-              AllOf(HasSubstr("6 trials: 6 ended"), HasSubstr("4 trials FAILED, for example t-1: "),
-                    HasSubstr("too few heads"), HasSubstr("2 trials FAILED, for example t-3: "),
-                    HasSubstr("no such corpus"), Not(HasSubstr("further reason"))));
+              AllOf(HasSubstr("state: \"FAILED\""), HasSubstr("6 trials: 6 ended"),
+                    HasSubstr("4 trials FAILED, for example t-1: "), HasSubstr("too few heads"),
+                    HasSubstr("2 trials FAILED, for example t-3: "), HasSubstr("no such corpus"),
+                    Not(HasSubstr("further reason"))));
 }
 
 TEST(WhySweepTest, ARequestThatNoWorkerCouldEverMeetIsNamedWithItsTrials) {
