@@ -35,7 +35,8 @@ class Terminal:
         self.pid, self.terminal = pty.fork()
         if self.pid == 0:
             os.chdir(folder)
-            environment = {**os.environ, "PATH": f"{folder}/bin:{os.environ['PATH']}", "TERM": "dumb" if name != "fish" else "xterm", "HOME": str(folder), "PS1": "> "}
+            environment = {**os.environ, "PATH": f"{folder}/bin:{os.environ['PATH']}", "TERM": "dumb" if name != "fish" else "xterm", "HOME": str(folder), "PS1": "> ",
+                           "XDG_CONFIG_HOME": f"{folder}/config", "XDG_DATA_HOME": f"{folder}/data", "XDG_CACHE_HOME": f"{folder}/cache"}
             os.execvpe(command[0], command, environment)
         self.shown = ""
 
