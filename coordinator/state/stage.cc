@@ -28,7 +28,7 @@ void StageDetail::AddResumePoint(ResumePoint point) {
 }
 
 void StageDetail::ResumedAt(std::uint64_t step) {
-  std::erase_if(resume_points, [step](const ResumePoint& point) { return point.step > step; });
+  std::erase_if(resume_points, [step](const ResumePoint& point) { return point.step != step; });
 }
 
 double Stage::Weight() const {

@@ -53,7 +53,7 @@ struct StageDetail {
   // "from step 120", or `beginning`.
   std::string ResumeText(const char* beginning) const;
   void AddResumePoint(ResumePoint point);
-  // An attempt has begun at `step`: what was saved beyond it cannot be used.
+  // An attempt that could not use the first of them has begun at `step`: none but the one there is of use.
   void ResumedAt(std::uint64_t step);
   bool IsEmpty() const;
 };

@@ -149,11 +149,11 @@ struct AttemptRow {
 // Checkpoints that the next attempt at a training is told of: where the first cannot be used, the next one is.
 inline constexpr std::size_t kResumePointsMax = 3;
 
-// Of `attempt` joined with `artifact`: a later attempt has begun before this checkpoint, as it could not be used.
+// Of `attempt` joined with `artifact`: a later attempt could not use the checkpoint that it was told of, and has begun at
+// another one than this.
 inline constexpr char kWasPassedOver[] =
-    "EXISTS (SELECT 1 FROM attempt AS later WHERE later.stage = attempt.stage AND later.token > "
-    "attempt.token AND "
-    "later.resumed_step < artifact.step)";
+    "EXISTS (SELECT 1 FROM attempt AS later WHERE later.stage = attempt.stage AND later.token > attempt.token "
+    "AND later.resumed_step < later.resume_step AND later.resumed_step <> artifact.step)";
 
 // A checkpoint complete on the worker's disk. Read back: of each training without a result those of the highest steps
 // (the latest written first) that the next attempt can resume from.
