@@ -327,7 +327,10 @@ TEST_F(WebTest, AnswersThatNobodyReadsHaveALimitAndThenAreRefused) {
   std::vector<HttpClient::Socket> unread;
   std::string answer;
   const std::size_t most = Api::kAnswerBytes.of_caller / (3 * 960'000);
+  // The server gives an answer up after 10 s, so all of them must come within that time.
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(9);
   while (unread.size() < 2 * most && answer.rfind("HTTP/1.1 429", 0) != 0) {
+    if (std::chrono::steady_clock::now() > end) GTEST_SKIP() << "this machine makes answers too slowly";
     HttpClient::Socket& socket = unread.emplace_back(client.Connect());
     client.Write(socket, "POST", "/api/inlier.v1.SweepService/Query", {{"Content-Type", "application/json"}},
                  body);
