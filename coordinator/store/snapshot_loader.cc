@@ -20,7 +20,7 @@ namespace inlier {
 namespace {
 
 // REQUIRES: the table's CHECK admits only names of the enum.
-v1::TrialState State(std::string_view name) {
+v1::TrialState StateNamed(std::string_view name) {
   switch (name.empty() ? '\0' : name.front()) {
     case 'S':
       return v1::SUCCEEDED;
@@ -117,7 +117,7 @@ absl::Status LoadStages(SQLite::Database& database, Snapshot& snapshot) {
     stage.kind = kind.starts_with('T') ? v1::TRAIN_STAGE : v1::EVALUATE_STAGE;
     if (fingerprint.size() != stage.fingerprint.size()) return lacks(stage, "fingerprint");
     std::copy(fingerprint.begin(), fingerprint.end(), stage.fingerprint.begin());
-    stage.state = State(state);
+    stage.state = StateNamed(state);
     if (stage.state == v1::SUCCEEDED && stage.kind == v1::TRAIN_STAGE) {
       stage.checkpoint = ParseSha256Hex(checkpoint);
       if (!stage.checkpoint) return lacks(stage, "checkpoint");
@@ -163,7 +163,7 @@ void LoadTrials(SQLite::Database& database, Snapshot& snapshot) {
     rows.Read(trial.id, trial.sweep, point, trial.train_stage, trial.evaluate_stage, state, message, labels,
               trial.known);
     if (point >= 0) trial.point = static_cast<std::uint64_t>(point);
-    trial.state = State(state);
+    trial.state = StateNamed(state);
     if (IsResult(trial.state)) continue;
     trial.message = message;
     trial.labels_json = labels;
