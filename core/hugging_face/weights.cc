@@ -16,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "base/log.h"
 #include "base/status.h"
 #include "base/utf8.h"
 #include "core/hugging_face/export_folder.h"
@@ -199,6 +200,10 @@ absl::StatusOr<std::vector<std::int64_t>> OutputsOf(const std::vector<std::strin
       })) {
     outputs.resize(stored.size());
     std::iota(outputs.begin(), outputs.end(), 0);
+    spdlog::warn(
+        "outputs_without_names classes={} reason=\"id2label names none, so that output 0 is taken for the data's first class, "
+        "and on; write the names there where the order is another\"",
+        LogText(absl::StrJoin(classes, ", ")));
     return outputs;
   }
   std::set<std::int64_t> used;
