@@ -44,26 +44,6 @@ absl::Status CheckOrigin(const CheckpointInfo& info, const Prepared& prepared) {
   return absl::OkStatus();
 }
 
-// Of a folder with a tokenizer: that each id is the same token for the trial, as far as both have it.
-absl::Status CheckTokens(const fs::path& folder, const Prepared& prepared, const DataRoots& roots) {
-  const Tokenizer* ours = TokenizerOf(*prepared.data.dataset);
-  if (ours == nullptr || TokenizerFilesIn(folder).empty()) return absl::OkStatus();
-  absl::StatusOr<TokenizerDefinition> definition = ReadTokenizerFolder(folder, roots);
-  const auto theirs = definition.ok() ? MakeTokenizer(*std::move(definition)) : definition.status();
-  if (!theirs.ok()) {
-    spdlog::warn("vocabulary_not_compared reason=\"{}\"", std::string(theirs.status().message()));
-    return absl::OkStatus();
-  }
-  for (std::uint32_t id = 0; id < std::min(ours->size(), (*theirs)->size()); ++id) {
-    if (ours->Decode({&id, 1}) == (*theirs)->Decode({&id, 1})) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        folder.string(), ": its tokenizer has another token with the id ", id,
-        " than the trial's; give the trial the folder's tokenizer: gpt2.vocab or wordpiece.vocab with the "
-        "folder"));
-  }
-  return absl::OkStatus();
-}
-
 bool AreEqual(const nlohmann::json& a, const nlohmann::json& b) {
   if (a.is_array() && b.is_array()) return std::equal(a.begin(), a.end(), b.begin(), b.end(), AreEqual);
   if (a.is_number() && b.is_number()) return std::abs(a.get<double>() - b.get<double>()) < 1e-6;
@@ -110,7 +90,8 @@ absl::StatusOr<std::vector<std::string>> Load(fs::path source, const Prepared& p
     }
   }
   if (fs::is_directory(source, error)) {
-    RETURN_IF_ERROR(CheckTokens(source, prepared, roots));
+    if (const Tokenizer* tokenizer = TokenizerOf(*prepared.data.dataset))
+      RETURN_IF_ERROR(CheckSameTokenizer(source, *tokenizer, roots));
     RETURN_IF_ERROR(CheckPixels(source, prepared, roots));
   }
   return LoadStartingWeights(source, trial, *prepared.data.model, roots);

@@ -66,7 +66,7 @@ TEST_F(TrialStartTest, AFolderOfAnotherVocabularyIsRefused) {
   other.close();
   attempt.mutable_spec()->mutable_data()->mutable_text()->set_path(folder_ / "other.txt");
   EXPECT_THAT(FailureOf(attempt, v1::INVALID_SPEC),
-              HasSubstr("its tokenizer has another token with the id "));
+              HasSubstr("gives texts other ids than the trial's tokenizer"));
 }
 
 // Their mean and deviation are in the folder's image processor.
