@@ -72,6 +72,12 @@ class HouseTest(unittest.TestCase):
                     wrong.append(f"{name}:{number}: {line.strip()}")
         self.assertEqual([], wrong)
 
+    def test_no_co_await_in_a_conditional_expression(self):
+        # GCC 12 makes code of `a ? co_await b : c` that crashes.
+        wrong = [f"{p.relative_to(ROOT)}: {found[0]}" for p in tracked("*.h", "*.cc")
+                 for found in re.finditer(r"co_await[^;{}\"]*\?[^;]*;|\?[^;{}\"]*co_await[^;]*;", re.sub(r"//.*", "", p.read_text()))]
+        self.assertEqual([], wrong)
+
     def test_no_leftovers(self):
         words = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|X{3}|not imple" + r"mented|place" + r"holder)\b")
         wrong = []
