@@ -72,10 +72,15 @@ Agent::Agent(asio::io_context& io, Options options, Outbox& outbox, WorkerMetric
                  if (artifacts_.MovesFiles()) sync.set_keeps_artifacts(true);
                  if (options_.job.ends) sync.set_job_seconds_left(SecondsUntil(*options_.job.ends));
                  board_.Fill(sync);
+                 said_draining_ = sync.draining();
                },
            .on_answer =
                [this](const v1::CoordinatorSync& answer) {
-                 PostTo(io_, alive_, [this, answer] { OnAnswer(answer); });
+                 const bool knows = said_draining_ && !answer.pushed();
+                 PostTo(io_, alive_, [this, answer, knows] {
+                   ending_.known |= knows;
+                   OnAnswer(answer);
+                 });
                },
            .on_lease =
                [this](LeaseGuard::State state) { PostTo(io_, alive_, [this, state] { OnLease(state); }); },
@@ -308,14 +313,18 @@ void Agent::Drain(const std::string& reason) {
 
 void Agent::MaybeFinishDrain() {
   if (ending_.phase != Phase::kDraining || !running_.empty()) return;
-  if (outbox_.size() == 0 || !ending_.status.ok()) return End(ending_.status);
+  const bool known = ending_.known || !client_.connected();
+  if ((outbox_.size() == 0 && known) || !ending_.status.ok()) return End(ending_.status);
   if (ending_.delivery) return;
-  ending_.delivery.emplace(io_, client_.connected() ? options_.delivery_wait : options_.delivery_wait_alone);
+  const bool long_wait = outbox_.size() > 0 && client_.connected();
+  ending_.delivery.emplace(io_, long_wait ? options_.delivery_wait : options_.delivery_wait_alone);
   ending_.delivery->async_wait(
       [this, alive = std::weak_ptr<int>(alive_)](const boost::system::error_code& error) {
         if (error || alive.expired()) return;
-        spdlog::warn("events_undelivered count={} kept_in={} remedy=\"none: the next worker sends them\"",
-                     outbox_.size(), (options_.attempts.state_dir / "outbox").string());
+        if (outbox_.size() > 0) {
+          spdlog::warn("events_undelivered count={} kept_in={} remedy=\"none: the next worker sends them\"",
+                       outbox_.size(), (options_.attempts.state_dir / "outbox").string());
+        }
         End(ending_.status);
       });
 }

@@ -50,7 +50,8 @@ class Agent {
     ArtifactTransfer::Options artifacts;  // Its state_dir and coordinator are those above.
     // After the children have ended: how long their last events may take to be acknowledged.
     Duration delivery_wait = std::chrono::seconds(10);
-    // The same while the coordinator cannot be reached; the rest stays in the outbox for the next worker.
+    // The same while the coordinator cannot be reached, the rest stays in the outbox for the next worker; and how long it may
+    // take to learn that a worker without events ends.
     Duration delivery_wait_alone = std::chrono::seconds(1);
   };
 
@@ -121,8 +122,10 @@ class Agent {
   struct Ending {
     Phase phase = Phase::kRunning;
     absl::Status status;
+    bool known = false;  // To the coordinator: it shows the worker as stopped, not as lost.
     std::optional<boost::asio::steady_timer> delivery;  // Runs when the last child of a drain is gone.
   } ending_;
+  bool said_draining_ = false;  // In the last sync; of the client's thread.
   std::shared_ptr<int> alive_ = std::make_shared<int>(0);  // Expired for posts that arrive after the end.
   DataChecker data_checker_;
   ArtifactTransfer artifacts_;  // Its threads use the members above.

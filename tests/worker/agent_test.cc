@@ -10,6 +10,7 @@
 
 #include "base/digest.h"
 #include "base/file.h"
+#include "base/usable_cpus.h"
 #include "tests/worker/agent_fixture.h"
 #include "worker/gpus/gpu_monitor.h"
 
@@ -181,7 +182,7 @@ TEST_F(AgentTest, ChildrenGetTheirThreadsCpusGroupFolderAndNoStrayDescriptors) {
   for (const auto& event : coordinator_->state().EventsOf(1)) {
     if (event.has_measurement() && values.size() < 5) values.push_back(event.measurement().value());
   }
-  const double cpus = static_cast<double>(UsableCpus().size());
+  const double cpus = static_cast<double>(FindUsableCpus().bound_to.size());
   EXPECT_THAT(values,
               testing::ElementsAre(cpus, cpus, 1, 5, 1));  // 0 to 3, and the folder that is being read.
 }
@@ -375,6 +376,18 @@ TEST_F(AgentTest, DrainingStopsTheChildrenWithACheckpointAndDeliversEverything) 
   EXPECT_EQ(state.outcomes.at(1).failure(), v1::PREEMPTED);
   EXPECT_EQ(state.outcomes.at(1).message(), "stopped by a signal");
   EXPECT_EQ(rig_->outbox().size(), 0u);
+}
+
+// It is shown as stopped then, not as lost.
+TEST_F(AgentTest, AnIdleWorkerEndsWhenTheCoordinatorKnowsThatItDoes) {
+  StartCoordinator();
+  StartWorker();
+  ASSERT_TRUE(rig_->WaitForMetric("inlier_worker_connected 1"));
+  rig_->Drain();
+  const std::optional<absl::Status> ended = rig_->WaitForEnd();
+  ASSERT_TRUE(ended.has_value());
+  EXPECT_TRUE(ended->ok()) << *ended;
+  EXPECT_TRUE(coordinator_->state().last().draining());
 }
 
 TEST_F(AgentTest, ADrainWithoutACoordinatorEndsAndKeepsTheResults) {
