@@ -11,6 +11,7 @@
 #include "base/data/data_dir.h"
 #include "base/file.h"
 #include "base/status.h"
+#include "base/usable_cpus.h"
 #include "cli/analysis_report.h"
 #include "cli/commands.h"
 #include "spec/hugging_face/hub_cache.h"
@@ -88,7 +89,7 @@ absl::StatusOr<v1::AnalysisSpec> SpecOf(const Session& session, const AnalyzeArg
   spec.set_data_dir(DataDirOr(arguments.data_dir));
   spec.set_cache_dir((fs::absolute(session.dir) / "cache").string());
   spec.set_threads(arguments.threads != 0 ? arguments.threads
-                                          : std::max(1U, std::thread::hardware_concurrency()));
+                                          : static_cast<std::uint32_t>(FindUsableCpus().count));
   spec.set_device(arguments.device);
   return spec;
 }

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/data/data_dir.h"
 #include "base/status.h"
+#include "base/usable_cpus.h"
 #include "cli/commands.h"
 #include "cli/programs/model_of_trial.h"
 #include "cli/temporary_file.h"
@@ -63,7 +64,7 @@ absl::Status Export(Session& session, const ExportArguments& arguments) {
   const std::string file = attempt["checkpoint"];
   attempt["data_dir"] = DataDirOr(arguments.data_dir);
   attempt["cache_dir"] = CacheBeside(file, session.dir).string();
-  attempt["threads"] = std::max(1U, std::thread::hardware_concurrency());
+  attempt["threads"] = FindUsableCpus().count;
   ASSIGN_OR_RETURN(const TemporaryFile request, TemporaryFile::Make(JsonText(attempt)));
   std::vector<std::string> command = {"export", request.path(), arguments.folder};
   if (arguments.force) command.push_back("--force");

@@ -11,7 +11,9 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "base/environment.h"
 #include "base/processes/end_with_parent.h"
+#include "base/usable_cpus.h"
 
 namespace inlier {
 namespace {
@@ -39,14 +41,12 @@ void ReadLines(int descriptor, const std::function<void(const std::string&)>& on
 
 constexpr int kNotStarted = 127;
 
-// This process's environment, with OMP_WAIT_POLICY=passive unless it has one. Where other programs run, threads that spin at
-// the end of each operation take most of a program's time from its own: `inlier analyze` of MiniLM took two to three times
-// as long beside two trainings on two CPUs.
+// This process's environment, with the short spin of base/usable_cpus.h unless it has a policy of its own.
 std::vector<char*> Environment() {
-  static char passive[] = "OMP_WAIT_POLICY=passive";
+  static std::string spin = kShortSpin;
   std::vector<char*> entries;
   for (char** entry = environ; *entry != nullptr; ++entry) entries.push_back(*entry);
-  if (std::getenv("OMP_WAIT_POLICY") == nullptr) entries.push_back(passive);
+  if (!EnvironmentVariable("OMP_WAIT_POLICY") && !EnvironmentVariable("GOMP_SPINCOUNT")) entries.push_back(spin.data());
   entries.push_back(nullptr);
   return entries;
 }

@@ -27,7 +27,7 @@
 #include "core/gang/gang.h"
 #include "core/models/model.h"
 #include "core/train/checkpoint.h"
-#include "core/train/lent_cpus.h"
+#include "core/train/loop_threads.h"
 #include "core/train/measurement_reporter.h"
 #include "core/train/training_step.h"
 #include "core/train/trial_sink.h"
@@ -111,7 +111,7 @@ class Trainer {
   const UpdateSplit split_;
   TrainingStep training_step_;
   std::uint64_t step_ = 0;
-  LentCpus lent_cpus_;
+  LoopThreads loop_threads_;
   double seconds_ = 0;  // Spent on updates, in earlier attempts too.
 };
 

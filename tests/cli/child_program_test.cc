@@ -24,12 +24,13 @@ std::vector<std::string> LinesOf(const std::string& script) {
   return lines;
 }
 
-TEST(ChildProgramTest, ItsThreadsDoNotSpinUnlessTheEnvironmentHasAPolicy) {
+TEST(ChildProgramTest, ItsThreadsSpinShortlyUnlessTheEnvironmentHasAPolicy) {
   ::unsetenv("OMP_WAIT_POLICY");
-  EXPECT_THAT(LinesOf("echo $OMP_WAIT_POLICY $HOME"),
-              ElementsAre("passive " + std::string(std::getenv("HOME"))));
+  ::unsetenv("GOMP_SPINCOUNT");
+  EXPECT_THAT(LinesOf("[ $GOMP_SPINCOUNT -gt 0 ] && [ $GOMP_SPINCOUNT -lt 300000 ] && echo short $HOME"),
+              ElementsAre("short " + std::string(std::getenv("HOME"))));
   ::setenv("OMP_WAIT_POLICY", "active", 1);
-  EXPECT_THAT(LinesOf("echo $OMP_WAIT_POLICY"), ElementsAre("active"));
+  EXPECT_THAT(LinesOf("echo $OMP_WAIT_POLICY$GOMP_SPINCOUNT"), ElementsAre("active"));
   ::unsetenv("OMP_WAIT_POLICY");
 }
 

@@ -5,8 +5,8 @@
 #include <future>
 
 #include "base/check.h"
+#include "base/usable_cpus.h"
 #include "base/version.h"
-#include "worker/gpus/gpu_inventory.h"
 
 namespace inlier {
 
@@ -23,7 +23,7 @@ WorkerRig::WorkerRig(const std::filesystem::path& state_dir, const std::string& 
   options.name = "rig";
   options.host = "here";
   options.version = Version();
-  options.slots = PlanSlots(UsableCpus(), {}, settings.slots, std::nullopt);
+  options.slots = PlanSlots(FindUsableCpus().bound_to, {}, settings.slots, std::nullopt);
   for (std::uint32_t i = 0; i < settings.slots_elsewhere; ++i)
     options.slots.push_back({.index = settings.slots + i,
                              .device = "cpu@n2",

@@ -34,14 +34,6 @@ std::vector<Gpu> NarrowGpus(const std::vector<Gpu>& all, const std::string& visi
 // not set). Without it processes on one GPU take turns.
 bool HasMultiProcessService(const std::optional<std::string>& folder);
 
-// The CPUs of the affinity mask, rising; fewer when the control group's quota allows fewer whole CPUs (at
-// least one).
-std::vector<int> UsableCpus();
-
-// Number of CPUs that the content of a cgroup's cpu.max ("200000 100000", "max 100000") allows, rounded down;
-// nullopt for no limit.
-std::optional<int> CpusOfQuota(const std::string& cpu_max);
-
 // MiB of memory for the processes of this worker: the machine's, or the control group's limit where that is
 // less; 0 when neither is known.
 std::uint64_t UsableMemoryMib();

@@ -4,6 +4,7 @@
 
 #include "base/environment.h"
 #include "base/log.h"
+#include "base/usable_cpus.h"
 
 namespace inlier {
 
@@ -18,15 +19,20 @@ std::vector<SlotPlan> FindSlots(const v1::WorkerConfig& config, GpuInventory inv
   const auto given = [](bool has, std::uint32_t value) {
     return has ? std::optional<std::uint32_t>(value) : std::nullopt;
   };
-  const std::vector<int> cpus = UsableCpus();
-  const std::vector<SlotPlan> slots =
-      PlanSlots(cpus, inventory.gpus, given(config.has_slots(), config.slots()),
-                given(config.has_threads_per_slot(), config.threads_per_slot()));
+  const UsableCpus cpus = FindUsableCpus();
+  const auto count = static_cast<std::size_t>(cpus.count);
+  std::vector<SlotPlan> slots = PlanSlots({cpus.bound_to.begin(), cpus.bound_to.begin() + cpus.count}, inventory.gpus,
+                                          given(config.has_slots(), config.slots()),
+                                          given(config.has_threads_per_slot(), config.threads_per_slot()));
   spdlog::info("slots count={} threads_per_slot={} cpus={} gpus={} gpu_source=\"{}\"", slots.size(),
-               slots.front().threads, cpus.size(), inventory.gpus.size(), inventory.source);
+               slots.front().threads, count, inventory.gpus.size(), inventory.source);
   if (slots.front().cpus.empty()) {
     spdlog::warn("slots_share_cpus slots={} threads={} cpus={} reason=\"trials will slow each other down\"",
-                 slots.size(), slots.front().threads, cpus.size());
+                 slots.size(), slots.front().threads, count);
+  }
+  // Some of the machine's CPUs, but none in particular: every job of this kind would bind to the first ones.
+  if (count < cpus.bound_to.size()) {
+    for (SlotPlan& slot : slots) slot.cpus.clear();
   }
   if (!inventory.gpus.empty() && slots.size() > inventory.gpus.size() &&
       !HasMultiProcessService(EnvironmentVariable("CUDA_MPS_PIPE_DIRECTORY"))) {

@@ -2,7 +2,7 @@
 //
 // A slot's CPUs are lent when it has been idle for a while, and taken back at once when an attempt starts in it. The
 // training sees it by the CPUs that its process is bound to, and computes with as many threads as are fastest
-// (core/train/lent_cpus.h); what it computes does not depend on them.
+// (core/train/loop_threads.h); what it computes does not depend on them.
 //
 // Thread safety: none; lives on the io_context's thread.
 #ifndef INLIER_WORKER_SLOTS_IDLE_CPUS_H_

@@ -2,10 +2,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sched.h>
 
 #include <fstream>
-#include <thread>
 
 #include "tests/support/temporary_folder.h"
 
@@ -59,28 +57,6 @@ TEST(GpuInventoryTest, TheMultiProcessServiceIsFoundByItsPipe) {
   EXPECT_FALSE(HasMultiProcessService(folder.path().string()));
   std::ofstream(folder.path() / "control").put('\n');
   EXPECT_TRUE(HasMultiProcessService(folder.path().string()));
-}
-
-TEST(CpuQuotaTest, WholeCpusOfAControlGroup) {
-  EXPECT_EQ(CpusOfQuota("max 100000"), std::nullopt);
-  EXPECT_EQ(CpusOfQuota("200000 100000\n"), 2);
-  EXPECT_EQ(CpusOfQuota("250000 100000"), 2);
-  EXPECT_EQ(CpusOfQuota("50000 100000"), 1);
-  EXPECT_EQ(CpusOfQuota(""), std::nullopt);
-  EXPECT_EQ(CpusOfQuota("nonsense"), std::nullopt);
-}
-
-TEST(CpuQuotaTest, OnlyCpusOfTheAffinityMaskAreUsed) {
-  std::vector<int> narrowed;
-  const int first = UsableCpus().front();
-  std::thread([&] {
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(first, &one);
-    ASSERT_EQ(::sched_setaffinity(0, sizeof(one), &one), 0);  // Of this thread alone.
-    narrowed = UsableCpus();
-  }).join();
-  EXPECT_THAT(narrowed, ElementsAre(first));
 }
 
 TEST(GpuInventoryTest, MemoryIsTheMachinesOrTheControlGroupsLimit) {

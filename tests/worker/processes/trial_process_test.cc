@@ -15,10 +15,10 @@
 #include "absl/strings/str_cat.h"
 #include "base/file.h"
 #include "base/time.h"
+#include "base/usable_cpus.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/worker/process_state.h"
 #include "tests/worker/processes/run_command.h"
-#include "worker/gpus/gpu_inventory.h"
 #include "worker/processes/trial_environment.h"
 
 namespace inlier {
@@ -104,7 +104,7 @@ TEST_F(TrialProcessTest, BindsAProcessThatRuns) {
   const auto process = TrialProcess::Start(
       io_, ShellCommand("sleep 30"), [](auto) {}, [](auto) {});
   ASSERT_TRUE(process.ok()) << process.status();
-  const std::vector<int> usable = UsableCpus();
+  const std::vector<int> usable = FindUsableCpus().bound_to;
   for (const std::vector<int>& cpus : {std::vector<int>{usable.back()}, usable}) {
     (*process)->Bind(cpus);
     cpu_set_t bound;

@@ -1,8 +1,9 @@
-#include "core/train/lent_cpus.h"
+#include "core/train/loop_threads.h"
 
 #include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -50,6 +51,43 @@ TEST(ThreadChoiceTest, OneSlowUpdateDoesNotDecide) {
   EXPECT_EQ(choice.threads(), 2);
 }
 
+// Updates until the choice has `threads`, at most 10,000.
+template <typename SecondsOf>
+int UntilThreads(ThreadChoice& choice, int threads, const SecondsOf& seconds_of) {
+  int updates = 0;
+  for (; choice.threads() != threads && updates < 10'000; ++updates) choice.Add(seconds_of(choice.threads()));
+  return updates;
+}
+
+TEST(ThreadChoiceTest, FollowsALoadThatComesAndGoes) {
+  const auto alone = [](int threads) { return 1.0 / threads; };
+  const auto beside_another = [](int threads) { return threads == 1 ? 1.0 : 3.0; };
+  ThreadChoice choice(1, 2);
+  Settle(choice, alone);
+  for (int time = 0; time < 3; ++time) {
+    EXPECT_LT(UntilThreads(choice, 1, beside_another), 200);
+    Settle(choice, beside_another);
+    EXPECT_EQ(choice.threads(), 1);
+    EXPECT_LT(UntilThreads(choice, 2, alone), 3000);
+    Settle(choice, alone);
+    EXPECT_EQ(choice.threads(), 2);
+  }
+}
+
+TEST(ThreadChoiceTest, TryingAgainTakesThreePerCentOfTheTimeAtMost) {
+  for (const double with_two : {0.6, 3.0}) {
+    ThreadChoice choice(1, 2);
+    double taken = 0, best = 0;
+    for (int update = 0; update < 20'000; ++update) {
+      const double seconds = choice.threads() == 2 ? with_two : 1.0;
+      choice.Add(seconds);
+      taken += seconds;
+      best += std::min(with_two, 1.0);
+    }
+    EXPECT_LT(taken, 1.03 * best) << with_two;
+  }
+}
+
 // Threads that the loops of the fused engine really run on.
 std::size_t LoopThreads() {
   std::mutex mutex;
@@ -62,7 +100,7 @@ std::size_t LoopThreads() {
   return ids.size();
 }
 
-TEST(LentCpusTest, TheLoopsFollowTheCpusOfTheProcessAndLibTorchKeepsItsThreads) {
+TEST(LoopThreadsTest, TheLoopsFollowTheCpusOfTheProcessAndLibTorchKeepsItsThreads) {
   cpu_set_t all, one;
   ASSERT_EQ(::sched_getaffinity(0, sizeof(all), &all), 0);
   if (CPU_COUNT(&all) < 2) GTEST_SKIP() << "needs two CPUs";
@@ -72,7 +110,7 @@ TEST(LentCpusTest, TheLoopsFollowTheCpusOfTheProcessAndLibTorchKeepsItsThreads) 
   }
   ::sched_setaffinity(0, sizeof(one), &one);
   at::set_num_threads(1);
-  LentCpus lent;
+  LoopThreads lent;
   lent.OnUpdate(1);
   EXPECT_EQ(LoopThreads(), 1u);
 

@@ -1,4 +1,4 @@
-#include "core/train/lent_cpus.h"
+#include "core/train/loop_threads.h"
 
 #include <ATen/Parallel.h>
 
@@ -19,19 +19,19 @@ cpu_set_t BoundTo() {
 
 }  // namespace
 
-LentCpus::LentCpus() : own_(at::get_num_threads()), bound_(BoundTo()) {}
+LoopThreads::LoopThreads() : own_(at::get_num_threads()), bound_(BoundTo()), choice_(1, own_) {}
 
-void LentCpus::OnUpdate(double seconds) {
+void LoopThreads::OnUpdate(double seconds) {
   const cpu_set_t now = BoundTo();
+  const int before = choice_.threads();
   if (!CPU_EQUAL(&now, &bound_)) {
     bound_ = now;
-    choice_.emplace(own_, std::max(own_, CPU_COUNT(&now)));
-    fused::SetLoopThreads(choice_->threads(), bound_);
-  } else if (choice_) {
-    const int before = choice_->threads();
-    choice_->Add(seconds);
-    if (choice_->threads() != before) fused::SetLoopThreads(choice_->threads(), bound_);
+    choice_ = ThreadChoice(1, std::max(own_, CPU_COUNT(&now)));
+  } else {
+    choice_.Add(seconds);
+    if (choice_.threads() == before) return;
   }
+  fused::SetLoopThreads(choice_.threads(), bound_);
 }
 
 }  // namespace inlier
