@@ -89,7 +89,7 @@ TEST(ThreadChoiceTest, TryingAgainTakesThreePerCentOfTheTimeAtMost) {
 }
 
 // Threads that the loops of the fused engine really run on.
-std::size_t LoopThreads() {
+std::size_t ThreadsOfALoop() {
   std::mutex mutex;
   std::set<std::thread::id> ids;
   fused::ParallelFor(1000, [&](std::int64_t) {
@@ -112,16 +112,16 @@ TEST(LoopThreadsTest, TheLoopsFollowTheCpusOfTheProcessAndLibTorchKeepsItsThread
   at::set_num_threads(1);
   LoopThreads lent;
   lent.OnUpdate(1);
-  EXPECT_EQ(LoopThreads(), 1u);
+  EXPECT_EQ(ThreadsOfALoop(), 1u);
 
   ::sched_setaffinity(0, sizeof(all), &all);
   lent.OnUpdate(1);
-  EXPECT_EQ(LoopThreads(), static_cast<std::size_t>(CPU_COUNT(&all)));
+  EXPECT_EQ(ThreadsOfALoop(), static_cast<std::size_t>(CPU_COUNT(&all)));
   EXPECT_EQ(at::get_num_threads(), 1);
 
   ::sched_setaffinity(0, sizeof(one), &one);
   lent.OnUpdate(1);
-  EXPECT_EQ(LoopThreads(), 1u);
+  EXPECT_EQ(ThreadsOfALoop(), 1u);
   ::sched_setaffinity(0, sizeof(all), &all);
 }
 
