@@ -143,9 +143,9 @@ class SlurmTest(FleetTest):
             own = f"data_dir: {self.folder}/data\ntrial_program: {FAKE_TRIAL}\nthreads_per_slot: 1\n"
             fleet.worker_config.write_text(here(blocks[0].text) + own)
             environment = {**slurm.environment, "PATH": f"{harness.BIN}:{slurm.environment['PATH']}", "INLIER_SERVER": fleet.address}
-            for block in blocks[1:]:
-                ran = subprocess.run(["bash", "-e"], input=here(block.text), capture_output=True, text=True, env=environment, timeout=200, check=False)
-                self.assertEqual(0, ran.returncode, ran.stdout + ran.stderr)
+            script = here("".join(block.text for block in blocks[1:]))
+            ran = subprocess.run(["bash", "-e"], input=script, capture_output=True, text=True, env=environment, timeout=300, check=False)
+            self.assertEqual(0, ran.returncode, ran.stdout + ran.stderr)
             self.assertEqual([(8, 8)], fleet.sql("SELECT count(*), count(DISTINCT trial) FROM results"))
 
     def test_a_preempted_job_is_queued_again_and_its_training_goes_on(self):

@@ -1,7 +1,7 @@
 // Whole models whose fused layers, loss and optimizer are those of a GPU, run on the CPU.
 #include <ATen/Parallel.h>
 #include <gtest/gtest.h>
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <string>
 #include <vector>

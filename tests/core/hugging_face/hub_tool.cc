@@ -7,7 +7,8 @@
 //   hub_tool ids FOLDER TEXT.txt             the ids of each line of the text, by the vocabulary in FOLDER
 // IN has the tensors `ids` (and perhaps `attention_mask` and `token_type_ids`) or `pixels`. IN and OUT are
 // safetensors files.
-#include <torch/torch.h>
+#include <torch/types.h>
+#include <torch/utils.h>
 
 #include <cstdint>
 #include <cstdio>

@@ -2,7 +2,8 @@
 // architecture, what a tap sees of keys and values, initial weights. Numbers: the golden cases; gradients:
 // gradient_check_test.cc.
 #include <gtest/gtest.h>
-#include <torch/torch.h>
+#include <torch/nn/module.h>
+#include <torch/types.h>
 
 #include <map>
 #include <string>

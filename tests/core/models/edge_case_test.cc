@@ -1,6 +1,6 @@
 // Inputs at the edge: sequences of one token, samples that are all padding, weights that are not numbers.
 #include <gtest/gtest.h>
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include "tests/core/models/test_models.h"
 

@@ -2,7 +2,7 @@
 // dropout's draws included, on any number of threads. Finite differences: gradient_check_test.cc.
 #include <ATen/Parallel.h>
 #include <gtest/gtest.h>
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <string>
 #include <vector>

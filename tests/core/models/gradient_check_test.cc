@@ -2,7 +2,8 @@
 // of single numbers, for every architecture with each softmax, gate, norm, position and projection.
 #include <ATen/Parallel.h>
 #include <gtest/gtest.h>
-#include <torch/torch.h>
+#include <torch/types.h>
+#include <torch/utils.h>
 
 #include <cmath>
 #include <string>

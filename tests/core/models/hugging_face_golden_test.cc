@@ -2,7 +2,7 @@
 // attention probabilities, gates and every gradient, in float64 and float32. Groups gpt2, llama, vit and
 // ncs_bert of tests/golden/README-models.md.
 #include <gtest/gtest.h>
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <algorithm>
 #include <map>

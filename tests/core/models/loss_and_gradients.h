@@ -3,7 +3,8 @@
 #define INLIER_TESTS_CORE_MODELS_LOSS_AND_GRADIENTS_H_
 
 #include <ATen/autocast_mode.h>
-#include <torch/torch.h>
+#include <torch/types.h>
+#include <torch/utils.h>
 
 #include <algorithm>
 #include <string>

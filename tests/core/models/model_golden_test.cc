@@ -1,7 +1,7 @@
 // BERT and OPT against the official code: logits, losses, every inner tensor and every gradient, in float64
 // and float32.
 #include <gtest/gtest.h>
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <map>
 #include <string>

@@ -2,7 +2,7 @@
 #include "core/models/sites.h"
 
 #include <gtest/gtest.h>
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <cstdlib>
 #include <set>

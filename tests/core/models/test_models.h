@@ -4,7 +4,8 @@
 
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
-#include <torch/torch.h>
+#include <torch/types.h>
+#include <torch/utils.h>
 
 #include <memory>
 #include <string>

@@ -1,7 +1,9 @@
 // Names, norms, masks and the layer: parts that the golden cases of the models do not cover.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <torch/torch.h>
+#include <torch/nn/module.h>
+#include <torch/types.h>
+#include <torch/utils.h>
 
 #include <limits>
 #include <string>

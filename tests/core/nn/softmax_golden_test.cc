@@ -1,7 +1,7 @@
 // Every softmax of core/nn/softmax.h against the pure functions of tests/golden/README-models.md, section 5:
 // weights and gradients, rows of -inf and of the most negative number included.
 #include <gtest/gtest.h>
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <cmath>
 #include <string>

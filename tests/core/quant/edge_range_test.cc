@@ -1,7 +1,7 @@
 // Tensors at the edge under every range estimator: constant ones, tiny and huge ones, and NaN or infinite
 // values.
 #include <gtest/gtest.h>
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <cmath>
 #include <limits>

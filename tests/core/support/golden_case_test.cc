@@ -3,7 +3,7 @@
 
 #include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <cmath>
 #include <cstdlib>
