@@ -11,9 +11,11 @@
 #include "base/file.h"
 #include "base/run_program.h"
 #include "base/status.h"
+#include "base/utf8.h"
 #include "base/version.h"
 #include "rpc/rpc.h"
 #include "s3/client.h"
+#include "spec/schema/plain_name.h"
 #include "worker/processes/trial_environment.h"
 
 namespace inlier {
@@ -67,6 +69,8 @@ absl::Status ResolveWorkerConfig(v1::WorkerConfig& config) {
   }
   RETURN_IF_ERROR(MakeAbsolute(config.mutable_trial_program()));
   if (!config.has_name()) config.set_name(HostName());
+  if (!config.name().empty() && !IsPlainName(config.name()))
+    return absl::InvalidArgumentError(absl::StrCat("name: ", Quoted(config.name()), ": a worker's name has ", kPlainNameForm));
   if (config.artifacts() == v1::WorkerConfig::S3 && !config.has_s3())
     return absl::InvalidArgumentError(
         "artifacts: S3 needs to know the bucket; set s3.bucket and s3.endpoint, or artifacts: AUTO for the "

@@ -41,7 +41,7 @@ class TerminalTest(unittest.TestCase):
         trial = folder / "trial"
         trial.write_text(TRIAL.format(real=harness.BIN / "inlier-trial"))
         trial.chmod(0o755)
-        cls.local = harness.Local("--worker-set", f"trial_program={trial}", "--worker-set", f"name=w{EVIL}")
+        cls.local = harness.Local("--worker-set", f"trial_program={trial}")
         cls.sweep = folder / "sweep.yaml"
         base = harness.SMOKE.read_text().split("axes:")[0].replace("corpus: kjv, ", "")
         model = "{bert: {layers: 1, hidden_size: 8, heads: 1, ffn_size: 8}}"
@@ -62,7 +62,7 @@ table: {{title: {json.dumps(EVIL)}, rows: [path], columns: [{{measurement: perpl
     def test_no_verb_lets_them_through(self):
         for arguments, shows in (
                 (("status",), False), (("status", "--all"), False), (("status", "s-1"), True), (("status", "s-1", "--failed"), False),
-                (("why", "s-1"), False), (("why", "t-1"), False), (("watch", "s-1"), False), (("logs", "t-1"), False), (("workers",), True),
+                (("why", "s-1"), False), (("why", "t-1"), False), (("watch", "s-1"), False), (("logs", "t-1"), False), (("workers",), False),
                 (("table", "s-1"), True), (("table", "s-1", "--format", "markdown"), False), (("table", "s-1", "--format", "latex"), False),
                 (("table", "s-1", "--format", "csv"), True), (("query", "SELECT * FROM trials"), True), (("query", "SELECT * FROM events"), False),
                 (("query", f"SELECT 1 AS \"{EVIL}\""), True), (("query", f"SELECT '{EVIL}"), True), (("query", f"SELECT x{EVIL} FROM trials"), False),

@@ -46,6 +46,10 @@ TEST(WorkerSetupTest, ABadCoordinatorAddressIsNamed) {
             "127.0.0.1:7420");
   config.set_coordinator("localhost:0");
   EXPECT_THAT(std::string(ResolveWorkerConfig(config).message()), HasSubstr("port 0"));
+  config.set_coordinator("head:7420");
+  config.set_name("two words");
+  EXPECT_THAT(std::string(ResolveWorkerConfig(config).message()),
+              HasSubstr("name: \"two words\": a worker's name has letters, digits"));
 }
 
 TEST(WorkerSetupTest, ABucketThatIsMissingOrNoPlaceIsNamed) {
