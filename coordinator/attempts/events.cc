@@ -103,6 +103,8 @@ void TakePeak(Context& context, Attempt& attempt, const v1::Outcome& outcome) {
 void TakeStarted(Context& context, WorkerEntry& worker, Attempt& attempt, const v1::Started& started,
                  WallTime at) {
   attempt.resumed_step = started.resumed_step();
+  context.out.changes.Add(AttemptInfo{.token = attempt.token, .started = AsUtf8(started), .at = at});
+  if (!TakeDigest(context, attempt, worker, started.dataset_digest())) return;  // On other data: it says nothing of checkpoints.
   if (Stage& stage = context.state.stages.at(attempt.stage);
       attempt.resumed_step < stage.detail().resume_step()) {
     stage.edit().ResumedAt(attempt.resumed_step);
@@ -112,8 +114,6 @@ void TakeStarted(Context& context, WorkerEntry& worker, Attempt& attempt, const 
                      Shortened(started.resume_trouble(), Limits::kMessageBytesMax));
     NoticeOfStage(context, stage, "checkpoint_passed_over", attempt.resume_trouble, attempt.token);
   }
-  context.out.changes.Add(AttemptInfo{.token = attempt.token, .started = AsUtf8(started), .at = at});
-  TakeDigest(context, attempt, worker, started.dataset_digest());
 }
 
 // False: no attempt at the training has reported a digest.

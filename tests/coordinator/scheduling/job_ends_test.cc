@@ -77,7 +77,7 @@ TEST(JobEndsTest, AnAttemptThatIsLostAtTheEndOfItsJobIsNoFailureOfTheTrial) {
   };
   run("due", 25, false);
   EXPECT_EQ(losses(), "0\n");
-  run("asked to end", 3000, true);
+  run("asked", 3000, true);
   EXPECT_EQ(losses(), "0\n");
   run("lost", 3000, false);
   EXPECT_EQ(losses(), "1\n");
