@@ -226,7 +226,7 @@ std::string Judge(const std::filesystem::path& image, const History& history, st
   if (found != nullptr && DurableState(orchestrator.state()) != found->durable)
     return "recovered to another state";
   // The work continues: a worker joins and takes ready stages.
-  HandWorker worker("after the cut", 2);
+  HandWorker worker("after-the-cut", 2);
   Effects joined;
   if (!orchestrator.OnSync(worker.Sync(), now, joined).ok()) return "a worker cannot join";
   for (const Effects* made : {&effects, &joined}) {
