@@ -41,6 +41,15 @@ class HttpClient {
     socket.connect({boost::asio::ip::make_address(address_.host), address_.port});
     return socket;
   }
+  // The kernel keeps some kilobytes of what nobody reads, not megabytes.
+  Socket ConnectWithoutBuffer() {
+    Socket socket(io_);
+    const boost::asio::ip::tcp::endpoint server(boost::asio::ip::make_address(address_.host), address_.port);
+    socket.open(server.protocol());
+    socket.set_option(boost::asio::socket_base::receive_buffer_size(4096));
+    socket.connect(server);
+    return socket;
+  }
   // One request on a connection of its own.
   Answer Send(const std::string& method, const std::string& path, const Headers& headers = {},
               const std::string& body = "") {

@@ -331,7 +331,7 @@ TEST_F(WebTest, AnswersThatNobodyReadsHaveALimitAndThenAreRefused) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(9);
   while (unread.size() < 2 * most && answer.rfind("HTTP/1.1 429", 0) != 0) {
     if (std::chrono::steady_clock::now() > end) GTEST_SKIP() << "this machine makes answers too slowly";
-    HttpClient::Socket& socket = unread.emplace_back(client.Connect());
+    HttpClient::Socket& socket = unread.emplace_back(client.ConnectWithoutBuffer());
     client.Write(socket, "POST", "/api/inlier.v1.SweepService/Query", {{"Content-Type", "application/json"}},
                  body);
     answer.clear();
