@@ -36,17 +36,17 @@ absl::StatusOr<PagePlace> PlaceOfPage(Session& session, const PageArguments& arg
     ASSIGN_OR_RETURN(const Address address, ParseAddress(arguments.address, "--address"));
     return PagePlace{address.ToString()};
   }
-  ASSIGN_OR_RETURN(const Answerer answerer, session.AwaitAnswerer());
+  session.reads = false;  // The page is a coordinator's, which may be starting.
+  const absl::StatusOr<Answerer> found = session.AwaitAnswerer();
+  if (absl::IsUnavailable(found.status()))
+    return absl::UnavailableError(absl::StrCat(std::string(found.status().message()),
+                                               "; a sweep as a file needs none: inlier page SWEEP -o sweep.html"));
+  ASSIGN_OR_RETURN(const Answerer answerer, found);
   switch (answerer.kind) {
     case Answerer::kFolder: {
       ASSIGN_OR_RETURN(const v1::Endpoint endpoint, ReadEndpointFile(session.dir));
       return PagePlace{endpoint.http()};
     }
-    case Answerer::kStored:
-      return absl::FailedPreconditionError(
-          absl::StrCat("no coordinator is running in ", session.dir.string(),
-                       " to serve the page; start one (`inlier up --dir ", session.dir.string(),
-                       "`), or save a sweep as a file: inlier page SWEEP -o sweep.html"));
     default: {
       ASSIGN_OR_RETURN(Address address, ParseAddress(answerer.address, "--server"));
       ASSIGN_OR_RETURN(const Address usual,
