@@ -42,29 +42,43 @@ INLIER_INLINE void AddDroppedOf(std::int64_t rows, std::int64_t width, const R* 
                    });
 }
 
+// to[i] = gradient(i), which is also added to sums[i], unless there are none.
+template <typename T, typename Gradient>
+INLIER_INLINE void StoreGradient(std::int64_t count, Gradient gradient, T* to, Real<T>* sums) {
+  if (sums == nullptr) {
+#pragma omp simd
+    for (std::int64_t i = 0; i < count; ++i) to[i] = ToElement<T>(gradient(i));
+  } else {
+#pragma omp simd
+    for (std::int64_t i = 0; i < count; ++i) {
+      const Real<T> value = gradient(i);
+      sums[i] += value;
+      to[i] = ToElement<T>(value);
+    }
+  }
+}
+
 template <typename T>
 INLIER_INLINE void AddDroppedBackwardOf(std::int64_t rows, std::int64_t width, const Real<T>* sum_gradient,
                                         const Dropout& dropout, std::uint64_t first_row, T* update_gradient,
-                                        Real<T>* bias_gradient) {
+                                        Real<T>* bias_gradient, const Real<T>* further) {
   using R = Real<T>;
-  ForBlocks<R>(rows, width, dropout, first_row,
-               [=](std::int64_t row, std::int64_t column, std::int64_t count, const R* factors)
-                   INLIER_LAMBDA {
-                     const R* above = sum_gradient + row * width + column;
-                     T* to = update_gradient + row * width + column;
-                     if (bias_gradient == nullptr) {
-#pragma omp simd
-                       for (std::int64_t i = 0; i < count; ++i) to[i] = ToElement<T>(above[i] * factors[i]);
-                     } else {
-                       R* sums = bias_gradient + column;
-#pragma omp simd
-                       for (std::int64_t i = 0; i < count; ++i) {
-                         const R gradient = above[i] * factors[i];
-                         sums[i] += gradient;
-                         to[i] = ToElement<T>(gradient);
-                       }
-                     }
-                   });
+  ForBlocks<R>(
+      rows, width, dropout, first_row,
+      [=](std::int64_t row, std::int64_t column, std::int64_t count, const R* factors) INLIER_LAMBDA {
+        const R* above = sum_gradient + row * width + column;
+        T* to = update_gradient + row * width + column;
+        R* sums = bias_gradient == nullptr ? nullptr : bias_gradient + column;
+        if (further == nullptr) {
+          StoreGradient(
+              count, [=](std::int64_t i) INLIER_LAMBDA { return above[i] * factors[i]; }, to, sums);
+        } else {
+          const R* other = further + row * width + column;
+          StoreGradient(
+              count, [=](std::int64_t i) INLIER_LAMBDA { return above[i] * factors[i] + other[i]; }, to,
+              sums);
+        }
+      });
 }
 
 }  // namespace
@@ -76,12 +90,13 @@ INLIER_INLINE void AddDroppedBackwardOf(std::int64_t rows, std::int64_t width, c
                                    std::uint64_t first_row, R* sum) {                        \
     AddDroppedOf<R>(rows, width, residual, update, bias, dropout, first_row, sum);           \
   }
-#define INLIER_ADD_DROPPED_BACKWARD(T)                                                                      \
-  template <>                                                                                               \
-  INLIER_KERNEL void AddDroppedBackward<T>(                                                                 \
-      std::int64_t rows, std::int64_t width, const Real<T>* sum_gradient, const Dropout& dropout,           \
-      std::uint64_t first_row, T* update_gradient, Real<T>* bias_gradient) {                                \
-    AddDroppedBackwardOf<T>(rows, width, sum_gradient, dropout, first_row, update_gradient, bias_gradient); \
+#define INLIER_ADD_DROPPED_BACKWARD(T)                                                                     \
+  template <>                                                                                              \
+  INLIER_KERNEL void AddDroppedBackward<T>(                                                                \
+      std::int64_t rows, std::int64_t width, const Real<T>* sum_gradient, const Dropout& dropout,          \
+      std::uint64_t first_row, T* update_gradient, Real<T>* bias_gradient, const Real<T>* further) {       \
+    AddDroppedBackwardOf<T>(rows, width, sum_gradient, dropout, first_row, update_gradient, bias_gradient, \
+                            further);                                                                      \
   }
 
 INLIER_ADD_DROPPED(float)

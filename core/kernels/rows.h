@@ -42,11 +42,27 @@ template <typename R>
 void AddDropped(std::int64_t rows, std::int64_t width, const R* residual, const R* update, const R* bias,
                 const Dropout& dropout, std::uint64_t first_row, R* sum);
 
-// gradient of the update, as T, from that of the sum; bias_gradient (width; may be null) is added to.
+// gradient of the update, as T, from that of the sum; bias_gradient (width; may be null) is added to. further: the
+// gradient of update + bias by its other uses.
 template <typename T>
 void AddDroppedBackward(std::int64_t rows, std::int64_t width, const Real<T>* sum_gradient,
                         const Dropout& dropout, std::uint64_t first_row, T* update_gradient,
-                        Real<T>* bias_gradient);
+                        Real<T>* bias_gradient, const Real<T>* further = nullptr);
+
+// (|x| / tau)^power of a number.
+struct ScaledPower {
+  double tau = 1;
+  double power = 2;  // At least 1.
+};
+
+// sums[r] = the sum over row r of the powers, each in R, their sum in double.
+template <typename R>
+void SumPowers(const ScaledPower& scaled, std::int64_t rows, std::int64_t width, const R* x, double* sums);
+
+// dx = scale times the derivative of the power; 0 where x is.
+template <typename R>
+void PowerGradient(const ScaledPower& scaled, std::int64_t rows, std::int64_t width, const R* x, R scale,
+                   R* dx);
 
 // As Nonlinearity (core/nn/linear.h).
 enum class Activation { kGeluErf, kGeluTanh, kRelu, kSilu };

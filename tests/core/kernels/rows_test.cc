@@ -1,12 +1,15 @@
-// Norms, residual sums and column sums against plain loops in double; their gradients against central differences.
+// Norms, residual sums, column sums and powers against plain loops in double; their gradients against central
+// differences.
 #include "core/kernels/rows.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <numeric>
+#include <string>
 #include <vector>
 
 #include "core/kernels/dropout.h"
@@ -177,7 +180,7 @@ TYPED_TEST(Rows, AddDroppedIsASumWithDropout) {
       const Dropout dropout{.seed = 9, .site = 2, .probability = probability};
       const std::vector<R> residual = Numbers<R>(4 * width, 1), update = Numbers<R>(4 * width, 2),
                            bias = Numbers<R>(width, 3);
-      std::vector<double> with_bias, without, gradient, bias_gradient(width, 5);
+      std::vector<double> with_bias, without, gradient, bias_gradient(width, 5), both, bias_of_both(width, 5);
       for (std::int64_t r = 0; r < 4; ++r) {
         std::vector<R> factors(width, 1);
         if (dropout.active()) DropoutFactors<R>(dropout, 100 + r, width, factors.data());
@@ -187,6 +190,8 @@ TYPED_TEST(Rows, AddDroppedIsASumWithDropout) {
           with_bias.push_back(residual[i] + (update[i] + bias[c]) * factors[c]);
           gradient.push_back(residual[i] * factors[c]);
           bias_gradient[c] += gradient.back();
+          both.push_back(gradient.back() + update[i]);
+          bias_of_both[c] += both.back();
         }
       }
       std::vector<R> sum(4 * width), in_place = residual;
@@ -208,7 +213,91 @@ TYPED_TEST(Rows, AddDroppedIsASumWithDropout) {
       ExpectNear(got, gradient, "gradient");
       ExpectNear(got_bias, bias_gradient, "gradient of the bias");
       EXPECT_EQ(Widened(got), Widened(got_without));
+
+      got_bias.assign(width, 5);
+      AddDroppedBackward<TypeParam>(4, width, residual.data(), dropout, 100, got.data(), got_bias.data(),
+                                    update.data());
+      AddDroppedBackward<TypeParam>(4, width, residual.data(), dropout, 100, got_without.data(), nullptr,
+                                    update.data());
+      ExpectNear(got, both, "gradient with a further one");
+      ExpectNear(got_bias, bias_of_both, "gradient of the bias with a further one");
+      EXPECT_EQ(Widened(got), Widened(got_without));
     }
+  }
+}
+
+constexpr ScaledPower kPowers[] = {{.tau = 0.7, .power = 1}, {.tau = 3, .power = 2},
+                                   {.tau = 0.5, .power = 3}, {.tau = 2, .power = 4},
+                                   {.tau = 1, .power = 2.5}, {.tau = 2, .power = 16}};
+
+template <typename R>
+class Powers : public ::testing::Test {};
+using Reals = ::testing::Types<float, double>;
+TYPED_TEST_SUITE(Powers, Reals);
+
+TYPED_TEST(Powers, SumsAreThoseOfTheDefinition) {
+  using R = TypeParam;
+  for (const ScaledPower& scaled : kPowers) {
+    for (const std::int64_t width : kWidths) {
+      const std::vector<R> x = Numbers<R>(3 * width, 1);
+      std::vector<double> got(3), want(3);
+      for (std::int64_t i = 0; i < 3 * width; ++i)
+        want[i / width] += std::pow(std::fabs(double{x[i]}) / scaled.tau, scaled.power);
+      SumPowers<R>(scaled, 3, width, x.data(), got.data());
+      ExpectNear(got, want, "power " + std::to_string(scaled.power), Tolerance<R>());
+      double alone = 0;
+      SumPowers<R>(scaled, 1, width, x.data() + width, &alone);
+      EXPECT_EQ(alone, got[1]) << "rows in several calls";
+    }
+  }
+}
+
+TYPED_TEST(Powers, GradientsAreThoseOfTheDefinition) {
+  using R = TypeParam;
+  for (const ScaledPower& scaled : kPowers) {
+    for (const R scale : {R(0.25), R(-2)}) {
+      for (const std::int64_t width : kWidths) {
+        std::vector<R> x = Numbers<R>(3 * width, 1), got(3 * width);
+        x[0] = 0;
+        std::vector<double> want;
+        for (const double value : Widened(x)) {
+          const double slope =
+              scaled.power / scaled.tau * std::pow(std::fabs(value) / scaled.tau, scaled.power - 1);
+          want.push_back(value == 0 ? 0 : scale * std::copysign(slope, value));
+        }
+        PowerGradient<R>(scaled, 3, width, x.data(), scale, got.data());
+        ExpectNear(got, want, "power " + std::to_string(scaled.power));
+      }
+    }
+  }
+}
+
+TEST(PowersInOneType, GradientsAreCentralDifferences) {
+  for (const ScaledPower& scaled : kPowers) {
+    std::vector<double> x = Numbers<double>(2 * 65, 1), got(2 * 65);
+    PowerGradient<double>(scaled, 2, 65, x.data(), 1.0, got.data());
+    const auto sum = [&] {
+      double sums[2];
+      SumPowers<double>(scaled, 2, 65, x.data(), sums);
+      return sums[0] + sums[1];
+    };
+    const double largest = std::pow(3 / scaled.tau, scaled.power);  // Differences lose its last digits.
+    ExpectNear(got, Differences(x, sum), "power " + std::to_string(scaled.power),
+               kDifferenceTolerance * std::max(1.0, largest));
+  }
+}
+
+TEST(PowersInOneType, NanAndInfinityStay) {
+  const float x[] = {1, std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), 2};
+  for (const ScaledPower& scaled : kPowers) {
+    double sums[2];
+    float dx[4];
+    SumPowers<float>(scaled, 2, 2, x, sums);
+    EXPECT_TRUE(std::isnan(sums[0]));
+    EXPECT_TRUE(std::isinf(sums[1]));
+    PowerGradient<float>(scaled, 2, 2, x, 1.0f, dx);
+    EXPECT_EQ(std::isnan(dx[1]), scaled.power != 1);
+    EXPECT_EQ(std::isinf(dx[2]), scaled.power != 1);
   }
 }
 
