@@ -13,6 +13,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "core/fused/attention.h"
@@ -56,10 +57,11 @@ struct LayerShape {
   double epsilon = 0;
   kernels::Activation activation = kernels::Activation::kGeluErf;
   AttentionShape attention = {};
-  double null_score = 0;                    // kNullKey without sinks.
-  kernels::Dropout probabilities = {};      // On the attention's.
-  kernels::Dropout attention_dropout = {};  // On the output projection's result.
-  kernels::Dropout ffn_dropout = {};        // On the second feed-forward linear's result.
+  double null_score = 0;                                 // kNullKey without sinks.
+  kernels::Dropout probabilities = {};                   // On the attention's.
+  kernels::Dropout attention_dropout = {};               // On the output projection's result.
+  kernels::Dropout ffn_dropout = {};                     // On the second feed-forward linear's result.
+  std::optional<kernels::ScaledPower> ffn_penalty = {};  // Of the same before dropout: the mean is a result.
 };
 
 // Inputs of one call. Real<T>, contiguous.
@@ -91,15 +93,20 @@ struct LayerSaved {
   at::Tensor gate_hidden = {};         // (M, ffn); undefined where the network is not gated.
   at::Tensor hidden = {};              // (M, ffn), before the non-linearity.
   at::Tensor activated = {};           // (M, ffn)
-  at::Tensor ffn_sum = {};             // (M, d), Real: the residual sum after the network; post-norm only.
+  at::Tensor ffn_output = {};  // (M, d), Real: the network's result; with LayerShape::ffn_penalty only.
+  at::Tensor ffn_sum = {};     // (M, d), Real: the residual sum after the network; post-norm only.
   at::Tensor attention_norm_mean, attention_norm_inverse, ffn_norm_mean, ffn_norm_inverse;  // (M), Real
   LayerWeights operands = {};  // On a GPU: the linears' weights as T, those of the projections in one.
 };
 
-// y (B, T, d).
+struct LayerResult {
+  at::Tensor y = {};            // (B, T, d)
+  at::Tensor ffn_penalty = {};  // One number; undefined without LayerShape::ffn_penalty.
+};
+
 template <typename T>
-at::Tensor LayerForward(const LayerShape& shape, const LayerWeights& weights, const LayerInputs& inputs,
-                        LayerSaved& saved);
+LayerResult LayerForward(const LayerShape& shape, const LayerWeights& weights, const LayerInputs& inputs,
+                         LayerSaved& saved);
 
 // Gradients in the places of what they belong to; undefined where there is no such tensor.
 struct LayerGradients {
@@ -109,9 +116,11 @@ struct LayerGradients {
   LayerWeights weights = {};
 };
 
+// From those of the results.
 template <typename T>
 LayerGradients LayerBackward(const LayerShape& shape, const LayerWeights& weights, const LayerInputs& inputs,
-                             const LayerSaved& saved, const at::Tensor& y_gradient);
+                             const LayerSaved& saved, const at::Tensor& y_gradient,
+                             double ffn_penalty_gradient = 0);
 
 }  // namespace inlier::fused
 

@@ -20,10 +20,16 @@ struct Backward {
   const LayerInputs& inputs;
   const LayerSaved& saved;
   const at::Tensor& y_gradient;  // Contiguous.
+  const double ffn_penalty_gradient;
 
   Backward(const LayerShape& shape, const LayerWeights& weights, const LayerInputs& inputs,
-           const LayerSaved& saved, const at::Tensor& y_gradient)
-      : shape(shape), weights(weights), inputs(inputs), saved(saved), y_gradient(y_gradient) {}
+           const LayerSaved& saved, const at::Tensor& y_gradient, double ffn_penalty_gradient)
+      : shape(shape),
+        weights(weights),
+        inputs(inputs),
+        saved(saved),
+        y_gradient(y_gradient),
+        ffn_penalty_gradient(ffn_penalty_gradient) {}
 
   const TokenBlocks blocks = BlocksOf(shape);
   const std::int64_t d = shape.width;
@@ -63,6 +69,15 @@ struct Backward {
     vectors.Allocate();
   }
 
+  // What the penalty adds to the gradient of the network's result for some tokens, in `memory`; null for nothing.
+  const R* PenaltyGradient(std::int64_t first, std::int64_t rows, R* memory) const {
+    if (ffn_penalty_gradient == 0) return nullptr;
+    const double share = ffn_penalty_gradient / static_cast<double>(blocks.tokens * d);
+    kernels::PowerGradient<R>(*shape.ffn_penalty, rows, d, Data<R>(saved.ffn_output) + first * d,
+                              static_cast<R>(share), memory);
+    return memory;
+  }
+
   // result.x is the gradient of the residual stream so far.
   void FeedForward() {
     INLIER_PROFILE("output and feed-forward");
@@ -93,7 +108,8 @@ struct Backward {
       }
       T* const ffn = Data<T>(ffn_result) + first * d;
       kernels::AddDroppedBackward<T>(rows, d, residual, shape.ffn_dropout, row, ffn,
-                                     vectors.Part(block, ffn_output_bias));
+                                     vectors.Part(block, ffn_output_bias),
+                                     PenaltyGradient(first, rows, part));
       Multiply<T>(rows, f, d, ffn, d, Data<T>(last), hidden, f, /*add=*/false);
       T* const inner = Data<T>(input_result) + first * f;
       R* const target = shape.pre_norm ? part : residual;
@@ -262,9 +278,10 @@ struct Backward {
 
 template <typename T>
 LayerGradients LayerBackward(const LayerShape& shape, const LayerWeights& weights, const LayerInputs& inputs,
-                             const LayerSaved& saved, const at::Tensor& y_gradient) {
+                             const LayerSaved& saved, const at::Tensor& y_gradient,
+                             double ffn_penalty_gradient) {
   const at::Tensor gradient = y_gradient.contiguous();
-  Backward<T> backward(shape, weights, inputs, saved, gradient);
+  Backward<T> backward(shape, weights, inputs, saved, gradient, ffn_penalty_gradient);
   backward.Allocate();
   backward.FeedForward();
   backward.Attend();
@@ -274,10 +291,10 @@ LayerGradients LayerBackward(const LayerShape& shape, const LayerWeights& weight
 }
 
 template LayerGradients LayerBackward<float>(const LayerShape&, const LayerWeights&, const LayerInputs&,
-                                             const LayerSaved&, const at::Tensor&);
+                                             const LayerSaved&, const at::Tensor&, double);
 template LayerGradients LayerBackward<Bf16>(const LayerShape&, const LayerWeights&, const LayerInputs&,
-                                            const LayerSaved&, const at::Tensor&);
+                                            const LayerSaved&, const at::Tensor&, double);
 template LayerGradients LayerBackward<double>(const LayerShape&, const LayerWeights&, const LayerInputs&,
-                                              const LayerSaved&, const at::Tensor&);
+                                              const LayerSaved&, const at::Tensor&, double);
 
 }  // namespace inlier::fused

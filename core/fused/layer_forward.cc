@@ -1,4 +1,7 @@
 #include <ATen/ops/cat.h>
+#include <ATen/ops/full.h>
+
+#include <numeric>
 
 #include "core/fused/layer_parts.h"
 #include "core/fused/profile.h"
@@ -32,6 +35,7 @@ struct Forward {
     if (weights.ffn_gate.weight.defined()) saved.gate_hidden = Empty<T>({m, f});
     saved.hidden = Empty<T>({m, f});
     saved.activated = Empty<T>({m, f});
+    if (shape.ffn_penalty) saved.ffn_output = Empty<R>({m, d});
     if (!shape.pre_norm) saved.ffn_sum = Empty<R>({m, d});
     for (at::Tensor* row : {&saved.attention_norm_mean, &saved.attention_norm_inverse, &saved.ffn_norm_mean,
                             &saved.ffn_norm_inverse}) {
@@ -97,8 +101,17 @@ struct Forward {
     });
   }
 
-  at::Tensor FeedForward() {
+  // The mean over all tokens, from the sums of each.
+  at::Tensor Penalty(const std::vector<double>& sums) const {
+    if (!shape.ffn_penalty) return {};
+    const double sum = std::accumulate(sums.begin(), sums.end(), 0.0);
+    return at::full({}, sum / static_cast<double>(blocks.tokens * d),
+                    inputs.x.options().requires_grad(false));
+  }
+
+  LayerResult FeedForward() {
     INLIER_PROFILE("output and feed-forward");
+    std::vector<double> powers(shape.ffn_penalty ? static_cast<std::size_t>(blocks.tokens) : 0);
     at::Tensor y = Empty<R>({shape.batch, shape.tokens, d});
     const at::Tensor output = PackForward<T>(shape, weights.output);
     const at::Tensor gate = PackForward<T>(shape, weights.ffn_gate);
@@ -145,26 +158,33 @@ struct Forward {
                                       Data<T>(saved.hidden) + first * f, activated);
       }
       Multiply<T>(rows, d, f, activated, f, Data<T>(last), product, d, /*add=*/false);
+      const R* update = product;
+      const R* bias = Data<R>(weights.ffn_output.bias);
+      if (shape.ffn_penalty) {
+        R* const whole = at_d(saved.ffn_output);
+        kernels::AddBias<R>(rows, d, product, bias, whole);
+        kernels::SumPowers<R>(*shape.ffn_penalty, rows, d, whole, powers.data() + first);
+        update = whole;
+        bias = nullptr;
+      }
       R* const out = at_d(y);
       if (shape.pre_norm) {
-        kernels::AddDropped<R>(rows, d, sum, product, Data<R>(weights.ffn_output.bias), shape.ffn_dropout,
-                               row, out);
+        kernels::AddDropped<R>(rows, d, sum, update, bias, shape.ffn_dropout, row, out);
       } else {
-        kernels::AddDropped<R>(rows, d, normed, product, Data<R>(weights.ffn_output.bias), shape.ffn_dropout,
-                               row, at_d(saved.ffn_sum));
+        kernels::AddDropped<R>(rows, d, normed, update, bias, shape.ffn_dropout, row, at_d(saved.ffn_sum));
         kernels::NormForward<T>(ffn_norm, rows, d, at_d(saved.ffn_sum), out, nullptr,
                                 at_row(saved.ffn_norm_mean), at_row(saved.ffn_norm_inverse));
       }
     });
-    return y;
+    return {y, Penalty(powers)};
   }
 };
 
 }  // namespace
 
 template <typename T>
-at::Tensor LayerForward(const LayerShape& shape, const LayerWeights& weights, const LayerInputs& inputs,
-                        LayerSaved& saved) {
+LayerResult LayerForward(const LayerShape& shape, const LayerWeights& weights, const LayerInputs& inputs,
+                         LayerSaved& saved) {
   Forward<T> forward{shape, weights, inputs, saved};
   forward.Allocate();
   forward.Project();
@@ -172,11 +192,11 @@ at::Tensor LayerForward(const LayerShape& shape, const LayerWeights& weights, co
   return forward.FeedForward();
 }
 
-template at::Tensor LayerForward<float>(const LayerShape&, const LayerWeights&, const LayerInputs&,
-                                        LayerSaved&);
-template at::Tensor LayerForward<Bf16>(const LayerShape&, const LayerWeights&, const LayerInputs&,
-                                       LayerSaved&);
-template at::Tensor LayerForward<double>(const LayerShape&, const LayerWeights&, const LayerInputs&,
+template LayerResult LayerForward<float>(const LayerShape&, const LayerWeights&, const LayerInputs&,
                                          LayerSaved&);
+template LayerResult LayerForward<Bf16>(const LayerShape&, const LayerWeights&, const LayerInputs&,
+                                        LayerSaved&);
+template LayerResult LayerForward<double>(const LayerShape&, const LayerWeights&, const LayerInputs&,
+                                          LayerSaved&);
 
 }  // namespace inlier::fused

@@ -29,7 +29,8 @@ struct ModelInput {
   at::Tensor pixels;          // (B, channels, side, side), image classifiers only, without the other fields.
   fused::Products products = fused::Products::kReference;  // Other ones only where Model::can_fuse().
   std::uint64_t dropout_seed = 0;                          // Of the draws of dropout in this pass.
-  std::int64_t first_example = 0;  // The place of row 0 in the micro-batch, where this is a part of one.
+  std::int64_t first_example = 0;     // The place of row 0 in the micro-batch, where this is a part of one.
+  FfnPenalty* ffn_penalty = nullptr;  // Gathers what the layers of a pass add to it; null: none.
 
   std::int64_t examples() const { return (pixels.defined() ? pixels : ids).size(0); }
 };
@@ -77,7 +78,8 @@ class Model : public torch::nn::Module {
             .products = input.products,
             .dropout_seed = input.dropout_seed,
             .examples = input.examples(),
-            .first_example = input.first_example};
+            .first_example = input.first_example,
+            .ffn_penalty = input.ffn_penalty};
   }
 };
 

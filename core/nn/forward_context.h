@@ -8,6 +8,7 @@
 #include "core/fused/precision.h"
 #include "core/kernels/dropout.h"
 #include "core/nn/activation_tap.h"
+#include "core/nn/ffn_penalty.h"
 
 namespace inlier {
 
@@ -17,8 +18,9 @@ struct ForwardContext {
   // By which code layers compute; taps see the reference's operations always.
   fused::Products products = fused::Products::kReference;
   std::uint64_t dropout_seed = 0;
-  std::int64_t examples = 1;       // In this pass.
-  std::int64_t first_example = 0;  // The place of the first of them in the micro-batch.
+  std::int64_t examples = 1;           // In this pass.
+  std::int64_t first_example = 0;      // The place of the first of them in the micro-batch.
+  FfnPenalty* ffn_penalty = nullptr;   // Null: none. Every layer adds to it.
   mutable std::uint32_t dropouts = 0;  // So far in this pass: the number of the next one.
 
   // Of a matrix with so many rows an example. Inactive outside of training and for p = 0; then it has no number.

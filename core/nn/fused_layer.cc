@@ -52,34 +52,42 @@ auto WithOperands(const LayerCall& call, const Run& run) {
   return run.template operator()<float>();
 }
 
-at::Tensor Forward(LayerCall& call) {
-  if (device::Holds(call.inputs.x))
-    return device::LayerForward(call.shape, call.weights, call.inputs, call.saved);
+fused::LayerResult Forward(LayerCall& call) {
+  if (device::Holds(call.inputs.x)) {
+    TORCH_CHECK(!call.shape.ffn_penalty, "a layer on a GPU has no penalty on its feed-forward network");
+    return {device::LayerForward(call.shape, call.weights, call.inputs, call.saved), {}};
+  }
   return WithOperands(call, [&]<typename T>() {
     return fused::LayerForward<T>(call.shape, call.weights, call.inputs, call.saved);
   });
 }
 
-fused::LayerGradients Backward(const LayerCall& call, const at::Tensor& gradient) {
+// `gradients`: as the results of FusedLayerFunction.
+fused::LayerGradients Backward(const LayerCall& call, const variable_list& gradients) {
   if (device::Holds(call.inputs.x))
-    return device::LayerBackward(call.shape, call.weights, call.inputs, call.saved, gradient);
+    return device::LayerBackward(call.shape, call.weights, call.inputs, call.saved, gradients[0]);
+  const double of_penalty = call.shape.ffn_penalty ? gradients[1].item<double>() : 0;
   return WithOperands(call, [&]<typename T>() {
-    return fused::LayerBackward<T>(call.shape, call.weights, call.inputs, call.saved, gradient);
+    return fused::LayerBackward<T>(call.shape, call.weights, call.inputs, call.saved, gradients[0],
+                                   of_penalty);
   });
 }
 
 class FusedLayerFunction : public torch::autograd::Function<FusedLayerFunction> {
  public:
-  // `differentiable` are the defined tensors of the call, as VisitDifferentiable gives them.
-  static at::Tensor forward(AutogradContext* context, at::TensorList differentiable,
-                            const c10::intrusive_ptr<LayerCall>& call) {
+  // `differentiable` are the defined tensors of the call, as VisitDifferentiable gives them. Results: y and, where there
+  // is one, the penalty.
+  static variable_list forward(AutogradContext* context, at::TensorList differentiable,
+                               const c10::intrusive_ptr<LayerCall>& call) {
     context->saved_data["call"] = c10::IValue::make_capsule(call);
-    return Forward(*call);
+    const fused::LayerResult result = Forward(*call);
+    if (!call->shape.ffn_penalty) return {result.y};
+    return {result.y, result.ffn_penalty};
   }
 
   static variable_list backward(AutogradContext* context, variable_list gradients) {
     const auto call = c10::static_intrusive_pointer_cast<LayerCall>(context->saved_data["call"].toCapsule());
-    fused::LayerGradients found = Backward(*call, gradients[0]);
+    fused::LayerGradients found = Backward(*call, gradients);
     call->saved = {};
     found.weights.projections.resize(call->weights.projections.size());
     std::vector<bool> defined;
@@ -97,8 +105,8 @@ class FusedLayerFunction : public torch::autograd::Function<FusedLayerFunction> 
 
 }  // namespace
 
-at::Tensor FusedLayer(const fused::LayerShape& shape, const fused::LayerWeights& weights,
-                      const fused::LayerInputs& inputs, fused::Products products) {
+fused::LayerResult FusedLayer(const fused::LayerShape& shape, const fused::LayerWeights& weights,
+                              const fused::LayerInputs& inputs, fused::Products products) {
   const auto call = c10::make_intrusive<LayerCall>();
   call->shape = shape;
   call->weights = weights;
@@ -109,7 +117,8 @@ at::Tensor FusedLayer(const fused::LayerShape& shape, const fused::LayerWeights&
   VisitDifferentiable(call->inputs, call->weights, [&](const at::Tensor& tensor) {
     if (tensor.defined()) differentiable.push_back(tensor);
   });
-  return FusedLayerFunction::apply(at::TensorList(differentiable), call);
+  const variable_list results = FusedLayerFunction::apply(at::TensorList(differentiable), call);
+  return {results[0], shape.ffn_penalty ? results[1] : at::Tensor()};
 }
 
 }  // namespace inlier

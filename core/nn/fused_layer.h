@@ -7,10 +7,10 @@
 
 namespace inlier {
 
-// The layer's output (B, T, d). REQUIRES: products is not kReference; tensors on the CPU, in float32, or in double
-// with kFloat32; or on a GPU, in float32 with kBfloat16, of a shape that core/device takes.
-at::Tensor FusedLayer(const fused::LayerShape& shape, const fused::LayerWeights& weights,
-                      const fused::LayerInputs& inputs, fused::Products products);
+// REQUIRES: products is not kReference; tensors on the CPU, in float32, or in double with kFloat32; or on a GPU, in
+// float32 with kBfloat16, of a shape that core/device takes, without a penalty.
+fused::LayerResult FusedLayer(const fused::LayerShape& shape, const fused::LayerWeights& weights,
+                              const fused::LayerInputs& inputs, fused::Products products);
 
 }  // namespace inlier
 

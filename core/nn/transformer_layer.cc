@@ -110,7 +110,10 @@ at::Tensor TransformerLayer::Fused(const at::Tensor& x, const AttentionFrame& fr
   attention_.Describe(attention_input, frame, context, shape, weights, inputs);
   shape.attention_dropout = context.NextDropout(options_.dropout, shape.tokens);
   shape.ffn_dropout = context.NextDropout(options_.dropout, shape.tokens);
-  return FusedLayer(shape, weights, inputs, context.products);
+  if (context.ffn_penalty != nullptr) shape.ffn_penalty = context.ffn_penalty->scaled();
+  const fused::LayerResult result = FusedLayer(shape, weights, inputs, context.products);
+  if (context.ffn_penalty != nullptr) context.ffn_penalty->AddMean(result.ffn_penalty);
+  return result.y;
 }
 
 at::Tensor TransformerLayer::operator()(const at::Tensor& x, const AttentionFrame& frame,
@@ -121,6 +124,7 @@ at::Tensor TransformerLayer::operator()(const at::Tensor& x, const AttentionFram
   const std::vector<std::int64_t> shape = sum.sizes().vec();
   if (style_.flat_tokens) sum = sum.view({-1, shape.back()});
   const at::Tensor update = FeedForward(options_.pre_norm ? FfnNorm(sum, context) : sum, context);
+  if (context.ffn_penalty != nullptr) context.ffn_penalty->AddOutput(update);
   sum = context.Activation(site_, style_.ffn_residual_site, AddTo(sum, update, context)).view(shape);
   if (!options_.pre_norm) sum = FfnNorm(sum, context);
   return style_.observe_layer_output ? context.Activation(site_, sum) : sum;

@@ -195,7 +195,7 @@ Named Results(const at::Tensor& y, const fused::LayerGradients& found) {
 template <typename T>
 Named OnCpuWith(const Call& call) {
   fused::LayerSaved saved;
-  const at::Tensor y = fused::LayerForward<T>(call.shape, call.weights, call.inputs, saved);
+  const at::Tensor y = fused::LayerForward<T>(call.shape, call.weights, call.inputs, saved).y;
   return Results(y, fused::LayerBackward<T>(call.shape, call.weights, call.inputs, saved, call.y_gradient));
 }
 

@@ -14,7 +14,7 @@
 
 namespace inlier {
 
-// On the CPU.
+// On the CPU. Of the loss with the input's penalty, where it has one.
 struct LossAndGradients {
   at::Tensor loss;
   std::vector<std::string> names;
@@ -25,7 +25,8 @@ inline LossAndGradients Compute(Model& model, ModelInput input, const at::Tensor
                                 fused::Products products) {
   input.products = products;
   model.zero_grad();
-  const at::Tensor loss = model.Loss(input, labels);
+  at::Tensor loss = model.Loss(input, labels);
+  if (input.ffn_penalty != nullptr) loss = loss.add(input.ffn_penalty->Value());
   loss.backward();
   LossAndGradients result{.loss = loss.detach().cpu(), .names = {}, .gradients = {}};
   for (const auto& item : model.named_parameters()) {
