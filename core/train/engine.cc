@@ -7,9 +7,12 @@
 namespace inlier {
 namespace {
 
+constexpr char kNeedsLinears[] =
+    "training.regularizer.kurtosis is a function of the outputs of all linears, which the fused engine does "
+    "not keep";
 constexpr char kNeedsActivations[] =
     "training.regularizer is a function of activations within the layers, which the fused engine does not "
-    "keep";
+    "keep on a GPU";
 
 bool ProcessorHasBfloat16() {
 #if defined(__x86_64__)
@@ -55,8 +58,8 @@ EngineChoice ChooseEngine(const v1::TrainingSpec& spec, const Model& model, c10:
         "FLOAT32 here";
   }
   if (spec.engine() != v1::TrainingSpec::FUSED) return choice;
-  if (HasPenalty(spec.regularizer())) {
-    choice.reason = kNeedsActivations;
+  if (spec.regularizer().has_kurtosis()) {
+    choice.reason = kNeedsLinears;
   } else if (!model.can_fuse(bfloat16 ? fused::Place::kCpuBfloat16 : fused::Place::kCpuFloat32)) {
     choice.reason =
         "the fused engine has not every part of this model (softpick, sigmoid attention, query_key_norm, "

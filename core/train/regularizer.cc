@@ -2,7 +2,6 @@
 
 #include <ATen/Functions.h>
 
-#include "base/check.h"
 #include "core/models/sites.h"
 #include "core/nn/precision.h"
 
@@ -11,10 +10,6 @@ namespace {
 
 // A constant row has no kurtosis; in float32 the smallest spread that matters is far above this.
 constexpr double kVarianceEpsilon = 1e-12;
-
-at::Tensor MeanPower(const at::Tensor& x, const v1::FfnOutputPenaltySpec& spec) {
-  return AtLeastFloat32(x).div(spec.tau()).abs().pow(spec.power()).mean();
-}
 
 // y: (..., features).
 at::Tensor MeanKurtosis(const at::Tensor& y) {
@@ -28,27 +23,22 @@ at::Tensor MeanKurtosis(const at::Tensor& y) {
 
 bool HasPenalty(const v1::RegularizerSpec& spec) { return spec.has_ffn_output() || spec.has_kurtosis(); }
 
-at::Tensor RegularizerTap::OnActivation(const std::string& site, const at::Tensor& activation) {
-  if (spec_.has_ffn_output() && IsFfnOutputSite(site))
-    ffn_output_.Add(MeanPower(activation, spec_.ffn_output()));
-  return activation;
-}
-
-at::Tensor RegularizerTap::OnLinearOutput(const std::string& site, const at::Tensor& output) {
-  if (spec_.has_kurtosis() && IsWithinLayer(site)) kurtosis_.Add(MeanKurtosis(output));
+at::Tensor KurtosisTap::OnLinearOutput(const std::string& site, const at::Tensor& output) {
+  if (IsWithinLayer(site)) means_.Add(MeanKurtosis(output));
   return output;
 }
 
-at::Tensor RegularizerTap::Penalty() const {
-  at::Tensor penalty;
-  const auto add = [&penalty](const Mean& mean, double weight) {
-    INLIER_CHECK(mean.count > 0);
-    const at::Tensor term = mean.sum.mul(weight / static_cast<double>(mean.count));
-    penalty = penalty.defined() ? penalty.add(term) : term;
-  };
-  if (spec_.has_ffn_output()) add(ffn_output_, spec_.ffn_output().weight());
-  if (spec_.has_kurtosis()) add(kurtosis_, spec_.kurtosis().weight());
-  return penalty;
+Regularizer::Regularizer(const v1::RegularizerSpec& spec) {
+  if (spec.has_ffn_output()) {
+    const v1::FfnOutputPenaltySpec& ffn = spec.ffn_output();
+    ffn_output_.emplace(ffn.weight(), kernels::ScaledPower{.tau = ffn.tau(), .power = ffn.power()});
+  }
+  if (spec.has_kurtosis()) kurtosis_.emplace(spec.kurtosis().weight());
+}
+
+at::Tensor Regularizer::Penalty() const {
+  if (!kurtosis_) return ffn_output_ ? ffn_output_->Value() : at::Tensor();
+  return ffn_output_ ? ffn_output_->Value().add(kurtosis_->Penalty()) : kurtosis_->Penalty();
 }
 
 }  // namespace inlier

@@ -1,22 +1,24 @@
 // Penalties on the activations of one forward pass, to be added to its loss (training.regularizer):
 //
-//   ffn_output:  weight * mean over layers of mean((|x| / tau)^power), x the output of the feed-forward network
+//   ffn_output:  core/nn/ffn_penalty.h, which both engines compute
 //   kurtosis:    weight * mean over the linears of all layers of mean over tokens of k(y), y the linear's output,
 //                k(y) = mean (y_j - mean)^4 / (mean (y_j - mean)^2 + 1e-12)^2
 //
 // Sources: FfnOutputPenaltySpec and KurtosisPenaltySpec in training_spec.proto. Layers weigh equally, so that a weight
 // has the same meaning at every depth. Both are computed in float32 at least; tokens of padding count as others.
 //
-// Thread safety: none; one tap, one pass.
+// Thread safety: none; one regularizer, one pass.
 #ifndef INLIER_CORE_TRAIN_REGULARIZER_H_
 #define INLIER_CORE_TRAIN_REGULARIZER_H_
 
 #include <ATen/core/Tensor.h>
 
-#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "core/nn/activation_tap.h"
+#include "core/nn/ffn_penalty.h"
+#include "core/nn/scalar_mean.h"
 #include "inlier/v1/training_spec.pb.h"
 
 namespace inlier {
@@ -24,29 +26,38 @@ namespace inlier {
 // True when `spec` adds anything to the loss.
 bool HasPenalty(const v1::RegularizerSpec& spec);
 
-// Passes every tensor unchanged and keeps the penalties as parts of the autograd graph.
-class RegularizerTap : public ActivationTap {
+// Passes every tensor unchanged and keeps the penalty as a part of the autograd graph.
+class KurtosisTap : public ActivationTap {
  public:
-  explicit RegularizerTap(const v1::RegularizerSpec& spec) : spec_(spec) {}
+  explicit KurtosisTap(double weight) : weight_(weight) {}
 
-  at::Tensor OnActivation(const std::string& site, const at::Tensor& activation) override;
   at::Tensor OnLinearOutput(const std::string& site, const at::Tensor& output) override;
 
-  // One number. REQUIRES: HasPenalty, and a pass through a layer.
+  // One number. REQUIRES: a pass through a layer.
+  at::Tensor Penalty() const { return means_.Times(weight_); }
+
+ private:
+  const double weight_;
+  ScalarMean means_;
+};
+
+// Gathers the penalties of one pass, which has its ffn_penalty() in the input and its tap().
+class Regularizer {
+ public:
+  explicit Regularizer(const v1::RegularizerSpec& spec);
+  Regularizer(const Regularizer&) = delete;
+  Regularizer& operator=(const Regularizer&) = delete;
+
+  // Null: nothing of the kind is penalised.
+  FfnPenalty* ffn_penalty() { return ffn_output_ ? &*ffn_output_ : nullptr; }
+  ActivationTap* tap() { return kurtosis_ ? &*kurtosis_ : nullptr; }
+
+  // One number; undefined without a penalty. REQUIRES: a pass through a layer.
   at::Tensor Penalty() const;
 
  private:
-  struct Mean {
-    at::Tensor sum;
-    std::int64_t count = 0;
-    void Add(const at::Tensor& value) {
-      sum = sum.defined() ? sum.add(value) : value;
-      ++count;
-    }
-  };
-
-  const v1::RegularizerSpec spec_;
-  Mean ffn_output_, kurtosis_;
+  std::optional<FfnPenalty> ffn_output_;
+  std::optional<KurtosisTap> kurtosis_;
 };
 
 }  // namespace inlier

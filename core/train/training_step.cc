@@ -3,8 +3,6 @@
 #include <ATen/autocast_mode.h>
 #include <ATen/ops/zeros_like.h>
 
-#include <optional>
-
 #include "base/check.h"
 #include "core/optim/gradient_norm.h"
 #include "core/optim/make_optimizer.h"
@@ -37,8 +35,10 @@ class Bfloat16Autocast {
 
 at::Tensor ForwardLoss(Model& model, ModelInput input, const at::Tensor& labels,
                        const TrainingStep::Settings& settings, c10::DeviceType device_type,
-                       ActivationTap* tap) {
+                       Regularizer& regularizer) {
   input.products = settings.products;
+  input.ffn_penalty = regularizer.ffn_penalty();
+  ActivationTap* const tap = regularizer.tap();
   if (settings.products != fused::Products::kReference)
     return model.Loss(input, labels, tap, settings.label_smoothing);
   switch (settings.precision) {
@@ -61,20 +61,18 @@ TrainingStep::TrainingStep(Model& model, std::unique_ptr<Optimizer> optimizer, c
       parameters_(model.parameters()),
       device_type_(parameters_.at(0).device().type()) {
   INLIER_CHECK(settings.gradient_accumulation >= 1);
-  INLIER_CHECK(!HasPenalty(settings.regularizer) || settings.products == fused::Products::kReference);
+  INLIER_CHECK(!settings.regularizer.has_kurtosis() || settings.products == fused::Products::kReference);
 }
 
 at::Tensor TrainingStep::AddMicroBatch(const ModelInput& input, const at::Tensor& labels,
                                        const Weight& weight) {
-  std::optional<RegularizerTap> tap;
-  if (HasPenalty(settings_.regularizer)) tap.emplace(settings_.regularizer);
+  Regularizer regularizer(settings_.regularizer);
   const auto weighted = [](const at::Tensor& mean, double part) { return part == 1 ? mean : mean.mul(part); };
   const at::Tensor loss =
-      weighted(ForwardLoss(model_, input, labels, settings_, device_type_, tap ? &*tap : nullptr),
-               weight.of_loss);
+      weighted(ForwardLoss(model_, input, labels, settings_, device_type_, regularizer), weight.of_loss);
   at::Tensor whole = loss;
-  if (tap) {
-    const at::Tensor penalty = weighted(tap->Penalty(), weight.of_penalty);
+  if (HasPenalty(settings_.regularizer)) {
+    const at::Tensor penalty = weighted(regularizer.Penalty(), weight.of_penalty);
     whole = loss.add(penalty);
     penalty_ = penalty.detach();
   }

@@ -32,7 +32,7 @@ class TrainingStep {
     v1::Precision precision;
     double label_smoothing = 0;
     fused::Products products = fused::Products::kReference;  // Of ChooseEngine.
-    v1::RegularizerSpec regularizer = {};                    // REQUIRES: without penalties, or kReference.
+    v1::RegularizerSpec regularizer = {};  // REQUIRES: kReference with kurtosis, on a GPU with any.
   };
 
   // `model` must outlive the step; `optimizer` works on its parameters.

@@ -86,6 +86,8 @@ TEST(RanksTest, GradientsInDoubleAreThoseOfOneProcess) {
       "batch_size: 8 engine: REFERENCE } " + opt,
       "batch_size: 4 gradient_accumulation: 2 engine: REFERENCE regularizer { kurtosis { weight: 0.1 } "
       "ffn_output { weight: 0.1 } } }",
+      "batch_size: 4 gradient_accumulation: 2 engine: FUSED regularizer { ffn_output { weight: 0.1 tau: 0.5 "
+      "power: 4 } } }",
   };
   for (const std::string& changes : cases) {
     const v1::TrialSpec spec = TinySpec(kOneGradient + changes);

@@ -1,5 +1,5 @@
 // The penalties on activations: their formulas written out, their gradients against finite differences of the whole
-// loss in float64, and the engine that they ask for.
+// loss in float64, and the engine that takes them.
 #include "core/train/regularizer.h"
 
 #include <ATen/Parallel.h>
@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/models/make_model.h"
@@ -32,10 +33,13 @@ const std::map<std::string, std::string> kModels = {
     {"llama", "llama { vocab_size: 31 max_positions: 12 kv_heads: 2 "},
     {"vit", "vit { image_size: 8 patch_size: 4 channels: 3 classes: 5 "}};
 
-const std::vector<std::string> kPenalties = {
-    "ffn_output { weight: 0.7 tau: 0.8 power: 4 }", "ffn_output { weight: 0.7 tau: 2 }",
-    "ffn_output { weight: 0.3 power: 2.5 }", "kurtosis { weight: 0.2 }",
-    "ffn_output { weight: 0.7 } kurtosis { weight: 0.2 }"};
+const std::vector<std::string> kPenalties = {"ffn_output { weight: 0.7 tau: 0.8 power: 4 }",
+                                             "ffn_output { weight: 0.7 tau: 2 }",
+                                             "ffn_output { weight: 0.3 power: 2.5 }",
+                                             "ffn_output { weight: 0.2 tau: 1.5 power: 3 }",
+                                             "ffn_output { weight: 0.4 power: 1 }",
+                                             "kurtosis { weight: 0.2 }",
+                                             "ffn_output { weight: 0.7 } kurtosis { weight: 0.2 }"};
 
 struct Instance {
   std::shared_ptr<Model> model;
@@ -75,6 +79,16 @@ v1::RegularizerSpec Penalties(const std::string& text) {
   return spec;
 }
 
+// Every penalty with the reference's operations, and those on feed-forward outputs with the fused engine too.
+std::vector<std::pair<std::string, fused::Products>> PenaltiesAndEngines() {
+  std::vector<std::pair<std::string, fused::Products>> pairs;
+  for (const std::string& text : kPenalties) {
+    pairs.emplace_back(text, fused::Products::kReference);
+    if (!Penalties(text).has_kurtosis()) pairs.emplace_back(text, fused::Products::kFloat32);
+  }
+  return pairs;
+}
+
 // All that a tap sees, in order.
 struct Recorder : ActivationTap {
   at::Tensor OnActivation(const std::string& site, const at::Tensor& x) override {
@@ -88,11 +102,18 @@ struct Recorder : ActivationTap {
   std::vector<std::pair<std::string, at::Tensor>> activations, outputs;
 };
 
-double WholeLoss(Instance& made, const v1::RegularizerSpec& spec) {
+struct LossAndPenalty {
+  double loss, penalty;
+};
+
+// By the reference's operations.
+LossAndPenalty WholeLoss(Instance& made, const v1::RegularizerSpec& spec) {
   const at::NoGradGuard no_grad;
-  RegularizerTap tap(spec);
-  const double loss = made.model->Loss(made.input, made.labels, &tap).item<double>();
-  return loss + tap.Penalty().item<double>();
+  Regularizer regularizer(spec);
+  ModelInput input = made.input;
+  input.ffn_penalty = regularizer.ffn_penalty();
+  const double loss = made.model->Loss(input, made.labels, regularizer.tap()).item<double>();
+  return {loss, regularizer.Penalty().item<double>()};
 }
 
 TEST(RegularizerTest, PenaltiesAreTheirFormulas) {
@@ -129,23 +150,20 @@ TEST(RegularizerTest, PenaltiesAreTheirFormulas) {
     }
     EXPECT_EQ(networks, 2) << architecture;
     EXPECT_EQ(linears, 2 * sites.second) << architecture;
-    const auto penalty = [&](const std::string& text) {
-      RegularizerTap tap(Penalties(text));
-      made.model->Loss(made.input, made.labels, &tap);
-      return tap.Penalty().item<double>();
-    };
+    const auto penalty = [&](const std::string& text) { return WholeLoss(made, Penalties(text)).penalty; };
     EXPECT_NEAR(penalty("ffn_output { weight: 0.1 tau: 0.5 power: 3 }"), 0.1 * power / networks, 1e-10)
         << architecture;
     EXPECT_NEAR(penalty("kurtosis { weight: 0.1 }"), 0.1 * kurtosis / linears, 1e-8) << architecture;
   }
 }
 
-// The gradient that an update uses against finite differences of the whole loss, along random directions of all
-// parameters.
+// The gradient that an update uses, by each engine that takes the penalty, against finite differences of the whole loss,
+// along random directions of all parameters.
 TEST(RegularizerTest, GradientsAreThoseOfTheWholeLoss) {
   for (const auto& [architecture, fields] : kModels) {
-    for (const std::string& text : kPenalties) {
-      const std::string what = architecture + ", " + text;
+    for (const auto& [text, products] : PenaltiesAndEngines()) {
+      const bool fused = products != fused::Products::kReference;
+      const std::string what = architecture + ", " + text + (fused ? ", fused" : "");
       const v1::RegularizerSpec spec = Penalties(text);
       Instance made = Make(architecture);
       v1::OptimizerSpec sgd;
@@ -155,9 +173,14 @@ TEST(RegularizerTest, GradientsAreThoseOfTheWholeLoss) {
                          .gradient_clip_norm = 0,
                          .gradient_accumulation = 2,
                          .precision = v1::FLOAT32,
+                         .products = products,
                          .regularizer = spec});
       const double loss = step.AddMicroBatch(made.input, made.labels).item<double>();
-      EXPECT_NEAR(loss + step.penalty().item<double>(), WholeLoss(made, spec), 1e-12) << what;
+      const auto whole = [&] {
+        const LossAndPenalty parts = WholeLoss(made, spec);
+        return parts.loss + parts.penalty;
+      };
+      EXPECT_NEAR(loss + step.penalty().item<double>(), whole(), 1e-12) << what;
       EXPECT_GT(step.penalty().item<double>(), 1e-3) << what;
       const at::NoGradGuard no_grad;
       std::vector<at::Tensor> parameters = made.model->parameters();
@@ -178,9 +201,9 @@ TEST(RegularizerTest, GradientsAreThoseOfTheWholeLoss) {
           for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i].add_(direction[i], size);
         };
         move(kStep);
-        const double above = WholeLoss(made, spec);
+        const double above = whole();
         move(-2 * kStep);
-        const double below = WholeLoss(made, spec);
+        const double below = whole();
         move(kStep);
         EXPECT_NEAR((above - below) / (2 * kStep), expected, 1e-6 * std::max(1.0, std::abs(expected)))
             << what;
@@ -189,15 +212,54 @@ TEST(RegularizerTest, GradientsAreThoseOfTheWholeLoss) {
   }
 }
 
-TEST(RegularizerTest, TheEngineIsReferenceAndItsReasonIsGiven) {
+// As for a part of a micro-batch.
+TEST(RegularizerTest, AWeightScalesThePenaltyInBothEngines) {
+  for (const fused::Products products : {fused::Products::kReference, fused::Products::kFloat32}) {
+    Instance made = Make("opt");
+    const v1::RegularizerSpec spec = Penalties(kPenalties[0]);
+    v1::OptimizerSpec sgd;
+    sgd.mutable_sgd();
+    TrainingStep step(*made.model, MakeOptimizer(sgd, ParametersOf(*made.model)),
+                      {.schedule = {},
+                       .gradient_clip_norm = 0,
+                       .gradient_accumulation = 1,
+                       .precision = v1::FLOAT32,
+                       .products = products,
+                       .regularizer = spec});
+    const auto gradients = [&](const TrainingStep::Weight& weight) {
+      for (at::Tensor& parameter : made.model->parameters()) parameter.mutable_grad().reset();
+      step.AddMicroBatch(made.input, made.labels, weight);
+      std::vector<at::Tensor> flat;
+      for (const at::Tensor& gradient : step.Gradients()) flat.push_back(gradient.flatten());
+      return at::cat(flat);
+    };
+    const at::Tensor of_loss = gradients({.of_loss = 1, .of_penalty = 0});
+    const at::Tensor of_half = gradients({.of_loss = 0, .of_penalty = 0.5});
+    EXPECT_NEAR(step.penalty().item<double>(), 0.5 * WholeLoss(made, spec).penalty, 1e-12);
+    const at::Tensor whole = gradients({});
+    EXPECT_LT((whole - of_loss - 2 * of_half).abs().max().item<double>(), 1e-12);
+    EXPECT_GT(of_half.abs().max().item<double>(), 1e-3);
+  }
+}
+
+TEST(RegularizerTest, TheEngineIsTheOneThatTakesThePenalty) {
   const Instance made = Make("bert");
   v1::TrainingSpec spec;
   ASSERT_NE(ChooseEngine(spec, *made.model, c10::kCPU).products, fused::Products::kReference);
-  *spec.mutable_regularizer() = Penalties(kPenalties[0]);
-  for (const c10::DeviceType device : {c10::kCPU, c10::kCUDA}) {
-    const EngineChoice choice = ChooseEngine(spec, *made.model, device);
-    EXPECT_EQ(choice.products, fused::Products::kReference);
-    EXPECT_THAT(choice.reason, testing::StartsWith("training.regularizer is a function of activations"));
+  for (const std::string& text : kPenalties) {
+    *spec.mutable_regularizer() = Penalties(text);
+    const EngineChoice choice = ChooseEngine(spec, *made.model, c10::kCPU);
+    if (spec.regularizer().has_kurtosis()) {
+      EXPECT_EQ(choice.products, fused::Products::kReference) << text;
+      EXPECT_THAT(choice.reason,
+                  testing::StartsWith("training.regularizer.kurtosis is a function of the outputs"));
+    } else {
+      EXPECT_EQ(choice.products, fused::Products::kFloat32) << text;
+      EXPECT_EQ(choice.reason, "") << text;
+    }
+    const EngineChoice on_gpu = ChooseEngine(spec, *made.model, c10::kCUDA);
+    EXPECT_EQ(on_gpu.products, fused::Products::kReference) << text;
+    EXPECT_THAT(on_gpu.reason, testing::StartsWith("training.regularizer is a function of activations"));
   }
 }
 

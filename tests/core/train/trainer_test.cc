@@ -159,6 +159,20 @@ TEST(TrainerTest, APenaltyIsReportedBesideTheLoss) {
   EXPECT_TRUE(without->sink.Curve("penalty").empty());
 }
 
+TEST(TrainerTest, BothEnginesReportThePenaltyOnFeedForwardOutputs) {
+  const TemporaryFolder folder;
+  const std::string penalty = "regularizer { ffn_output { weight: 0.5 tau: 0.1 power: 2 } } ";
+  const auto fused = Train(TinySpec("training { " + penalty + "}"), folder.path());
+  const auto reference = Train(TinySpec("training { " + penalty + "engine: REFERENCE }"), folder.path());
+  const std::vector<double> by_fused = fused->sink.Curve("penalty"),
+                            by_reference = reference->sink.Curve("penalty");
+  ASSERT_EQ(by_fused.size(), 20u);
+  ASSERT_EQ(by_reference.size(), 20u);
+  EXPECT_GT(by_fused[0], 1e-3);
+  for (std::size_t i = 0; i < by_fused.size(); ++i)
+    EXPECT_NEAR(by_fused[i], by_reference[i], 1e-4 * by_reference[i]) << i;
+}
+
 TEST(TrainerTest, EpochsAreCountedInUpdates) {
   const v1::TrialSpec spec = TinySpec("training { epochs: 3 gradient_accumulation: 2 }");
   const auto dataset = TinyDataset(spec);
@@ -180,6 +194,7 @@ TEST(TrainerTest, ResumedInTheMiddleEndsBitEqual) {
         "training { optimizer { ortho_adam { side: BOTH } } schedule { cosine { } } }",
         "training { optimizer { muon { } } }", "training { optimizer { soap { refresh_every: 3 } } }",
         "training { regularizer { ffn_output { weight: 0.1 } kurtosis { weight: 0.01 } } }",
+        "training { regularizer { ffn_output { weight: 0.1 } } }",
         "model { opt { layers: 2 hidden_size: 32 heads: 2 ffn_size: 64 } } attention { "
         "gate { linear { } } }"}) {
     const TemporaryFolder straight_folder, resumed_folder;
