@@ -72,11 +72,11 @@ Agent::Agent(asio::io_context& io, Options options, Outbox& outbox, WorkerMetric
                  if (artifacts_.MovesFiles()) sync.set_keeps_artifacts(true);
                  if (options_.job.ends) sync.set_job_seconds_left(SecondsUntil(*options_.job.ends));
                  board_.Fill(sync);
-                 said_draining_ = sync.draining();
+                 ending_.said = sync.draining();
                },
            .on_answer =
                [this](const v1::CoordinatorSync& answer) {
-                 const bool knows = said_draining_ && !answer.pushed();
+                 const bool knows = ending_.said && !answer.pushed();
                  PostTo(io_, alive_, [this, answer, knows] {
                    ending_.known |= knows;
                    OnAnswer(answer);

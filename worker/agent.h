@@ -122,10 +122,10 @@ class Agent {
   struct Ending {
     Phase phase = Phase::kRunning;
     absl::Status status;
+    bool said = false;   // In the last sync; of the client's thread.
     bool known = false;  // To the coordinator: it shows the worker as stopped, not as lost.
     std::optional<boost::asio::steady_timer> delivery;  // Runs when the last child of a drain is gone.
   } ending_;
-  bool said_draining_ = false;  // In the last sync; of the client's thread.
   std::shared_ptr<int> alive_ = std::make_shared<int>(0);  // Expired for posts that arrive after the end.
   DataChecker data_checker_;
   ArtifactTransfer artifacts_;  // Its threads use the members above.

@@ -11,7 +11,7 @@
 #include "base/data/data_dir.h"
 #include "base/file.h"
 #include "base/status.h"
-#include "base/usable_cpus.h"
+#include "base/processes/usable_cpus.h"
 #include "cli/analysis_report.h"
 #include "cli/commands.h"
 #include "spec/hugging_face/hub_cache.h"

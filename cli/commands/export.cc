@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/data/data_dir.h"
 #include "base/status.h"
-#include "base/usable_cpus.h"
+#include "base/processes/usable_cpus.h"
 #include "cli/commands.h"
 #include "cli/programs/model_of_trial.h"
 #include "cli/temporary_file.h"

@@ -13,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/environment.h"
 #include "base/processes/end_with_parent.h"
-#include "base/usable_cpus.h"
+#include "base/processes/usable_cpus.h"
 
 namespace inlier {
 namespace {
@@ -41,7 +41,7 @@ void ReadLines(int descriptor, const std::function<void(const std::string&)>& on
 
 constexpr int kNotStarted = 127;
 
-// This process's environment, with the short spin of base/usable_cpus.h unless it has a policy of its own.
+// This process's environment, with the short spin of base/processes/usable_cpus.h unless it has a policy of its own.
 std::vector<char*> Environment() {
   static std::string spin = kShortSpin;
   std::vector<char*> entries;

@@ -10,7 +10,7 @@
 
 #include "base/digest.h"
 #include "base/file.h"
-#include "base/usable_cpus.h"
+#include "base/processes/usable_cpus.h"
 #include "tests/worker/agent_fixture.h"
 #include "worker/gpus/gpu_monitor.h"
 

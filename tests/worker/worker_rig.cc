@@ -5,7 +5,7 @@
 #include <future>
 
 #include "base/check.h"
-#include "base/usable_cpus.h"
+#include "base/processes/usable_cpus.h"
 #include "base/version.h"
 
 namespace inlier {

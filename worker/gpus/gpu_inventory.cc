@@ -10,7 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "base/file.h"
-#include "base/usable_cpus.h"
+#include "base/processes/usable_cpus.h"
 
 namespace inlier {
 std::vector<Gpu> ReadProcGpus(const std::string& folder) {

@@ -4,7 +4,7 @@
 
 #include "base/environment.h"
 #include "base/log.h"
-#include "base/usable_cpus.h"
+#include "base/processes/usable_cpus.h"
 
 namespace inlier {
 

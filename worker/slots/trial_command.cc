@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/environment.h"
-#include "base/usable_cpus.h"
+#include "base/processes/usable_cpus.h"
 #include "worker/machines/launch.h"
 #include "worker/processes/trial_environment.h"
 

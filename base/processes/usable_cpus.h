@@ -1,6 +1,6 @@
 // The CPUs that this process may use, and how long its threads may wait for each other in a loop.
-#ifndef INLIER_BASE_USABLE_CPUS_H_
-#define INLIER_BASE_USABLE_CPUS_H_
+#ifndef INLIER_BASE_PROCESSES_USABLE_CPUS_H_
+#define INLIER_BASE_PROCESSES_USABLE_CPUS_H_
 
 #include <optional>
 #include <string>
@@ -30,4 +30,4 @@ inline constexpr char kShortSpin[] = "GOMP_SPINCOUNT=1500";
 
 }  // namespace inlier
 
-#endif  // INLIER_BASE_USABLE_CPUS_H_
+#endif  // INLIER_BASE_PROCESSES_USABLE_CPUS_H_

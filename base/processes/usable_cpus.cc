@@ -1,4 +1,4 @@
-#include "base/usable_cpus.h"
+#include "base/processes/usable_cpus.h"
 
 #include <sched.h>
 
