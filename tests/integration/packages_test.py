@@ -107,7 +107,7 @@ class PackagesTest(unittest.TestCase):
     def demo(self, system):
         (system.root / "srv/sweep.yaml").write_text(SWEEP.replace("SHORT", str(SHORT)))
         server = ("--server", f"127.0.0.1:{self.ports[0]}")
-        self.assertIn("requires a token", system.run("inlier", "workers", *server, check=False).stderr)
+        self.assertIn("requires a token", system.run("inlier", "workers", *server, check=False).stdout)
         for file, user in (("tokens", "inlier"), ("worker.token", "inlier"), ("admin.token", "root")):
             self.assertEqual(f"{user} 600", system.run("stat", "-c", "%U %a", f"/etc/inlier/{file}").stdout.strip())
         server += ("--token-file", "/etc/inlier/admin.token")
