@@ -10,7 +10,7 @@ PROGRAMS := inlier inlier-coordinator inlier-worker inlier-trial
 
 PREFIX  ?= /usr/local
 
-.PHONY: help setup setup-test corpora images build install uninstall packages demo test test-exporters bench golden chaos fuzz format clean
+.PHONY: help setup setup-test corpora images build install uninstall packages wheel demo test test-exporters bench golden chaos fuzz format clean
 .DEFAULT_GOAL := help
 
 help:           ## This list
@@ -20,7 +20,7 @@ setup:          ## Install what building and the demo need (skips installed part
 	@tools/setup/setup packages torch corpora
 
 setup-test:     ## As setup, and what only the tests need
-	@tools/setup/setup packages torch corpora images test-packages python client-wheels minilm nvcc s3-server bare-system
+	@tools/setup/setup packages torch corpora images test-packages python client-wheels wheel-tools minilm nvcc s3-server bare-system
 
 corpora:        ## Fetch the text corpora and vocabularies only
 	@tools/setup/setup corpora
@@ -44,6 +44,10 @@ packages: build ## Make Debian packages of what is built, in build/release/packa
 	@cd $(BUILD) && cpack --config CPackConfig.cmake >packages.log 2>&1 || { tail -n 10 packages.log >&2; exit 1; }
 	@rm -rf $(BUILD)/packages/_CPack_Packages
 	@ls $(BUILD)/packages/*.deb
+
+wheel: build    ## Make a wheel of the four programs and the Python client over PyPI's torch, in build/release/wheel
+	@tools/setup/setup wheel-tools && test -x .deps/wheel-tools/bin/python
+	@.deps/wheel-tools/bin/python tools/wheel/make_wheel $(BUILD) $(BUILD)/wheel
 
 demo: build     ## Set up, build, train the quickstart sweep on real text and print its table
 	@$(BUILD)/bin/inlier run sweeps/quickstart.yaml --dir demo

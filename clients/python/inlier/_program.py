@@ -20,8 +20,9 @@ from inlier.v1 import sweep_spec_pb2
 
 
 def find_program() -> str:
-    """$INLIER_PROGRAM, or `inlier` of the PATH."""
-    program = os.environ.get("INLIER_PROGRAM") or shutil.which("inlier")
+    """$INLIER_PROGRAM, or that of the wheel that this package is a part of, or `inlier` of the PATH."""
+    of_wheel = pathlib.Path(__file__).resolve().parents[1] / "inlier_programs/bin/inlier"
+    program = os.environ.get("INLIER_PROGRAM") or (str(of_wheel) if of_wheel.is_file() else shutil.which("inlier"))
     if not program:
         raise InlierError(
             "YAML files, scales and tables of stored folders are read by the program `inlier`, which is not there: put its folder into PATH, or its path "
