@@ -19,8 +19,9 @@ class MissingError(Exception):
 
 
 def find(package, file):
-    """The folder of an installed package that has this file. The package is not imported: that takes seconds of torch."""
-    for place in sys.path:
+    """The folder of an installed package that has this file: the one next to this package, where the RPATH of the programs leads, else one of
+    sys.path. The package is not imported: that takes seconds of torch."""
+    for place in [os.path.dirname(HERE), *sys.path]:
         if os.path.isfile(os.path.join(place, package, file)):
             return os.path.abspath(os.path.join(place, package))
     return None
@@ -73,9 +74,10 @@ def environment(torch):
 
 
 def needs_torch(program, arguments):
-    if WITHOUT_TRAINING.intersection(arguments):
-        return False
-    return program in ("inlier-worker", "inlier-trial") or program == "inlier" and bool(TRAINING.intersection(arguments))
+    if program == "inlier-trial":
+        return True
+    starts_it = program == "inlier-worker" or program == "inlier" and TRAINING.intersection(arguments)
+    return bool(starts_it) and not WITHOUT_TRAINING.intersection(arguments)
 
 
 def command_of(program, torch):
