@@ -42,7 +42,7 @@ OTHER_MACHINE = "import os, sys; sys.argv = ['inlier', 'status']; {}; import inl
 
 
 def run(command, check=True, **options):
-    done = subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=400, **options)
+    done = subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=900, **options)
     if check and done.returncode != 0:
         raise AssertionError(f"{command}: status {done.returncode}\n{done.stdout}{done.stderr}")
     return done
