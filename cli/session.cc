@@ -122,9 +122,10 @@ absl::StatusOr<Answerer> Session::AwaitAnswerer() const {
   bool told = quiet;
   for (;;) {
     absl::StatusOr<Answerer> found = FindAnswerer();
-    if (!absl::IsUnavailable(found.status()) && !absl::IsNotFound(found.status())) return found;
     const bool starting = IsStarting(dir);
-    const Duration patience = starting ? kStart : WasKilledIn(dir) ? kRestart : kAppears;
+    const bool stored = found.ok() && found->kind == Answerer::kStored && starting;  // A database that is being opened.
+    if (!stored && !absl::IsUnavailable(found.status()) && !absl::IsNotFound(found.status())) return found;
+    const Duration patience = starting && !stored ? kStart : !stored && WasKilledIn(dir) ? kRestart : kAppears;
     const Duration waited = MonotonicNow() - start;
     if (waited >= patience) return found;
     if (waited >= kSilence && !std::exchange(told, true)) {

@@ -39,9 +39,9 @@ absl::Status CopyDatabase(const fs::path& from, const fs::path& to) {
     const FileStamp before(files);
     std::error_code error;
     fs::remove(to / kLog, error);
-    RETURN_IF_ERROR(CopyFile(from / kDatabase, to / kDatabase));
-    if (fs::exists(from / kLog, error)) RETURN_IF_ERROR(CopyFile(from / kLog, to / kLog));
-    if (FileStamp(files) == before) return absl::OkStatus();
+    absl::Status copied = CopyFile(from / kDatabase, to / kDatabase);
+    if (copied.ok() && fs::exists(from / kLog, error)) copied = CopyFile(from / kLog, to / kLog);
+    if (FileStamp(files) == before) return copied;  // The copy of a log that is cut meanwhile fails.
   }
   return absl::UnavailableError(absl::StrCat(
       (from / kDatabase).string(),
