@@ -107,7 +107,10 @@ class Folders:
 
     @staticmethod
     def copy_tree(source, target):
-        subprocess.run(["cp", "-a", str(source), str(target)], check=True)
+        for tries in range(5):  # A training removes an old checkpoint now and then.
+            if subprocess.run(["cp", "-a", str(source), str(target)], stderr=subprocess.DEVNULL if tries < 4 else None, check=tries == 4).returncode == 0:
+                return target
+            shutil.rmtree(target)
         return target
 
     def copy(self, source, name):
