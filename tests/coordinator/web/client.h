@@ -41,7 +41,7 @@ class HttpClient {
     socket.connect({boost::asio::ip::make_address(address_.host), address_.port});
     return socket;
   }
-  // The kernel keeps some kilobytes of what nobody reads, not megabytes.
+  // The kernel keeps some kilobytes of an answer that is not read, not megabytes.
   Socket ConnectWithoutBuffer() {
     Socket socket(io_);
     const boost::asio::ip::tcp::endpoint server(boost::asio::ip::make_address(address_.host), address_.port);
