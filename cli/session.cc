@@ -123,9 +123,12 @@ absl::StatusOr<Answerer> Session::AwaitAnswerer() const {
   for (;;) {
     absl::StatusOr<Answerer> found = FindAnswerer();
     const bool starting = IsStarting(dir);
-    const bool stored = found.ok() && found->kind == Answerer::kStored && starting;  // A database that is being opened.
+    // A database that is being opened.
+    const bool stored = found.ok() && found->kind == Answerer::kStored && starting;
     if (!stored && !absl::IsUnavailable(found.status()) && !absl::IsNotFound(found.status())) return found;
-    const Duration patience = starting && !stored ? kStart : !stored && WasKilledIn(dir) ? kRestart : kAppears;
+    const Duration patience = starting && !stored           ? kStart
+                              : !stored && WasKilledIn(dir) ? kRestart
+                                                            : kAppears;
     const Duration waited = MonotonicNow() - start;
     if (waited >= patience) return found;
     if (waited >= kSilence && !std::exchange(told, true)) {

@@ -70,7 +70,8 @@ absl::Status ResolveWorkerConfig(v1::WorkerConfig& config) {
   RETURN_IF_ERROR(MakeAbsolute(config.mutable_trial_program()));
   if (!config.has_name()) config.set_name(HostName());
   if (!config.name().empty() && !IsPlainName(config.name()))
-    return absl::InvalidArgumentError(absl::StrCat("name: ", Quoted(config.name()), ": a worker's name has ", kPlainNameForm));
+    return absl::InvalidArgumentError(
+        absl::StrCat("name: ", Quoted(config.name()), ": a worker's name has ", kPlainNameForm));
   if (config.artifacts() == v1::WorkerConfig::S3 && !config.has_s3())
     return absl::InvalidArgumentError(
         "artifacts: S3 needs to know the bucket; set s3.bucket and s3.endpoint, or artifacts: AUTO for the "

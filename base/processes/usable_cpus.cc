@@ -45,14 +45,19 @@ UsableCpus FindUsableCpus() {
     std::getline(in, content);
     cpus.count = std::min(cpus.count, CpusOfQuota(content).value_or(cpus.count));
   }
-  int of_job = 0;  // Of a batch job of Slurm, which a cluster without its plug-ins for affinity binds to nothing.
+  int of_job = 0;  // Of Slurm, which binds jobs to nothing without its plug-ins for affinity.
   if (absl::SimpleAtoi(EnvironmentVariableOr("SLURM_CPUS_ON_NODE", ""), &of_job) && of_job >= 1)
     cpus.count = std::min(cpus.count, of_job);
   return cpus;
 }
 
+bool HasWaitPolicy() {
+  return EnvironmentVariable("OMP_WAIT_POLICY") || EnvironmentVariable("GOMP_SPINCOUNT");
+}
+
 std::optional<int> CpusOfQuota(std::string_view cpu_max) {
-  const std::vector<std::string> words = absl::StrSplit(absl::string_view(cpu_max.data(), cpu_max.size()), absl::ByAnyChar(" \n"), absl::SkipEmpty());
+  const std::vector<std::string> words = absl::StrSplit(absl::string_view(cpu_max.data(), cpu_max.size()),
+                                                        absl::ByAnyChar(" \n"), absl::SkipEmpty());
   double quota = 0, period = 0;
   if (words.size() != 2 || !absl::SimpleAtod(words[0], &quota) || !absl::SimpleAtod(words[1], &period))
     return std::nullopt;

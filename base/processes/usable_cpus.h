@@ -28,6 +28,9 @@ std::vector<std::string> CgroupFolders();
 // 300,000 turns are 10 ms and more, in which threads that share CPUs with others wait for one that does not run.
 inline constexpr char kShortSpin[] = "GOMP_SPINCOUNT=1500";
 
+// True where the environment says already how threads of OpenMP wait.
+bool HasWaitPolicy();
+
 }  // namespace inlier
 
 #endif  // INLIER_BASE_PROCESSES_USABLE_CPUS_H_

@@ -4,21 +4,20 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
-#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "base/data/checked_files.h"
 #include "base/data/data_dir.h"
 #include "base/file.h"
-#include "base/status.h"
 #include "base/processes/usable_cpus.h"
+#include "base/status.h"
 #include "cli/analysis_report.h"
 #include "cli/commands.h"
-#include "spec/hugging_face/hub_cache.h"
 #include "cli/temporary_file.h"
 #include "cli/trial_program.h"
 #include "inlier/v1/analysis.pb.h"
 #include "rpc/server_probe.h"
+#include "spec/hugging_face/hub_cache.h"
 #include "spec/schema/yaml_reader.h"
 
 namespace inlier {

@@ -2,12 +2,11 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
-#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "base/data/data_dir.h"
-#include "base/status.h"
 #include "base/processes/usable_cpus.h"
+#include "base/status.h"
 #include "cli/commands.h"
 #include "cli/programs/model_of_trial.h"
 #include "cli/temporary_file.h"

@@ -39,8 +39,9 @@ absl::StatusOr<PagePlace> PlaceOfPage(Session& session, const PageArguments& arg
   session.reads = false;  // The page is a coordinator's, which may be starting.
   const absl::StatusOr<Answerer> found = session.AwaitAnswerer();
   if (absl::IsUnavailable(found.status()))
-    return absl::UnavailableError(absl::StrCat(std::string(found.status().message()),
-                                               "; a sweep as a file needs none: inlier page SWEEP -o sweep.html"));
+    return absl::UnavailableError(
+        absl::StrCat(std::string(found.status().message()),
+                     "; a sweep as a file needs none: inlier page SWEEP -o sweep.html"));
   ASSIGN_OR_RETURN(const Answerer answerer, found);
   switch (answerer.kind) {
     case Answerer::kFolder: {

@@ -11,7 +11,6 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
-#include "base/environment.h"
 #include "base/processes/end_with_parent.h"
 #include "base/processes/usable_cpus.h"
 
@@ -46,7 +45,7 @@ std::vector<char*> Environment() {
   static std::string spin = kShortSpin;
   std::vector<char*> entries;
   for (char** entry = environ; *entry != nullptr; ++entry) entries.push_back(*entry);
-  if (!EnvironmentVariable("OMP_WAIT_POLICY") && !EnvironmentVariable("GOMP_SPINCOUNT")) entries.push_back(spin.data());
+  if (!HasWaitPolicy()) entries.push_back(spin.data());
   entries.push_back(nullptr);
   return entries;
 }

@@ -104,7 +104,8 @@ void TakeStarted(Context& context, WorkerEntry& worker, Attempt& attempt, const 
                  WallTime at) {
   attempt.resumed_step = started.resumed_step();
   context.out.changes.Add(AttemptInfo{.token = attempt.token, .started = AsUtf8(started), .at = at});
-  if (!TakeDigest(context, attempt, worker, started.dataset_digest())) return;  // On other data: it says nothing of checkpoints.
+  if (!TakeDigest(context, attempt, worker, started.dataset_digest()))
+    return;  // On other data: it says nothing of checkpoints.
   if (Stage& stage = context.state.stages.at(attempt.stage);
       attempt.resumed_step < stage.detail().resume_step()) {
     stage.edit().ResumedAt(attempt.resumed_step);

@@ -201,7 +201,8 @@ absl::StatusOr<std::vector<std::int64_t>> OutputsOf(const std::vector<std::strin
     outputs.resize(stored.size());
     std::iota(outputs.begin(), outputs.end(), 0);
     spdlog::warn(
-        "outputs_without_names classes={} reason=\"id2label names none, so that output 0 is taken for the data's first class, "
+        "outputs_without_names classes={} reason=\"id2label names none, so that output 0 is taken for the "
+        "data's first class, "
         "and on; write the names there where the order is another\"",
         LogText(absl::StrJoin(classes, ", ")));
     return outputs;

@@ -2,7 +2,7 @@
 // have, then half of them, and on as long as fewer are faster. A small model spends more time on bringing threads
 // together than it saves, and threads that share their CPUs with other programs wait for one that does not run.
 //
-// What runs beside a training comes and goes: the choice is made anew when updates become slower, and now and then.
+// What runs beside a training comes and goes: the choice is made again when updates become slower, and now and then.
 #ifndef INLIER_CORE_TRAIN_THREAD_CHOICE_H_
 #define INLIER_CORE_TRAIN_THREAD_CHOICE_H_
 
@@ -26,11 +26,13 @@ class ThreadChoice {
     sum_ += seconds;
     longest_ = std::max(longest_, seconds);
     if (++updates_ < kUpdates) return;
-    const double mean = (sum_ - longest_) / (kUpdates - 1);  // Without the slowest: one is often another program's.
+    const double mean =
+        (sum_ - longest_) / (kUpdates - 1);  // Without the slowest: one is often another program's.
     sum_ = longest_ = 0;
     updates_ = 0;
     if (settled_) {
-      if (since_ > kRest * trying_ || (mean > kSlower * best_seconds_ && since_ > kShortRest * trying_)) Begin();
+      if (since_ > kRest * trying_ || (mean > kSlower * best_seconds_ && since_ > kShortRest * trying_))
+        Begin();
     } else if (mean >= best_seconds_) {
       Settle();
     } else {
@@ -42,9 +44,9 @@ class ThreadChoice {
   }
 
  private:
-  static constexpr int kUpdates = 8;          // With each number.
-  static constexpr double kRest = 50;         // Trying takes about 2 % of the time at most,
-  static constexpr double kShortRest = 5;     // and 20 % where the load changes all the time.
+  static constexpr int kUpdates = 8;       // With each number.
+  static constexpr double kRest = 50;      // Trying takes about 2 % of the time at most,
+  static constexpr double kShortRest = 5;  // and 20 % where the load changes all the time.
   static constexpr double kSlower = 1.5;
 
   void Begin() {

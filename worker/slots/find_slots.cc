@@ -21,8 +21,8 @@ std::vector<SlotPlan> FindSlots(const v1::WorkerConfig& config, GpuInventory inv
   };
   const UsableCpus cpus = FindUsableCpus();
   const auto count = static_cast<std::size_t>(cpus.count);
-  std::vector<SlotPlan> slots = PlanSlots({cpus.bound_to.begin(), cpus.bound_to.begin() + cpus.count}, inventory.gpus,
-                                          given(config.has_slots(), config.slots()),
+  std::vector<SlotPlan> slots = PlanSlots({cpus.bound_to.begin(), cpus.bound_to.begin() + cpus.count},
+                                          inventory.gpus, given(config.has_slots(), config.slots()),
                                           given(config.has_threads_per_slot(), config.threads_per_slot()));
   spdlog::info("slots count={} threads_per_slot={} cpus={} gpus={} gpu_source=\"{}\"", slots.size(),
                slots.front().threads, count, inventory.gpus.size(), inventory.source);

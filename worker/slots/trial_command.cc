@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/environment.h"
 #include "base/processes/usable_cpus.h"
 #include "worker/machines/launch.h"
 #include "worker/processes/trial_environment.h"
@@ -16,7 +15,7 @@ absl::StatusOr<Command> TrialCommand(const AttemptSettings& settings, const Slot
   std::vector<std::string> changes = {absl::StrCat("OMP_NUM_THREADS=", slot.threads),
                                       absl::StrCat("MKL_NUM_THREADS=", slot.threads),
                                       absl::StrCat("CUDA_VISIBLE_DEVICES=", slot.cuda_visible)};
-  if (!EnvironmentVariable("OMP_WAIT_POLICY") && !EnvironmentVariable("GOMP_SPINCOUNT")) changes.push_back(kShortSpin);
+  if (!HasWaitPolicy()) changes.push_back(kShortSpin);
   Command command{.program = settings.trial_program,
                   .arguments = std::move(arguments),
                   .environment = TrialEnvironment(settings.trial_environment, changes),

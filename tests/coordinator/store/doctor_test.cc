@@ -188,8 +188,8 @@ TEST_F(DoctorTest, ADamagedCheckpointIsNamedAndIsNoProblem) {
 // The training would begin again, in silence.
 TEST_F(DoctorTest, AMissingCheckpointToContinueFromIsNamed) {
   MustAddTrial();
-  MustApply(WorkerRow{.incarnation = "w-uuid", .name = "gpu-1", .host = "h", .version = "1", .slots = 1}, Start(1, 1),
-            Checkpoint(1, 100, false), Checkpoint(1, 200, false));
+  MustApply(WorkerRow{.incarnation = "w-uuid", .name = "gpu-1", .host = "h", .version = "1", .slots = 1},
+            Start(1, 1), Checkpoint(1, 100, false), Checkpoint(1, 200, false));
   std::filesystem::create_directories(folder_.path() / "artifacts");
   std::filesystem::create_directories(folder_.path() / "attempts" / "1");
   const std::filesystem::path newest = folder_.path() / "attempts" / "1" / "200.safetensors";

@@ -14,8 +14,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/file.h"
-#include "base/time.h"
 #include "base/processes/usable_cpus.h"
+#include "base/time.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/worker/process_state.h"
 #include "tests/worker/processes/run_command.h"
