@@ -8,11 +8,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/data/data_folder.h"
 #include "base/digest.h"
 #include "base/file.h"
 #include "base/regular_file.h"
 #include "base/status.h"
-#include "core/data/data_folder.h"
 
 namespace inlier {
 namespace {

@@ -6,8 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "base/check.h"
+#include "base/data/utf8_text.h"
 #include "base/status.h"
-#include "core/text/utf8_text.h"
 #include "core/text/vocabulary_file.h"
 
 namespace inlier {
