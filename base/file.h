@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -39,6 +40,9 @@ absl::Status RenameDurably(const std::filesystem::path& from, const std::filesys
 
 // Writes the content of a file (or the entries of a folder) to the disk.
 absl::Status SyncPath(const std::filesystem::path& path);
+
+// Bytes of a file; 0 where that cannot be told.
+std::uint64_t SizeOf(const std::filesystem::path& file);
 
 // The entries of `folder` by name; those that could be read where it cannot be read (to its end).
 std::vector<std::filesystem::path> EntriesOf(const std::filesystem::path& folder);

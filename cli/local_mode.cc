@@ -189,10 +189,8 @@ void LocalDaemons::SetArguments(int launch) {
   coordinator_.name = "coordinator";
   coordinator_.log = options_.dir / "logs" / "coordinator.log";
   coordinator_.arguments = {(programs / "inlier-coordinator").string()};
-  std::error_code error;
-  const std::uintmax_t size = std::filesystem::file_size(options_.dir / "inlier.db", error);
   // Another launch finds the database of the first.
-  if (options_.new_database && (launch == 1 || error || size == 0))
+  if (options_.new_database && (launch == 1 || SizeOf(options_.dir / "inlier.db") == 0))
     coordinator_.arguments.push_back(kNewDatabase);
   coordinator_.Set(
       {state, absl::StrCat("listen=", grpc_address_), absl::StrCat("http_listen=", coordinator_http_)});

@@ -3,7 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/data/data_dir.h"
 #include "base/status.h"
-#include "cli/corpus_check.h"
+#include "cli/data_check.h"
 #include "spec/schema/yaml_reader.h"
 #include "spec/sweep/sweep_grid.h"
 #include "spec/sweep/sweep_reader.h"
@@ -36,7 +36,6 @@ absl::StatusOr<CheckedSweep> CheckText(const std::string& text, const SweepArgum
   ASSIGN_OR_RETURN(checked.spec, ReadSweepText(text, arguments.file, arguments.overrides, arguments.scale));
   ASSIGN_OR_RETURN(const SweepGrid grid, SweepGrid::Create(checked.spec));
   checked.points = grid.kept();
-  checked.warnings = CorpusWarnings(grid, DataDirOr(arguments.data_dir));
   return checked;
 }
 
@@ -54,8 +53,11 @@ absl::StatusOr<v1::SubmitSweepResponse> Submit(Session& session, const CheckedSw
   return session.CallOnce(&v1::SweepService::Stub::SubmitSweep, request, 60);
 }
 
-void PrintWarnings(const CheckedSweep& checked) {
-  for (const std::string& warning : checked.warnings) PrintError(absl::StrCat("warning: ", warning));
+void PrintWarnings(const CheckedSweep& checked, const SweepArguments& arguments) {
+  const absl::StatusOr<SweepGrid> grid = SweepGrid::Create(checked.spec);
+  if (!grid.ok()) return;
+  for (const std::string& warning : DataWarnings(*grid, DataDirOr(arguments.data_dir)))
+    PrintError(absl::StrCat("warning: ", warning));
 }
 
 std::string TrialsText(const v1::SubmitSweepResponse& submitted) {

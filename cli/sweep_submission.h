@@ -29,8 +29,7 @@ void AddSweepArguments(CLI::App& command, SweepArguments& arguments, bool may_su
 
 struct CheckedSweep {
   v1::SweepSpec spec;
-  uint64_t points = 0;                // Trials.
-  std::vector<std::string> warnings;  // About data that this machine has not.
+  uint64_t points = 0;  // Trials.
 };
 
 // Reads and checks the file.
@@ -42,8 +41,8 @@ absl::StatusOr<CheckedSweep> CheckText(const std::string& text, const SweepArgum
 absl::StatusOr<v1::SubmitSweepResponse> Submit(Session& session, const CheckedSweep& sweep,
                                                const SweepArguments& arguments);
 
-// On standard error.
-void PrintWarnings(const CheckedSweep& checked);
+// About data that trials could not read on this machine, on standard error.
+void PrintWarnings(const CheckedSweep& checked, const SweepArguments& arguments);
 
 // "12 trials, 4 with known results if a worker finds their data unchanged".
 std::string TrialsText(const v1::SubmitSweepResponse& submitted);

@@ -242,11 +242,7 @@ void ArtifactTransfer::Run(ArtifactJob& job) {
     if (job.Wait(options_.backoff.Wait(tries, Random()))) break;
   }
   if (!status.ok() && job.IsCancelled()) status = absl::CancelledError("it is not wanted any more");
-  if (status.ok()) {
-    std::error_code error;
-    const std::uintmax_t bytes = fs::file_size(job.path, error);
-    Trim(error ? 0 : bytes);
-  }
+  if (status.ok()) Trim(SizeOf(job.path));
   job.SetDone(status);
   on_change_();
 }
@@ -256,7 +252,7 @@ absl::Status ArtifactTransfer::FetchOnce(ArtifactJob& job) {
   const absl::Status cached = files_.Check(job.path, job.sha256);
   if (cached.ok()) {
     files_.MarkUsed(job.path);
-    const std::uint64_t bytes = fs::file_size(job.path, error);
+    const std::uint64_t bytes = SizeOf(job.path);
     job.SetBytes(bytes, bytes);
     return absl::OkStatus();
   }

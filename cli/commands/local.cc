@@ -182,7 +182,7 @@ absl::Status Run(Session& session, const SweepArguments& arguments, LocalOptions
   SweepArguments named = arguments;
   named.data_dir = options.data_dir;
   ASSIGN_OR_RETURN(const CheckedSweep checked, ReadAndCheck(named));
-  PrintWarnings(checked);
+  PrintWarnings(checked, named);
   RETURN_IF_ERROR(CloseStateFolder(session.dir));
   // Held while this run needs daemons, its own or those of another run.
   std::optional<FileLock> needs_daemons;

@@ -118,7 +118,7 @@ void AddCheckCommand(CLI::App& app, Session& session) {
     if (!checked.ok()) return session.Finish(checked.status());
     const auto scales = CheckScales(*text, *arguments);
     if (!scales.ok()) return session.Finish(scales.status());
-    PrintWarnings(*checked);
+    PrintWarnings(*checked, *arguments);
     ShowChecked(session, *arguments, *checked, *scales);
   });
 }
@@ -132,7 +132,7 @@ void AddSubmitCommand(CLI::App& app, Session& session) {
   command->callback([&session, arguments, watch] {
     const auto checked = ReadAndCheck(*arguments);
     if (!checked.ok()) return session.Finish(checked.status());
-    PrintWarnings(*checked);
+    PrintWarnings(*checked, *arguments);
     const auto response = Submit(session, *checked, *arguments);
     if (!response.ok()) return session.Finish(response.status());
     if (session.mode() == OutputMode::kJson && !*watch) {

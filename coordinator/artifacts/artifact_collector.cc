@@ -170,10 +170,8 @@ class Collector {
   }
 
   Candidate File(const fs::path& path) {
-    std::error_code error;
-    const std::uint64_t bytes = fs::file_size(path, error);
     return {.shown = path.lexically_relative(state_dir_).string(),
-            .bytes = error ? 0 : bytes,
+            .bytes = SizeOf(path),
             .remove_if_older = [this, path](Duration age) {
               return store_.RemoveIfOlder(path, age, now_, dry_run_);
             }};

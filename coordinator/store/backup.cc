@@ -159,7 +159,7 @@ absl::StatusOr<BackupResult> BackupConnection(sqlite3* source, const fs::path& d
   result.schema_version = static_cast<int>(*version);
   RETURN_IF_ERROR(SyncPath(part));
   if (options.check) RETURN_IF_ERROR(CheckCopy(part, options));
-  result.bytes = fs::file_size(part, error);
+  result.bytes = SizeOf(part);
   RETURN_IF_ERROR(RenameToFreeName(part, destination));
   kept.path.clear();
   result.duration = MonotonicNow() - start;

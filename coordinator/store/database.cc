@@ -214,9 +214,7 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::filesystem::
   RETURN_IF_ERROR(CheckHasDatabase(state_dir, make_new));
   RETURN_IF_ERROR(CheckLogBelongs(state_dir));
   const std::filesystem::path path = state_dir / "inlier.db";
-  std::error_code error;
-  const std::uintmax_t size = std::filesystem::file_size(path, error);
-  if (error || size == 0) RETURN_IF_ERROR(NoteNewDatabase(state_dir, *lock));
+  if (SizeOf(path) == 0) RETURN_IF_ERROR(NoteNewDatabase(state_dir, *lock));
   const std::string opening = absl::StrCat("opening ", path.string());
   DisableMemoryStatistics();
   try {

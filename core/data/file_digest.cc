@@ -8,11 +8,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/data/data_folder.h"
 #include "base/digest.h"
 #include "base/file.h"
 #include "base/regular_file.h"
 #include "base/status.h"
-#include "core/data/data_folder.h"
 
 namespace inlier {
 namespace {
@@ -47,11 +47,7 @@ absl::StatusOr<std::string> StateOf(const std::vector<fs::path>& files, bool* se
 // The sizes of all files; one that is not there has none.
 std::uint64_t BytesOf(const std::vector<fs::path>& files) {
   std::uint64_t bytes = 0;
-  for (const fs::path& file : files) {
-    std::error_code error;
-    const std::uintmax_t size = fs::file_size(file, error);
-    if (!error) bytes += size;
-  }
+  for (const fs::path& file : files) bytes += SizeOf(file);
   return bytes;
 }
 

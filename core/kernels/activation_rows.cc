@@ -1,4 +1,5 @@
 #include "core/kernels/rows.h"
+#include "core/kernels/store_gradient.h"
 #include "core/kernels/vector_math.h"
 
 namespace inlier::kernels {
@@ -81,20 +82,10 @@ INLIER_INLINE void BackwardOf(std::int64_t rows, std::int64_t width, const T* h,
   for (std::int64_t start = 0; start < rows * width; start += width) {
     const T* kept = h + start;
     const Real<T>* above = df + start;
-    T* to = dh + start;
-    const auto gradient = [=](std::int64_t c)
-                              INLIER_LAMBDA { return above[c] * Apply<activation>(ToReal(kept[c])).slope; };
-    if (bias_gradient == nullptr) {
-#pragma omp simd
-      for (std::int64_t c = 0; c < width; ++c) to[c] = ToElement<T>(gradient(c));
-    } else {
-#pragma omp simd
-      for (std::int64_t c = 0; c < width; ++c) {
-        const Real<T> g = gradient(c);
-        bias_gradient[c] += g;
-        to[c] = ToElement<T>(g);
-      }
-    }
+    StoreGradient(
+        width,
+        [=](std::int64_t c) INLIER_LAMBDA { return above[c] * Apply<activation>(ToReal(kept[c])).slope; },
+        dh + start, bias_gradient);
   }
 }
 

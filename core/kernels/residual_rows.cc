@@ -2,6 +2,7 @@
 
 #include "core/kernels/dropout_block.h"
 #include "core/kernels/rows.h"
+#include "core/kernels/store_gradient.h"
 
 namespace inlier::kernels {
 namespace {
@@ -40,22 +41,6 @@ INLIER_INLINE void AddDroppedOf(std::int64_t rows, std::int64_t width, const R* 
                        }
                      }
                    });
-}
-
-// to[i] = gradient(i), which is also added to sums[i], unless there are none.
-template <typename T, typename Gradient>
-INLIER_INLINE void StoreGradient(std::int64_t count, Gradient gradient, T* to, Real<T>* sums) {
-  if (sums == nullptr) {
-#pragma omp simd
-    for (std::int64_t i = 0; i < count; ++i) to[i] = ToElement<T>(gradient(i));
-  } else {
-#pragma omp simd
-    for (std::int64_t i = 0; i < count; ++i) {
-      const Real<T> value = gradient(i);
-      sums[i] += value;
-      to[i] = ToElement<T>(value);
-    }
-  }
 }
 
 template <typename T>

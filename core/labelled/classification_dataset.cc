@@ -8,10 +8,10 @@
 #include "base/digest.h"
 #include "base/status.h"
 #include "core/data/example_order.h"
-#include "core/labelled/classification_source.h"
 #include "core/text/special_tokens.h"
 #include "core/text/token_cache.h"
 #include "core/text/tokenizer_of_spec.h"
+#include "spec/data/classification_source.h"
 #include "torch/types.h"
 
 namespace inlier {

@@ -9,7 +9,6 @@
 #include "base/mapped_file.h"
 #include "base/status.h"
 #include "core/text/encoding/byte_alphabet.h"
-#include "core/text/encoding/pre_tokenizer.h"
 #include "core/text/vocabulary_file.h"
 #include "nlohmann/json.hpp"
 
@@ -182,23 +181,6 @@ std::string BytePairVocabulary::Decode(std::span<const uint32_t> ids) const {
     bytes += tokens_[id];
   }
   return bytes;
-}
-
-void BytePairEncoder::Encode(std::string_view text, std::vector<uint32_t>* ids) {
-  size_t position = 0;
-  for (std::string_view word = NextWord(text, &position); !word.empty(); word = NextWord(text, &position)) {
-    if (memory_.Recall(word, ids)) continue;
-    const size_t before = ids->size();
-    EncodeWord(word, ids);
-    memory_.Remember(word, std::span(*ids).subspan(before));
-  }
-}
-
-void BytePairEncoder::EncodeWord(std::string_view word, std::vector<uint32_t>* ids) {
-  pieces_.clear();
-  for (const char byte : word) pieces_.push_back(vocabulary_.ByteId(static_cast<uint8_t>(byte)));
-  vocabulary_.merge_table().Apply(&pieces_);
-  ids->insert(ids->end(), pieces_.begin(), pieces_.end());
 }
 
 }  // namespace inlier

@@ -8,7 +8,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -19,7 +18,6 @@
 #include "absl/status/statusor.h"
 #include "base/data/data_roots.h"
 #include "core/text/encoding/merge_pieces.h"
-#include "core/text/encoding/word_memory.h"
 
 namespace inlier {
 
@@ -70,24 +68,6 @@ class BytePairVocabulary {
   uint32_t byte_ids_[256] = {};
   std::vector<Merge> merges_;
   MergeTable table_;
-};
-
-// Encodes with a vocabulary and caches the ids of words.
-//
-// Thread safety: none; use one encoder a thread. `vocabulary` must outlive it.
-class BytePairEncoder {
- public:
-  explicit BytePairEncoder(const BytePairVocabulary& vocabulary) : vocabulary_(vocabulary) {}
-
-  // Appends the ids of `text` to *ids. Special tokens spelt in the text are ordinary text.
-  void Encode(std::string_view text, std::vector<uint32_t>* ids);
-
- private:
-  void EncodeWord(std::string_view word, std::vector<uint32_t>* ids);
-
-  const BytePairVocabulary& vocabulary_;
-  WordMemory memory_;
-  std::vector<uint32_t> pieces_;
 };
 
 }  // namespace inlier

@@ -6,13 +6,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/data/data_folder.h"
+#include "base/data/text_lines.h"
+#include "base/data/utf8_text.h"
 #include "base/digest.h"
 #include "base/status.h"
-#include "core/data/data_folder.h"
 #include "core/data/file_digest.h"
 #include "core/text/json_line.h"
-#include "core/text/text_lines.h"
-#include "core/text/utf8_text.h"
 
 namespace inlier {
 namespace {

@@ -14,12 +14,12 @@
 #include "absl/strings/str_format.h"
 #include "base/atomic_file.h"
 #include "base/check.h"
+#include "base/data/text_split.h"
 #include "base/digest.h"
 #include "base/file.h"
 #include "base/file_lock.h"
 #include "base/log.h"
 #include "base/status.h"
-#include "core/data/text_split.h"
 #include "core/text/byte_pair_trainer.h"
 #include "core/text/special_tokens.h"
 

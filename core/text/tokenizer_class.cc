@@ -24,6 +24,7 @@ const std::vector<TokenizerClass>& TokenizerClasses() {
        "qwen2",
        {{"unk_token", "<|endoftext|>"}, {"eos_token", "<|endoftext|>"}, {"pad_token", "<|endoftext|>"}}},
       {"PreTrainedTokenizer", "", {}},
+      {"TokenizersBackend", "", {}, Effect::kFileAlone},  // Of transformers 5: tokenizer.json has all of it.
   };
   return classes;
 }

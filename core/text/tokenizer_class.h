@@ -13,7 +13,7 @@ struct TokenizerClass {
   const char* name;
   const char* model_type;  // Of config.json, for which it is the default.
   std::map<std::string, const char*> special;
-  enum class Effect { kNone, kBert, kLlama } effect = Effect::kNone;
+  enum class Effect { kNone, kBert, kLlama, kFileAlone } effect = Effect::kNone;
 };
 
 const std::vector<TokenizerClass>& TokenizerClasses();

@@ -31,6 +31,7 @@ constexpr char kConfig[] = "config.json";
 constexpr std::array<const char*, 7> kNames = {"bos_token", "eos_token", "unk_token", "sep_token",
                                                "pad_token", "cls_token", "mask_token"};
 constexpr char kMoreSpecial[] = "additional_special_tokens";
+constexpr char kExtraSpecial[] = "extra_special_tokens";  // Its name in transformers 5, as a list.
 
 bool IsRegular(const fs::path& path) {
   std::error_code error;
@@ -46,11 +47,7 @@ class FolderReader {
     ASSIGN_OR_RETURN(model_, ReadObject(kConfig));
     RETURN_IF_ERROR(ChooseClass());
     RETURN_IF_ERROR(RefuseKeys());
-    if (IsRegular(folder_ / kTokenizerJson)) {
-      RETURN_IF_ERROR(ReadJson());
-    } else {
-      RETURN_IF_ERROR(ReadBare());
-    }
+    RETURN_IF_ERROR(IsRegular(folder_ / kTokenizerJson) ? ReadJson() : ReadBare());
     const json settings = config_;  // Before older files are read into them.
     RETURN_IF_ERROR(AddTokens());
     RETURN_IF_ERROR(FollowClass());
@@ -68,6 +65,8 @@ class FolderReader {
   }
   // True where transformers would read the folder at all: a class is known.
   bool has_settings() const { return class_ != nullptr; }
+  // REQUIRES: has_settings().
+  bool is_file_alone() const { return class_->effect == TokenizerClass::Effect::kFileAlone; }
 
   // Empty where there is no such file.
   absl::StatusOr<json> ReadObject(const char* name) const {
@@ -93,7 +92,7 @@ class FolderReader {
         made_.files.erase(other);
       return absl::OkStatus();
     }
-    settings["tokenizer_class"] = absl::StrCat(class_->name, "Fast");
+    settings["tokenizer_class"] = absl::StrCat(class_->name, is_file_alone() ? "" : "Fast");
     made_.files[kTokenizerConfig] = settings.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
     return absl::OkStatus();
   }
@@ -113,7 +112,7 @@ class FolderReader {
       return Refuse(file,
                     absl::StrCat("tokenizer_class: ", Quoted(name),
                                  " is not known to inlier: BertTokenizer, GPT2Tokenizer, LlamaTokenizer, "
-                                 "Qwen2Tokenizer and PreTrainedTokenizerFast are"));
+                                 "Qwen2Tokenizer, PreTrainedTokenizerFast and TokenizersBackend are"));
     }
     JsonFields fields(model_, Place(kConfig));
     const std::string type = fields.Text("model_type", "");
@@ -132,10 +131,11 @@ class FolderReader {
   }
 
   absl::Status RefuseKeys() const {
-    for (const char* key : {"auto_map", "fast_tokenizer_files", "extra_special_tokens", "from_slow",
-                            "gguf_file", "tokenizer_file", "init_inputs"}) {
+    for (const char* key : {"auto_map", "fast_tokenizer_files", kExtraSpecial, "from_slow", "gguf_file",
+                            "tokenizer_file", "init_inputs"}) {
       const auto found = config_.find(key);
       if (found == config_.end() || found->is_null() || found->empty() || *found == false) continue;
+      if (is_file_alone() && key == kExtraSpecial && found->is_array()) continue;
       return Refuse(kTokenizerConfig,
                     absl::StrCat(key, ": is not known to inlier, and may change token ids"));
     }
@@ -312,13 +312,14 @@ class FolderReader {
       const bool is_text = !config_.contains(name) || config_[name].is_string();
       RETURN_IF_ERROR(AddSpecial(*token, name, is_text));
     }
-    const auto more = config_.find(kMoreSpecial);
-    if (more == config_.end() || more->is_null()) return absl::OkStatus();
-    if (!more->is_array()) return Refuse(kTokenizerConfig, absl::StrCat(kMoreSpecial, ": is not a list"));
+    const char* key = is_file_alone() && config_.contains(kExtraSpecial) ? kExtraSpecial : kMoreSpecial;
+    const auto more = config_.find(key);
+    if (more == config_.end() || more->empty()) return absl::OkStatus();
+    if (!more->is_array()) return Refuse(kTokenizerConfig, absl::StrCat(key, ": is not a list"));
     for (const json& value : *more) {
       ASSIGN_OR_RETURN(const std::optional<AddedToken> token,
-                       TokenOf(value, absl::StrCat(Place(kTokenizerConfig), ": ", kMoreSpecial)));
-      if (token.has_value()) RETURN_IF_ERROR(AddSpecial(*token, kMoreSpecial, value.is_string()));
+                       TokenOf(value, absl::StrCat(Place(kTokenizerConfig), ": ", key)));
+      if (token.has_value()) RETURN_IF_ERROR(AddSpecial(*token, key, value.is_string()));
     }
     return absl::OkStatus();
   }
@@ -330,7 +331,7 @@ class FolderReader {
   }
 
   absl::Status FollowClass() {
-    if (!has_settings()) return absl::OkStatus();
+    if (!has_settings() || is_file_alone()) return absl::OkStatus();
     JsonFields config(config_, Place(kTokenizerConfig));
     const bool has_prefix =
         made_.pre_tokenizer.is_object() && made_.pre_tokenizer.value("type", json()) == "ByteLevel";

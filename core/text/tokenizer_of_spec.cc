@@ -3,8 +3,8 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "base/data/data_folder.h"
 #include "base/status.h"
-#include "core/data/data_folder.h"
 
 namespace inlier {
 namespace {

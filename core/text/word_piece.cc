@@ -6,8 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "base/check.h"
+#include "base/data/utf8_text.h"
 #include "base/status.h"
-#include "core/text/utf8_text.h"
 #include "core/text/vocabulary_file.h"
 
 namespace inlier {
@@ -35,22 +35,6 @@ std::optional<uint32_t> LongestPiece(const Pieces& pieces, std::string_view rest
     return found->second;
   }
   return std::nullopt;
-}
-
-// Truncates two texts of n1 and n2 tokens to `room` in all, as Hugging Face's longest_first does: the longer
-// one to the rest that the shorter leaves, both to halves when neither fits, of which the longer (or second)
-// one is the larger.
-std::pair<size_t, size_t> LongestFirst(size_t n1, size_t n2, size_t room) {
-  if (n1 + n2 <= room) return {n1, n2};
-  const bool swap = n1 > n2;
-  if (swap) std::swap(n1, n2);
-  n2 = n1 > room ? n1 : std::max(n1, room - n1);
-  if (n1 + n2 > room) {
-    n1 = room / 2;
-    n2 = n1 + room % 2;
-  }
-  if (swap) std::swap(n1, n2);
-  return {n1, n2};
 }
 
 }  // namespace
@@ -162,58 +146,6 @@ std::string CleanUpSpaces(std::string text) {
       {" n't", "n't"}, {" 'm", "'m"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
   for (const auto& replacement : kReplacements) text = absl::StrReplaceAll(text, {replacement});
   return text;
-}
-
-void WordPieceEncoder::Encode(std::string_view text, std::vector<uint32_t>* ids) {
-  size_t ordinary = 0;  // Begin of the text that is not encoded yet.
-  for (size_t i = text.find('['); i != std::string_view::npos; i = text.find('[', i)) {
-    size_t length = 1;
-    for (size_t k = 0; k < kSpecialSpellings.size(); ++k) {
-      if (!text.substr(i).starts_with(kSpecialSpellings[k])) continue;
-      EncodeOrdinary(text.substr(ordinary, i - ordinary), ids);
-      ids->push_back(vocabulary_.special_ids()[k]);
-      length = kSpecialSpellings[k].size();
-      ordinary = i + length;
-      break;
-    }
-    i += length;
-  }
-  EncodeOrdinary(text.substr(ordinary), ids);
-}
-
-void WordPieceEncoder::EncodeOrdinary(std::string_view text, std::vector<uint32_t>* ids) {
-  words_.Reset(text);
-  for (std::string_view word = words_.Next(); !word.empty(); word = words_.Next()) {
-    if (memory_.Recall(word, ids)) continue;
-    const size_t before = ids->size();
-    vocabulary_.EncodeWord(word, ids);
-    memory_.Remember(word, std::span(*ids).subspan(before));
-  }
-}
-
-SentencePair WordPieceEncoder::EncodePair(std::string_view text, std::string_view pair, size_t max_length) {
-  INLIER_CHECK(max_length >= 3);
-  std::vector<uint32_t> first, second;
-  Encode(text, &first);
-  Encode(pair, &second);
-  const size_t special = pair.empty() ? 2 : 3;
-  const auto [n1, n2] = LongestFirst(first.size(), second.size(), max_length - special);
-
-  SentencePair input;
-  input.ids.push_back(vocabulary_.cls_id());
-  input.ids.insert(input.ids.end(), first.begin(), first.begin() + n1);
-  input.ids.push_back(vocabulary_.sep_id());
-  input.token_type_ids.resize(input.ids.size(), 0);
-  if (!pair.empty()) {
-    input.ids.insert(input.ids.end(), second.begin(), second.begin() + n2);
-    input.ids.push_back(vocabulary_.sep_id());
-    input.token_type_ids.resize(input.ids.size(), 1);
-  }
-  input.attention_mask.resize(input.ids.size(), 1);
-  input.ids.resize(max_length, vocabulary_.pad_id());
-  input.token_type_ids.resize(max_length, 0);
-  input.attention_mask.resize(max_length, 0);
-  return input;
 }
 
 }  // namespace inlier

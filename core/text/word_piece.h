@@ -20,8 +20,6 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "base/data/data_roots.h"
-#include "core/text/encoding/bert_words.h"
-#include "core/text/encoding/word_memory.h"
 
 namespace inlier {
 
@@ -81,35 +79,6 @@ class WordPieceVocabulary {
 
 // Decoded text in ordinary spelling: no space before . ? ! , or n't 'm 's 've 're, none around a lone quote.
 std::string CleanUpSpaces(std::string text);
-
-// One or two texts as a model's input: [CLS] text [SEP] or [CLS] text [SEP] pair [SEP].
-struct SentencePair {
-  std::vector<int64_t> ids;
-  std::vector<int64_t> token_type_ids;  // 1 in the second text and its [SEP].
-  std::vector<int64_t> attention_mask;  // 0 in the padding.
-};
-
-// Encodes with a vocabulary and caches the ids of words.
-//
-// Thread safety: none; use one encoder a thread. `vocabulary` must outlive it.
-class WordPieceEncoder {
- public:
-  explicit WordPieceEncoder(const WordPieceVocabulary& vocabulary) : vocabulary_(vocabulary), words_("") {}
-
-  // Appends the ids of `text`; special tokens spelt in it, in capitals, become their ids.
-  void Encode(std::string_view text, std::vector<uint32_t>* ids);
-
-  // Padded to max_length. Longer input is cut at its end, the longer text first, until both fit; an empty
-  // `pair` is none. REQUIRES: max_length >= 3.
-  SentencePair EncodePair(std::string_view text, std::string_view pair, size_t max_length);
-
- private:
-  void EncodeOrdinary(std::string_view text, std::vector<uint32_t>* ids);
-
-  const WordPieceVocabulary& vocabulary_;
-  BertWords words_;
-  WordMemory memory_;
-};
 
 }  // namespace inlier
 

@@ -147,8 +147,7 @@ absl::StatusOr<v1::CheckpointSaved> SaveCheckpoint(const std::filesystem::path& 
   }
   saved.set_step(info.step);
   saved.set_path(name);
-  std::error_code error;
-  saved.set_bytes(std::filesystem::file_size(path, error));
+  saved.set_bytes(SizeOf(path));
   saved.set_final(info.final);
   if (!info.final) RemoveOldPeriodic(folder);
   return saved;

@@ -272,7 +272,7 @@ absl::StatusOr<TrainResult> Trainer::Run(const std::filesystem::path& folder,
       time->seconds += seconds;
     }
     seconds_ += seconds;
-    loop_threads_.OnUpdate(seconds);
+    if (training_step_.HasFusedLoops()) loop_threads_.OnUpdate(seconds);
 
     // The first update waits for what later ones find ready, on a GPU most of all: it is no measure of them.
     const bool first = whole.updates == 1;

@@ -67,6 +67,11 @@ class TrainingStep {
 
   Optimizer& optimizer() { return *optimizer_; }
 
+  // True where the fused engine's loops on the CPU compute an update.
+  bool HasFusedLoops() const {
+    return device_type_ == c10::kCPU && settings_.products != fused::Products::kReference;
+  }
+
  private:
   Model& model_;
   const std::unique_ptr<Optimizer> optimizer_;

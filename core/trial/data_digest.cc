@@ -5,17 +5,17 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/data/data_folder.h"
 #include "base/digest.h"
 #include "base/file.h"
 #include "base/status.h"
-#include "core/data/data_folder.h"
 #include "core/data/file_digest.h"
 #include "core/images/idx_file.h"
 #include "core/images/image_folder.h"
 #include "core/images/image_source.h"
-#include "core/labelled/classification_source.h"
 #include "core/text/corpus.h"
 #include "core/text/tokenizer_source.h"
+#include "spec/data/classification_source.h"
 #include "spec/trial/data_source.h"
 #include "spec/trial/file_fields.h"
 

@@ -84,6 +84,9 @@ TEST_F(FileTest, WrittenTextIsReadBack) {
   const absl::StatusOr<std::string> read = ReadFile(folder_ / "f");
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(*read, content);
+  EXPECT_EQ(SizeOf(folder_ / "f"), content.size());
+  EXPECT_EQ(SizeOf(folder_ / "other"), 0u);
+  EXPECT_EQ(SizeOf(folder_), 0u);
 }
 
 TEST_F(FileTest, ReplacingLeavesOneFileThatOthersMayRead) {

@@ -58,12 +58,6 @@ absl::Status Move(const fs::path& from, const fs::path& to) {
 
 }  // namespace
 
-std::uint64_t SizeOf(const fs::path& file) {
-  std::error_code error;
-  const std::uintmax_t size = fs::file_size(file, error);
-  return error ? 0 : size;
-}
-
 absl::Status CheckHasDatabase(const fs::path& state_dir, bool make_new) {
   const fs::path file = state_dir / "inlier.db";
   if (SizeOf(file) > 0) {

@@ -36,9 +36,6 @@ absl::Status BindFolder(const std::filesystem::path& state_dir, const FileLock& 
 // `start` is in inlier.db itself, and every log from here on belongs to it.
 absl::Status NoteStart(const FileLock& lock, const std::string& id, const std::string& start);
 
-// Bytes of a file; 0 where that cannot be told.
-std::uint64_t SizeOf(const std::filesystem::path& file);
-
 }  // namespace inlier
 
 #endif  // INLIER_COORDINATOR_STORE_FOLDER_BINDING_H_

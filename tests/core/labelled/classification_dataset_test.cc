@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/text/special_tokens.h"
 #include "core/text/text_dataset.h"
+#include "nlohmann/json.hpp"
 #include "tests/core/data/batch_rows.h"
 #include "tests/core/data/data_files.h"
 #include "torch/types.h"
@@ -274,6 +275,31 @@ TEST_F(ClassificationDatasetTest, MissingFilesAndColumnsHaveARemedy) {
   spec.set_dataset("all");
   spec.set_validation_fraction(0.25);
   EXPECT_EQ(Open(spec)->validation_examples(), 77);
+}
+
+// Against Hugging Face's, with truncation longest_first and padding max_length.
+TEST_F(ClassificationDatasetTest, GoldenPairsAreCutAndPaddedTheSame) {
+  const auto golden = std::filesystem::path(INLIER_GOLDEN_DEFAULT) / "tokenizers";
+  const auto file = nlohmann::json::parse(ReadAll(golden / "bert_cases.json"));
+  using Numbers = std::vector<std::int64_t>;
+  for (const nlohmann::json& pair : file.at("pair_cases")) {
+    const std::string row =
+        absl::StrCat("\t", pair["text"].get<std::string>(), "\t", pair["pair"].get<std::string>(), "\n");
+    folder_.Write("train.tsv", "0" + row + "1" + row);
+    folder_.Write("dev.tsv", "0" + row);
+    v1::ClassificationDataSpec spec = Spec();
+    spec.mutable_tokenizer()->mutable_wordpiece()->set_vocab(
+        (golden / "bert-base-uncased-vocab.txt").string());
+    spec.set_label_column("1");
+    spec.set_text_column("2");
+    if (pair["pair"] != "") spec.set_pair_column("3");
+    spec.set_sequence_length(pair["max_length"]);
+    const Batch batch = Open(spec)->ValidationBatch(0, 1, 0);
+    EXPECT_EQ(Row(batch.ids, 0), pair["input_ids"].get<Numbers>()) << pair;
+    EXPECT_EQ(Row(batch.attention_mask, 0), pair["attention_mask"].get<Numbers>()) << pair;
+    if (spec.has_pair_column())
+      EXPECT_EQ(Row(batch.token_type_ids, 0), pair["token_type_ids"].get<Numbers>()) << pair;
+  }
 }
 
 TEST_F(ClassificationDatasetTest, ATokenizerWithoutClsIsRefused) {

@@ -7,6 +7,7 @@
 #include "base/random_stream.h"
 #include "core/text/encoding/pre_tokenizer.h"
 #include "tests/core/data/data_files.h"
+#include "tests/core/text/definition_encoder.h"
 
 namespace inlier {
 namespace {
@@ -33,9 +34,7 @@ std::vector<std::string> NextWords(std::string_view text) {
 }
 
 std::vector<uint32_t> Encode(const BytePairVocabulary& vocabulary, std::string_view text) {
-  std::vector<uint32_t> ids;
-  BytePairEncoder(vocabulary).Encode(text, &ids);
-  return ids;
+  return DefinitionEncoder(BytePairDefinition(vocabulary)).Ids(text);
 }
 
 // Real text: words, numbers, white space of all kinds, marks, other scripts, and bytes that are not UTF-8.
@@ -102,18 +101,18 @@ TEST(PreTokenizerTest, WordsJoinedGiveBackAnyBytes) {
 }
 
 TEST(BytePairTest, DecodingGivesBackAnyBytes) {
-  BytePairEncoder encoder(Gpt2());
+  DefinitionEncoder encoder(BytePairDefinition(Gpt2()));
   for (uint64_t i = 0; i < 1000; ++i) {
     RandomStream stream(12, "text", i);
     const std::string text = RandomText(stream);
-    std::vector<uint32_t> ids;
-    encoder.Encode(text, &ids);
+    const std::vector<uint32_t> ids = encoder.Ids(text);
     ASSERT_EQ(Gpt2().Decode(ids), text);
-    ASSERT_EQ(ids, Encode(Gpt2(), text)) << "an encoder that remembers words differs from a new one";
+    ASSERT_EQ(ids, encoder.Ids(text)) << "remembered words differ from new ones";
   }
 }
 
 TEST(BytePairTest, LongWordsAreMergedAsShortOnesAre) {
+  DefinitionEncoder encoder(BytePairDefinition(Gpt2()));
   // The long way (a queue) and the short way (scanning) must agree; the plain rule is written out here.
   for (uint64_t i = 0; i < 50; ++i) {
     RandomStream stream(13, "word", i);
@@ -141,7 +140,7 @@ TEST(BytePairTest, LongWordsAreMergedAsShortOnesAre) {
       }
       pieces = merged;
     }
-    EXPECT_EQ(Encode(Gpt2(), word), pieces) << word;
+    EXPECT_EQ(encoder.Ids(word), pieces) << word;
   }
 }
 

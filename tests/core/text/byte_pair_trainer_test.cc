@@ -8,6 +8,7 @@
 #include "core/text/corpus.h"
 #include "core/text/encoding/pre_tokenizer.h"
 #include "tests/core/data/data_files.h"
+#include "tests/core/text/definition_encoder.h"
 
 namespace inlier {
 namespace {
@@ -74,12 +75,8 @@ TEST(BytePairTrainerTest, EqualsCountingAgainForEveryMerge) {
   EXPECT_EQ(vocabulary.size(), 700u);
 
   // Encoding gives the words of the end of training.
-  BytePairEncoder encoder(vocabulary);
-  for (const auto& [word, ids] : words) {
-    std::vector<uint32_t> encoded;
-    encoder.Encode(word, &encoded);
-    ASSERT_EQ(encoded, ids) << word;
-  }
+  DefinitionEncoder encoder(BytePairDefinition(vocabulary));
+  for (const auto& [word, ids] : words) ASSERT_EQ(encoder.Ids(word), ids) << word;
 }
 
 TEST(BytePairTrainerTest, OverlappingPairsAreCountedAsTheyAre) {
@@ -116,19 +113,17 @@ TEST(BytePairTrainerTest, SpecialTokensComeFirstAndAreNotLearned) {
   EXPECT_EQ(vocabulary.SpecialId("[PAD]"), 0u);
   EXPECT_EQ(vocabulary.SpecialId("</s>"), 1u);
   EXPECT_EQ(vocabulary.TokenBytes(2), std::string_view("\0", 1));
-  std::vector<uint32_t> ids;
-  BytePairEncoder(vocabulary).Encode("</s>", &ids);
-  for (const uint32_t id : ids) EXPECT_FALSE(vocabulary.IsSpecial(id));
+  for (const uint32_t id : DefinitionEncoder(BytePairDefinition(vocabulary)).Ids("</s>"))
+    EXPECT_FALSE(vocabulary.IsSpecial(id));
 }
 
 TEST(BytePairTrainerTest, TrainedVocabularyGivesBackTheCorpus) {
   const Corpus corpus = Tiny();
   const BytePairVocabulary vocabulary = TrainBytePair(corpus.texts(), Options(2000));
-  BytePairEncoder encoder(vocabulary);
+  DefinitionEncoder encoder(BytePairDefinition(vocabulary));
   size_t bytes = 0, tokens = 0;
   for (const std::string_view text : corpus.texts()) {
-    std::vector<uint32_t> ids;
-    encoder.Encode(text, &ids);
+    const std::vector<uint32_t> ids = encoder.Ids(text);
     ASSERT_EQ(vocabulary.Decode(ids), text);
     bytes += text.size();
     tokens += ids.size();

@@ -1,4 +1,4 @@
-#include "core/data/text_split.h"
+#include "base/data/text_split.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

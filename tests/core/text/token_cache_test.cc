@@ -16,6 +16,7 @@
 #include "base/random_stream.h"
 #include "core/text/special_tokens.h"
 #include "tests/core/data/data_files.h"
+#include "tests/core/text/definition_encoder.h"
 
 extern char** environ;
 
@@ -294,11 +295,10 @@ TEST(TokenCacheTest, APublishedVocabularyIsPartOfTheName) {
   const TokenCache bert = open(WordPieceFile{vocab});
   const Corpus corpus = *Corpus::Open({kTiny});
   const WordPieceVocabulary vocabulary = *WordPieceVocabulary::Load(vocab);
-  WordPieceEncoder encoder(vocabulary);
+  DefinitionEncoder encoder(WordPieceDefinition(vocabulary));
   ASSERT_EQ(bert.texts(), corpus.texts().size());
   for (uint64_t i = 0; i < bert.texts(); ++i) {
-    std::vector<uint32_t> ids;
-    encoder.Encode(corpus.texts()[i], &ids);
+    const std::vector<uint32_t> ids = encoder.Ids(corpus.texts()[i]);
     std::vector<int64_t> stored(bert.text_begins()[i + 1] - bert.text_begins()[i]);
     bert.Read(bert.text_begins()[i], stored);
     ASSERT_EQ(std::vector<uint32_t>(stored.begin(), stored.end()), ids);

@@ -130,6 +130,31 @@ TEST_F(TokenizerFolderTest, AddedTokensAndTheSpaceBeforeATextAreFollowed) {
                                    "transformers gives the token 7"));
 }
 
+// As transformers 5 saves it.
+TEST_F(TokenizerFolderTest, TokenizersBackendIsReadAsTokenizerJsonHasIt) {
+  json file = BytePairFileOf();
+  file["pre_tokenizer"]["add_prefix_space"] = true;
+  Write("tokenizer.json", file);
+  json config = {{"tokenizer_class", "TokenizersBackend"},
+                 {"backend", "tokenizers"},
+                 {"is_local", false},
+                 {"add_prefix_space", false},
+                 {"bos_token", "<end>"},
+                 {"extra_special_tokens", {"<b>"}}};
+  Write("tokenizer_config.json", config);
+  EXPECT_THAT(Ids("a<end>a<b>"), ElementsAre(4, 6, 4, 7));
+  EXPECT_EQ(Read()->causal_tokens()->begin, 6);
+  EXPECT_EQ(json::parse(Read()->Files().at("tokenizer_config.json")), config);
+  config["extra_special_tokens"] = {{"image", "<i>"}};
+  Write("tokenizer_config.json", config);
+  EXPECT_THAT(Refusal(), HasSubstr("tokenizer_config.json: extra_special_tokens: is not known"));
+  config["extra_special_tokens"] = json::array();
+  Write("tokenizer_config.json", config);
+  EXPECT_EQ(Refusal(), "");
+  std::filesystem::remove(folder_ / "tokenizer.json");
+  EXPECT_THAT(Refusal(), HasSubstr("has no tokenizer.json"));
+}
+
 TEST_F(TokenizerFolderTest, LlamasClassPutsItsTokensAroundATextItself) {
   json file = BytePairFileOf();
   file["model"]["unk_token"] = "<";

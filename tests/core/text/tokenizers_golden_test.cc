@@ -18,6 +18,7 @@
 #include "nlohmann/json.hpp"
 #include "tests/core/data/data_files.h"
 #include "tests/core/support/case_settings.h"
+#include "tests/core/text/definition_encoder.h"
 
 namespace inlier {
 namespace {
@@ -94,15 +95,12 @@ TEST(TokenizersGoldenTest, WordPieceGivesTheSameIdsAndTexts) {
       EXPECT_EQ(vocabulary.Spelling(id.get<uint32_t>()), spelling);
       EXPECT_TRUE(vocabulary.IsSpecial(id.get<uint32_t>())) << spelling;
     }
-    WordPieceEncoder encoder(vocabulary);
+    DefinitionEncoder encoder(WordPieceDefinition(vocabulary));
     for (const json& golden : file["cases"]) {
       const auto text = golden["text"].get<std::string>();
-      Ids ids;
-      encoder.Encode(text, &ids);
+      const Ids ids = encoder.Ids(text);
       EXPECT_EQ(ids, golden["ids"].get<Ids>()) << golden["text"];
-      Ids fresh;
-      WordPieceEncoder(vocabulary).Encode(text, &fresh);
-      EXPECT_EQ(fresh, ids) << "an encoder that remembers words differs from a new one: " << golden["text"];
+      EXPECT_EQ(encoder.Ids(text), ids) << "remembered words differ from new ones: " << golden["text"];
       std::vector<std::string> tokens;
       for (const uint32_t id : ids) tokens.emplace_back(vocabulary.Spelling(id));
       EXPECT_EQ(tokens, golden["tokens"].get<std::vector<std::string>>()) << golden["text"];
@@ -120,24 +118,6 @@ TEST(TokenizersGoldenTest, WordPieceGivesTheSameIdsAndTexts) {
     }
     std::printf("golden tokenizers/%s: %zu texts, ids, tokens and three decodings equal\n", name.c_str(),
                 file["cases"].size());
-  }
-}
-
-TEST(TokenizersGoldenTest, PairsAreCutAndPaddedTheSame) {
-  for (const auto& [name, file] : CasesOf(kBert)) {
-    const WordPieceVocabulary vocabulary = Bert(file["vocab_file"]);
-    WordPieceEncoder encoder(vocabulary);
-    for (const json& golden : file["pair_cases"]) {
-      ASSERT_EQ(golden["truncation"], "longest_first");
-      ASSERT_EQ(golden["padding"], "max_length");
-      const SentencePair pair =
-          encoder.EncodePair(golden["text"].get<std::string>(), golden["pair"].get<std::string>(),
-                             golden["max_length"].get<size_t>());
-      EXPECT_EQ(pair.ids, golden["input_ids"].get<std::vector<int64_t>>()) << golden;
-      EXPECT_EQ(pair.token_type_ids, golden["token_type_ids"].get<std::vector<int64_t>>()) << golden;
-      EXPECT_EQ(pair.attention_mask, golden["attention_mask"].get<std::vector<int64_t>>()) << golden;
-    }
-    std::printf("golden tokenizers/%s: %zu pairs equal\n", name.c_str(), file["pair_cases"].size());
   }
 }
 
@@ -195,19 +175,17 @@ void ExpectDigests(const std::string& what, const std::string& text, const json&
 }
 
 TEST(TokenizersGoldenTest, AWholeFileAndItsLinesGiveTheSameIds) {
-  const WordPieceVocabulary bert = Bert();
-  const BytePairVocabulary gpt2 = Gpt2();
+  const auto bert = ValueOrDie(MakeTokenizer(WordPieceDefinition(Bert())));
+  const auto gpt2 = Gpt2Tokenizer(Gpt2());
   for (const auto& [name, file] :
        FilesWhere([](const json& root) { return root.contains("ids_sha256_rule"); })) {
     const std::string text = ReadAll(GoldenFolder() / "tokenizers" / file["file"].get<std::string>());
     ASSERT_EQ(Sha256Hex(text), file["sha256"].get<std::string>());
-    WordPieceEncoder words(bert);
-    ExpectDigests(name + " bert", text, file["bert"],
-                  [&](std::string_view piece, Ids* ids) { words.Encode(piece, ids); });
-    const auto tokenizer = Gpt2Tokenizer(gpt2);
-    const auto bytes = tokenizer->MakeEncoder();
-    ExpectDigests(name + " gpt2", text, file["gpt2"],
-                  [&](std::string_view piece, Ids* ids) { bytes->Encode(piece, ids); });
+    for (const auto& [kind, tokenizer] : {std::pair("bert", bert.get()), std::pair("gpt2", gpt2.get())}) {
+      const auto encoder = tokenizer->MakeEncoder();
+      ExpectDigests(name + " " + kind, text, file[kind],
+                    [&](std::string_view piece, Ids* ids) { encoder->Encode(piece, ids); });
+    }
   }
 }
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/core/data/data_files.h"
+#include "tests/core/text/definition_encoder.h"
 
 namespace inlier {
 namespace {
@@ -26,9 +27,7 @@ std::string ErrorOf(std::string_view content) {
 }
 
 Ids Encode(const WordPieceVocabulary& vocabulary, std::string_view text) {
-  Ids ids;
-  WordPieceEncoder(vocabulary).Encode(text, &ids);
-  return ids;
+  return DefinitionEncoder(WordPieceDefinition(vocabulary)).Ids(text);
 }
 
 TEST(WordPieceTest, TheLongestPieceIsTakenFirst) {
@@ -80,24 +79,6 @@ TEST(WordPieceTest, DamagedVocabulariesAreRefusedWithFileAndLine) {
   EXPECT_THAT(ErrorOf(""), HasSubstr("vocab.txt: none of its 0 lines is [PAD]"));
   EXPECT_THAT(ErrorOf("{\"[PAD]\": 0}"), HasSubstr("none of its 1 lines is [PAD]"));
   EXPECT_EQ(WordPieceVocabulary::Load("/no/such/vocab.txt").status().code(), absl::StatusCode::kNotFound);
-}
-
-TEST(WordPieceTest, APairIsCutFromItsLongerText) {
-  const auto vocabulary = Load(std::string(kSpecial) + "a\nb\n");
-  ASSERT_TRUE(vocabulary.ok()) << vocabulary.status();
-  WordPieceEncoder encoder(*vocabulary);
-  const auto ids = [&](const char* text, const char* pair, size_t length) {
-    return encoder.EncodePair(text, pair, length).ids;
-  };
-  EXPECT_THAT(ids("a a a a", "b", 7), ElementsAre(2, 5, 5, 5, 3, 6, 3));
-  EXPECT_THAT(ids("a", "b b b b", 7), ElementsAre(2, 5, 3, 6, 6, 6, 3));
-  // Both to halves; the one more is the longer's, or the second's of two as long.
-  EXPECT_THAT(ids("a a a a", "b b b b", 8), ElementsAre(2, 5, 5, 3, 6, 6, 6, 3));
-  EXPECT_THAT(ids("a a a a a", "b b b b", 8), ElementsAre(2, 5, 5, 5, 3, 6, 6, 3));
-  // An empty pair is none; one of spaces is a text without tokens.
-  EXPECT_THAT(ids("a a a a", "", 4), ElementsAre(2, 5, 5, 3));
-  EXPECT_THAT(ids("a", " ", 5), ElementsAre(2, 5, 3, 3, 0));
-  EXPECT_THAT(ids("a", "b", 3), ElementsAre(2, 3, 3));
 }
 
 }  // namespace

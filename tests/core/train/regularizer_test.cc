@@ -226,6 +226,7 @@ TEST(RegularizerTest, AWeightScalesThePenaltyInBothEngines) {
                        .precision = v1::FLOAT32,
                        .products = products,
                        .regularizer = spec});
+    EXPECT_EQ(step.HasFusedLoops(), products != fused::Products::kReference);
     const auto gradients = [&](const TrainingStep::Weight& weight) {
       for (at::Tensor& parameter : made.model->parameters()) parameter.mutable_grad().reset();
       step.AddMicroBatch(made.input, made.labels, weight);

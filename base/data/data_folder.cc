@@ -1,4 +1,4 @@
-#include "core/data/data_folder.h"
+#include "base/data/data_folder.h"
 
 #include <algorithm>
 #include <system_error>

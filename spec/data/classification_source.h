@@ -1,8 +1,8 @@
 // The rows of data.classification, split into the two parts, with their labels as numbers.
 //
 // Thread safety: immutable.
-#ifndef INLIER_CORE_LABELLED_CLASSIFICATION_SOURCE_H_
-#define INLIER_CORE_LABELLED_CLASSIFICATION_SOURCE_H_
+#ifndef INLIER_SPEC_DATA_CLASSIFICATION_SOURCE_H_
+#define INLIER_SPEC_DATA_CLASSIFICATION_SOURCE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "core/labelled/labelled_table.h"
 #include "inlier/v1/trial_spec.pb.h"
+#include "spec/data/labelled_table.h"
 
 namespace inlier {
 
@@ -38,4 +38,4 @@ absl::StatusOr<ClassificationSource> ReadClassificationSource(const v1::Classifi
 
 }  // namespace inlier
 
-#endif  // INLIER_CORE_LABELLED_CLASSIFICATION_SOURCE_H_
+#endif  // INLIER_SPEC_DATA_CLASSIFICATION_SOURCE_H_

@@ -2,8 +2,8 @@
 // set.
 //
 // Thread safety: pure functions of the file system.
-#ifndef INLIER_CORE_DATA_DATA_FOLDER_H_
-#define INLIER_CORE_DATA_DATA_FOLDER_H_
+#ifndef INLIER_BASE_DATA_DATA_FOLDER_H_
+#define INLIER_BASE_DATA_DATA_FOLDER_H_
 
 #include <filesystem>
 #include <string>
@@ -37,4 +37,4 @@ absl::Status Unreadable(const absl::Status& status);
 
 }  // namespace inlier
 
-#endif  // INLIER_CORE_DATA_DATA_FOLDER_H_
+#endif  // INLIER_BASE_DATA_DATA_FOLDER_H_

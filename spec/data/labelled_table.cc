@@ -1,14 +1,14 @@
-#include "core/labelled/labelled_table.h"
+#include "spec/data/labelled_table.h"
 
 #include <algorithm>
 #include <cstdint>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "base/data/data_folder.h"
+#include "base/data/text_lines.h"
+#include "base/data/utf8_text.h"
 #include "base/status.h"
-#include "core/data/data_folder.h"
-#include "core/text/text_lines.h"
-#include "core/text/utf8_text.h"
 
 namespace inlier {
 namespace {
@@ -28,7 +28,7 @@ std::vector<WantedColumn> WantedColumns(const LabelledColumns& columns) {
   return wanted;
 }
 
-bool IsNumber(const std::string& name) {
+bool IsColumnNumber(const std::string& name) {
   return !name.empty() && name.find_first_not_of("0123456789") == std::string::npos;
 }
 
@@ -42,7 +42,7 @@ std::vector<std::string_view> SplitAtTabs(std::string_view line) {
   return cells;
 }
 
-std::string_view Trimmed(std::string_view text) {
+std::string_view TrimmedCell(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(" \v\f\r");
   if (begin == std::string_view::npos) return {};
   return text.substr(begin, text.find_last_not_of(" \v\f\r") - begin + 1);
@@ -50,9 +50,9 @@ std::string_view Trimmed(std::string_view text) {
 
 // True when a line has numbers in place of headings.
 absl::StatusOr<bool> AreNumbers(std::vector<WantedColumn>& wanted) {
-  const bool numbers = IsNumber(wanted[0].name);
+  const bool numbers = IsColumnNumber(wanted[0].name);
   for (WantedColumn& column : wanted) {
-    if (IsNumber(column.name) != numbers) {
+    if (IsColumnNumber(column.name) != numbers) {
       const WantedColumn& number = numbers ? wanted[0] : column;
       const WantedColumn& heading = numbers ? column : wanted[0];
       return absl::InvalidArgumentError(absl::StrCat(
@@ -73,7 +73,7 @@ absl::StatusOr<bool> AreNumbers(std::vector<WantedColumn>& wanted) {
 absl::Status FindHeadings(const std::vector<std::string_view>& cells, const std::string& place,
                           std::vector<WantedColumn>& wanted) {
   std::vector<std::string_view> headings;
-  for (const std::string_view cell : cells) headings.push_back(Trimmed(cell));
+  for (const std::string_view cell : cells) headings.push_back(TrimmedCell(cell));
   for (WantedColumn& column : wanted) {
     const auto found = std::find(headings.begin(), headings.end(), column.name);
     if (found == headings.end()) {
@@ -136,7 +136,7 @@ absl::StatusOr<LabelledTable> LabelledTable::Read(const std::filesystem::path& p
           table.Place(row), ": ", width, " columns, and data.classification.", column.field, " \"",
           column.name, "\" is number ", column.index + 1, "; the columns of a row are separated by tabs"));
     }
-    row.label = Trimmed(cells[wanted[0].index]);
+    row.label = TrimmedCell(cells[wanted[0].index]);
     row.text = cells[wanted[1].index];
     if (wanted.size() > 2) row.pair = cells[wanted[2].index];
     if (row.label.empty() || row.label == "-") {

@@ -1,4 +1,4 @@
-#include "core/labelled/labelled_table.h"
+#include "spec/data/labelled_table.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

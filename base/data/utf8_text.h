@@ -1,7 +1,7 @@
 // Text files must be UTF-8. This is checked where texts and vocabularies are read, so that the error can name
 // the place.
-#ifndef INLIER_CORE_TEXT_UTF8_TEXT_H_
-#define INLIER_CORE_TEXT_UTF8_TEXT_H_
+#ifndef INLIER_BASE_DATA_UTF8_TEXT_H_
+#define INLIER_BASE_DATA_UTF8_TEXT_H_
 
 #include <string>
 #include <string_view>
@@ -15,4 +15,4 @@ absl::Status CheckUtf8(std::string_view text, const std::string& file);
 
 }  // namespace inlier
 
-#endif  // INLIER_CORE_TEXT_UTF8_TEXT_H_
+#endif  // INLIER_BASE_DATA_UTF8_TEXT_H_

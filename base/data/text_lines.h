@@ -1,8 +1,8 @@
 // The lines of a text file in memory.
 //
 // Thread safety: a reader belongs to one thread; it points into the text.
-#ifndef INLIER_CORE_TEXT_TEXT_LINES_H_
-#define INLIER_CORE_TEXT_TEXT_LINES_H_
+#ifndef INLIER_BASE_DATA_TEXT_LINES_H_
+#define INLIER_BASE_DATA_TEXT_LINES_H_
 
 #include <algorithm>
 #include <cstddef>
@@ -43,4 +43,4 @@ inline bool IsBlank(std::string_view line) {
 
 }  // namespace inlier
 
-#endif  // INLIER_CORE_TEXT_TEXT_LINES_H_
+#endif  // INLIER_BASE_DATA_TEXT_LINES_H_

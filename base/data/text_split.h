@@ -2,8 +2,8 @@
 // whatever else is in the file, with equal texts on one side.
 //
 // Thread safety: pure functions.
-#ifndef INLIER_CORE_DATA_TEXT_SPLIT_H_
-#define INLIER_CORE_DATA_TEXT_SPLIT_H_
+#ifndef INLIER_BASE_DATA_TEXT_SPLIT_H_
+#define INLIER_BASE_DATA_TEXT_SPLIT_H_
 
 #include <cstdint>
 #include <string_view>
@@ -29,4 +29,4 @@ double FractionWithBothParts(const std::vector<double>& hashes, double validatio
 
 }  // namespace inlier
 
-#endif  // INLIER_CORE_DATA_TEXT_SPLIT_H_
+#endif  // INLIER_BASE_DATA_TEXT_SPLIT_H_

@@ -1,4 +1,4 @@
-#include "core/text/utf8_text.h"
+#include "base/data/utf8_text.h"
 
 #include <algorithm>
 

@@ -5,8 +5,8 @@
 // a byte order mark is not part of the text.
 //
 // Thread safety: immutable.
-#ifndef INLIER_CORE_LABELLED_LABELLED_TABLE_H_
-#define INLIER_CORE_LABELLED_LABELLED_TABLE_H_
+#ifndef INLIER_SPEC_DATA_LABELLED_TABLE_H_
+#define INLIER_SPEC_DATA_LABELLED_TABLE_H_
 
 #include <cstddef>
 #include <filesystem>
@@ -57,4 +57,4 @@ class LabelledTable {
 
 }  // namespace inlier
 
-#endif  // INLIER_CORE_LABELLED_LABELLED_TABLE_H_
+#endif  // INLIER_SPEC_DATA_LABELLED_TABLE_H_

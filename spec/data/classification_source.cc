@@ -1,4 +1,4 @@
-#include "core/labelled/classification_source.h"
+#include "spec/data/classification_source.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,9 +7,9 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "base/data/data_folder.h"
+#include "base/data/text_split.h"
 #include "base/status.h"
-#include "core/data/data_folder.h"
-#include "core/data/text_split.h"
 #include "spec/schema/did_you_mean.h"
 
 namespace inlier {
@@ -143,7 +143,7 @@ absl::StatusOr<ClassificationSource> ReadClassificationSource(const v1::Classifi
                                                               const fs::path& data_dir,
                                                               const DataRoots& roots) {
   ASSIGN_OR_RETURN(const std::vector<fs::path> files, ClassificationFiles(spec, data_dir));
-  LabelledColumns columns{.label = spec.label_column(), .text = spec.text_column()};
+  LabelledColumns columns{.label = spec.label_column(), .text = spec.text_column(), .pair = {}};
   if (spec.has_pair_column()) columns.pair = spec.pair_column();
   ClassificationSource source;
   for (const fs::path& file : files) {
