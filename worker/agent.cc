@@ -72,11 +72,9 @@ Agent::Agent(asio::io_context& io, Options options, Outbox& outbox, WorkerMetric
                  if (artifacts_.MovesFiles()) sync.set_keeps_artifacts(true);
                  if (options_.job.ends) sync.set_job_seconds_left(SecondsUntil(*options_.job.ends));
                  board_.Fill(sync);
-                 ending_.said = sync.draining();
                },
            .on_answer =
-               [this](const v1::CoordinatorSync& answer) {
-                 const bool knows = ending_.said && !answer.pushed();
+               [this](const v1::CoordinatorSync& answer, bool knows) {
                  PostTo(io_, alive_, [this, answer, knows] {
                    ending_.known |= knows;
                    OnAnswer(answer);

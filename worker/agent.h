@@ -122,7 +122,6 @@ class Agent {
   struct Ending {
     Phase phase = Phase::kRunning;
     absl::Status status;
-    bool said = false;   // In the last sync; of the client's thread.
     bool known = false;  // To the coordinator: it shows the worker as stopped, not as lost.
     std::optional<boost::asio::steady_timer> delivery;  // Runs when the last child of a drain is gone.
   } ending_;

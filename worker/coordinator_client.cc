@@ -210,7 +210,7 @@ class CoordinatorClient::Impl {
 
   void OnAnswer(const v1::CoordinatorSync& answer, Timestamp now) {
     if (!schedule_.Expects(answer.sync_id())) return;
-    if (answer.pushed()) return hooks_.on_answer(answer);
+    if (answer.pushed()) return hooks_.on_answer(answer, false);
     const Duration ttl = milliseconds(answer.lease_ttl_ms());
     if (answer.lease_ttl_ms() > 0) lease_.OnAnswered(answer.sync_id(), ttl);
     period_ = milliseconds(answer.next_sync_ms());
@@ -229,7 +229,7 @@ class CoordinatorClient::Impl {
       if (std::exchange(reconnect_.ever_connected, true)) metrics_.reconnects.Increment();
       reconnect_.unreachable_logged_at.reset();
     }
-    hooks_.on_answer(answer);
+    hooks_.on_answer(answer, schedule_.KnowsOfTheEnd(answer));
   }
 
   void OnCallEnded(const absl::Status& ended, Timestamp now) {

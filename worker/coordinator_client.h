@@ -44,7 +44,8 @@ class CoordinatorClient {
   struct Hooks {
     // Fills the sync that is about to be sent, but for sync_id and events.
     std::function<void(v1::WorkerSync&)> fill;
-    std::function<void(const v1::CoordinatorSync&)> on_answer;
+    // `knows_of_the_end`: the coordinator had a sync with `draining` when it answered.
+    std::function<void(const v1::CoordinatorSync&, bool knows_of_the_end)> on_answer;
     // The lease has come to another state.
     std::function<void(LeaseGuard::State)> on_lease;
     // The coordinator refuses this worker permanently (another version, for example); the client has ended.

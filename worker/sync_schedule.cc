@@ -45,6 +45,7 @@ Timestamp SyncSchedule::SendAt(const Outbox& outbox) const {
 void SyncSchedule::Fill(v1::WorkerSync& sync, const Outbox& outbox, const Limits& limits, Timestamp now,
                         Duration period) {
   sync.set_sync_id(++sync_id_);
+  if (sync.draining() && first_draining_ == 0) first_draining_ = sync_id_;
   sync.set_events_after(sent_through_);
   Sent sent{now, 0};
   const std::uint64_t published = outbox.last_sequence();

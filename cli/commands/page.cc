@@ -84,6 +84,19 @@ absl::Status OpenBrowser(const std::filesystem::path& dir, const std::string& ur
   return absl::OkStatus();
 }
 
+// The page knows a sweep by its id.
+absl::StatusOr<std::string> ViewOf(Session& session, const PageArguments& arguments) {
+  if (arguments.sweep.empty()) return "/sweeps";
+  v1::GetSweepRequest get;
+  get.set_sweep(arguments.sweep);
+  const auto sweep = session.Call(&v1::SweepService::Stub::GetSweep, get);
+  // Where only the page's port can be reached, as through a tunnel, the page looks for it.
+  if (absl::IsUnavailable(sweep.status()) && !arguments.address.empty())
+    return absl::StrCat("/sweep/", arguments.sweep);
+  RETURN_IF_ERROR(sweep.status());
+  return absl::StrCat("/sweep/", sweep->sweep_id());
+}
+
 absl::Status ShowPage(Session& session, const PageArguments& arguments) {
   ASSIGN_OR_RETURN(const PagePlace found, PlaceOfPage(session, arguments));
   ClientSecurity security;
@@ -92,7 +105,7 @@ absl::Status ShowPage(Session& session, const PageArguments& arguments) {
   }
   const std::string base =
       absl::StrCat(SpeaksTls(found.address) ? "https://" : "http://", found.address, "/");
-  const std::string place = arguments.sweep.empty() ? "/sweeps" : absl::StrCat("/sweep/", arguments.sweep);
+  ASSIGN_OR_RETURN(const std::string place, ViewOf(session, arguments));
   const std::string url = security.token.empty()
                               ? absl::StrCat(base, "#", place)
                               : absl::StrCat(base, "#token=", security.token, "&to=", place);

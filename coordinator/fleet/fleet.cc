@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/backoff.h"
 #include "base/deliberate_bug.h"
+#include "base/log.h"
 #include "base/status.h"
 #include "coordinator/fleet/config_check.h"
 #include "coordinator/fleet/plan.h"
@@ -181,6 +182,19 @@ std::vector<std::string> GiveBack(Context& context, const std::vector<std::strin
   return cancel;
 }
 
+// The jobs that are there are those of the coordinator whose database was copied: this one's get names of their own.
+void StartApart(Context& context) {
+  Fleet& fleet = context.state.fleet;
+  const std::string before = std::exchange(fleet.row->id, context.state.options.new_fleet_id);
+  const std::string whose = absl::StrCat("they stay with the coordinator of ", fleet.row->home);
+  context.out.log.push_back(absl::StrCat(
+      "fleet_of_a_copy id=", fleet.row->id, " copied_from=", LogText(fleet.row->home), " jobs_of_before=\"",
+      kNamePrefix, before, "-*: ", whose, "; where no coordinator is to run there any more, cancel them\""));
+  while (!fleet.submissions.empty())
+    EndSubmission(context, fleet.submissions.begin()->first, FleetSubmissionRow::State::kLost,
+                  absl::StrCat("the database was copied: its jobs are of the fleet ", before, ", and ", whose));
+}
+
 }  // namespace
 
 std::string FleetJobName(const std::string& fleet_id, std::uint64_t submission) {
@@ -212,6 +226,7 @@ absl::Status ApplyFleetRow(Fleet& fleet) {
 absl::Status RecoverFleet(Context& context, Snapshot& snapshot) {
   State& state = context.state;
   Fleet& fleet = state.fleet;
+  fleet.home = snapshot.home;
   fleet.row = snapshot.fleet;
   fleet.next_submission = snapshot.next_fleet_submission;
   if (INLIER_BUG("submission_number_used_again") && fleet.next_submission > 1) --fleet.next_submission;
@@ -220,6 +235,8 @@ absl::Status RecoverFleet(Context& context, Snapshot& snapshot) {
     const bool taken = row.state == FleetSubmissionRow::State::kTaken;
     fleet.submissions[number] = {.row = std::move(row), .since = context.now.at, .seen = taken};
   }
+  const bool runs = !state.options.new_fleet_id.empty();
+  if (fleet.row && runs && snapshot.fleet_copied) StartApart(context);
   if (state.options.fleet) {
     FleetRow row = fleet.row.value_or(FleetRow{.id = state.options.new_fleet_id});
     // It takes the place of one that people made, or that was stopped when it was taken out.
@@ -234,10 +251,14 @@ absl::Status RecoverFleet(Context& context, Snapshot& snapshot) {
     if (JobsDiffer(earlier, *state.options.fleet)) fleet.config_since = fleet.next_submission;
     fleet.row = std::move(row);
     context.out.changes.Add(*fleet.row);
-  } else if (fleet.row && fleet.row->from_configuration && !state.options.new_fleet_id.empty()) {
+  } else if (fleet.row && fleet.row->from_configuration && runs) {
     // It was taken out of the configuration: its jobs end.
     fleet.row->from_configuration = false;
     fleet.row->stopped = true;
+    context.out.changes.Add(*fleet.row);
+  }
+  if (fleet.row && runs && fleet.row->home != fleet.home) {
+    fleet.row->home = fleet.home;
     context.out.changes.Add(*fleet.row);
   }
   return fleet.row ? ApplyFleetRow(fleet) : absl::OkStatus();

@@ -24,6 +24,7 @@ absl::Status NoFleet() {
 absl::Status StoreFleet(Context& context) {
   Fleet& fleet = context.state.fleet;
   RETURN_IF_ERROR(ApplyFleetRow(fleet));
+  fleet.row->home = fleet.home;
   if (!fleet.row->stopped || !INLIER_BUG("stop_of_the_fleet_not_stored")) context.out.changes.Add(*fleet.row);
   context.out.fleet = true;
   RefreshLeaving(context.state);

@@ -66,6 +66,7 @@ struct FleetStats {
 };
 
 struct Fleet {
+  std::string home;             // The state folder.
   std::optional<FleetRow> row;  // nullopt: there is none.
   v1::FleetConfig config;       // With the minimum and maximum in force.
   std::uint64_t next_submission = 1;

@@ -45,7 +45,8 @@ struct OrchestratorOptions {
   std::string database_id{};  // Events of attempts of another database are not taken. Empty: not checked.
   HookOptions hooks{};
   std::optional<v1::FleetConfig> fleet{};  // The configuration's.
-  std::string new_fleet_id{};  // Of a fleet that has none yet; random. Empty: a stored fleet is only shown.
+  // Of a fleet that has none yet, or is of a copied database; random. Empty: a stored fleet is only shown.
+  std::string new_fleet_id{};
 
   // nullptr: the caller has no limits.
   const v1::CallerLimits* LimitsOf(const std::string& caller) const;

@@ -395,10 +395,11 @@ class Store::Writer {
   }
 
   bool Apply(const FleetRow& row) {
-    Run("INSERT INTO fleet (one, id, config, from_configuration, minimum, maximum, stopped) "
-        "VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (one) DO UPDATE "
-        "SET id = ?1, config = ?2, from_configuration = ?3, minimum = ?4, maximum = ?5, stopped = ?6",
-        row.id, row.config_json, row.from_configuration, row.minimum, row.maximum, row.stopped);
+    Run("INSERT INTO fleet (one, id, config, from_configuration, minimum, maximum, stopped, home) "
+        "VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (one) DO UPDATE "
+        "SET id = ?1, config = ?2, from_configuration = ?3, minimum = ?4, maximum = ?5, stopped = ?6, home "
+        "= ?7",
+        row.id, row.config_json, row.from_configuration, row.minimum, row.maximum, row.stopped, row.home);
     return true;
   }
 

@@ -263,6 +263,7 @@ struct FleetRow {
   std::optional<std::uint32_t> minimum{};  // In place of the configuration's. The same for the maximum.
   std::optional<std::uint32_t> maximum{};
   bool stopped = false;
+  std::string home{};  // The state folder of the coordinator that had it last; empty: not known.
 };
 
 // Jobs that the fleet's engine was asked for with one call.

@@ -32,7 +32,9 @@ struct Snapshot {
   std::vector<NotificationRow> gathering{};  // Notifications that were not complete yet.
   std::vector<SweepId> lasting{};            // Sweeps of which a notification reports a condition that lasts.
   std::vector<std::string> waiting_hooks{};  // Receivers of notifications that are not delivered.
+  std::string home{};                        // The state folder.
   std::optional<FleetRow> fleet{};
+  bool fleet_copied = false;  // The fleet's home still has this database, too: its jobs are of that one.
   std::vector<FleetSubmissionRow> fleet_submissions{};  // Those that have not ended.
   std::uint64_t next_fleet_submission = 1;
   std::uint64_t next_notification = 1;

@@ -283,10 +283,12 @@ void LoadNotifications(SQLite::Database& database, Snapshot& snapshot) {
 }
 
 void LoadFleet(SQLite::Database& database, Snapshot& snapshot) {
-  Statement fleet(database, "SELECT id, config, from_configuration, minimum, maximum, stopped FROM fleet");
+  Statement fleet(database,
+                  "SELECT id, config, from_configuration, minimum, maximum, stopped, home FROM fleet");
   while (fleet.Next()) {
     FleetRow& row = snapshot.fleet.emplace();
-    fleet.Read(row.id, row.config_json, row.from_configuration, row.minimum, row.maximum, row.stopped);
+    fleet.Read(row.id, row.config_json, row.from_configuration, row.minimum, row.maximum, row.stopped,
+               row.home);
   }
   Statement open(
       database,

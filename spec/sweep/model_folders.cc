@@ -26,6 +26,8 @@ using Node = std::shared_ptr<const YamlNode>;
 
 constexpr std::string_view kModel = "model";
 constexpr std::string_view kFolderKey = "hugging_face";
+constexpr std::string_view kStart = "start_from";
+constexpr std::string_view kStartFolder = "start_from.hugging_face";  // The end of a path.
 
 bool IsGroup(const FieldDescriptor* field) { return field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE; }
 
@@ -45,9 +47,20 @@ void AddFields(const Message& message, const std::string& prefix,
   }
 }
 
+absl::StatusOr<std::filesystem::path> Find(const std::string& name) {
+  return FindModel(name, HubCache(&std::getenv));
+}
+
+// What an absolute path names is for the workers to find.
+absl::StatusOr<std::string> StartFolder(const std::string& name) {
+  if (name.empty() || name[0] == '/') return name;
+  ASSIGN_OR_RETURN(const std::filesystem::path folder, Find(name));
+  return folder.string();
+}
+
 // The fields of a trial that the folder decides, with their values.
 absl::StatusOr<std::vector<std::pair<std::string, std::string>>> FieldsOfFolder(const std::string& name) {
-  ASSIGN_OR_RETURN(const std::filesystem::path folder, FindModel(name, HubCache(&std::getenv)));
+  ASSIGN_OR_RETURN(const std::filesystem::path folder, Find(name));
   ASSIGN_OR_RETURN(HuggingFaceConfig config, ReadHuggingFaceConfig(folder, FolderPart::kBody));
   v1::TrialSpec spec;
   *spec.mutable_model() = config.spec.model();
@@ -63,8 +76,9 @@ absl::StatusOr<std::vector<std::pair<std::string, std::string>>> FieldsOfFolder(
 // Every path that a mapping gives, groups too.
 void AddGiven(const YamlNode& node, const std::string& prefix, std::vector<std::string>* given) {
   for (const YamlNode::Entry& entry : node.entries) {
-    given->push_back(JoinPath(prefix, entry.key));
-    AddGiven(*entry.value, given->back(), given);
+    const std::string path = JoinPath(prefix, entry.key);  // A copy: the list moves as it grows.
+    given->push_back(path);
+    AddGiven(*entry.value, path, given);
   }
 }
 
@@ -76,8 +90,8 @@ class Replacer {
  public:
   explicit Replacer(YamlDocument* document) : document_(document) {}
 
-  // The node with every model below it replaced; itself where there is none.
-  Node Replace(const Node& node) {
+  // The node, which has this key, with every model below it replaced; itself where there is none.
+  Node Replace(const Node& node, std::string_view key = "") {
     auto changed = std::make_shared<YamlNode>(*node);
     bool is_changed = false;
     for (Node& item : changed->items) {
@@ -86,12 +100,28 @@ class Replacer {
     }
     for (YamlNode::Entry& entry : changed->entries) {
       const Node before = entry.value;
-      is_changed |= (entry.value = Replace(before)) != before;
+      const bool is_start =
+          entry.key.ends_with(kStartFolder) || (entry.key == kFolderKey && key.ends_with(kStart));
+      is_changed |= (entry.value = is_start ? ReplaceStart(before) : Replace(before, entry.key)) != before;
     }
     return ReplaceModel(changed.get()) || is_changed ? changed : node;
   }
 
  private:
+  void Fail(const std::string& path, const absl::Status& status, SourceMap::Position position) {
+    document_->error = absl::StrCat(path, ": ", status.message());
+    document_->error_position = position;
+  }
+
+  Node ReplaceStart(const Node& name) {
+    const absl::StatusOr<std::string> folder = StartFolder(name->text);
+    if (!folder.ok()) Fail("training.start_from.hugging_face", folder.status(), name->position);
+    if (!folder.ok() || *folder == name->text) return name;
+    auto changed = std::make_shared<YamlNode>(*name);
+    changed->text = *folder;
+    return changed;
+  }
+
   // Of a mapping with `model`. True where there was a folder.
   bool ReplaceModel(YamlNode* trial) {
     const auto model = std::find_if(trial->entries.begin(), trial->entries.end(),
@@ -103,9 +133,7 @@ class Replacer {
     const SourceMap::Position position = folder->value->position;
     const auto fields = FieldsOfFolder(folder->value->text);
     if (!fields.ok()) {
-      document_->error = absl::StrCat(std::string(kModel), ".", std::string(kFolderKey), ": ",
-                                      std::string(fields.status().message()));
-      document_->error_position = position;
+      Fail("model.hugging_face", fields.status(), position);
       return false;
     }
     auto rest = std::make_shared<YamlNode>(*model->value);
@@ -150,6 +178,31 @@ class Replacer {
 void ReplaceModelFolders(YamlDocument* document) {
   document->root = Replacer(document).Replace(document->root);
   if (!document->error.empty()) document->root = nullptr;
+}
+
+absl::StatusOr<std::vector<std::string>> ReplaceModelFolders(const std::vector<std::string>& overrides,
+                                                             v1::TrialSpec* base) {
+  std::vector<std::string> replaced;
+  for (const std::string& text : overrides) {
+    const std::size_t name = text.find('=') + 1;
+    const auto failed = [&text](const absl::Status& status) {
+      return absl::InvalidArgumentError(absl::StrCat("--set ", text, ": ", status.message()));
+    };
+    if (absl::StartsWith(text, "model.hugging_face=")) {
+      const auto fields = FieldsOfFolder(text.substr(name));
+      if (!fields.ok()) return failed(fields.status());
+      base->clear_model();
+      for (const auto& [path, value] : *fields)
+        replaced.push_back(absl::StrCat(path, "=", value.empty() ? "{}" : value));
+    } else if (absl::StartsWith(text, "training.start_from.hugging_face=")) {
+      const absl::StatusOr<std::string> folder = StartFolder(text.substr(name));
+      if (!folder.ok()) return failed(folder.status());
+      replaced.push_back(absl::StrCat(text.substr(0, name), *folder));
+    } else {
+      replaced.push_back(text);
+    }
+  }
+  return replaced;
 }
 
 }  // namespace inlier

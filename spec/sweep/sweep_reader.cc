@@ -151,8 +151,10 @@ absl::StatusOr<v1::SweepSpec> ReadSweepText(std::string_view text, const std::st
   const ScaleOrigins origins = ApplyScale(scale, &sweep, &problems);
   RETURN_IF_ERROR(positions.ToStatus(file, problems));
   if (!overrides.empty()) {
-    RETURN_IF_ERROR(ApplyOverrides(sweep.mutable_base(), overrides));
-    RETURN_IF_ERROR(CheckOverrides(sweep, overrides));
+    ASSIGN_OR_RETURN(const std::vector<std::string> replaced,
+                     ReplaceModelFolders(overrides, sweep.mutable_base()));
+    RETURN_IF_ERROR(ApplyOverrides(sweep.mutable_base(), replaced));
+    RETURN_IF_ERROR(CheckOverrides(sweep, replaced));
   }
   const auto known_depth = [&positions](const std::string& path) { return positions.Depth(path); };
   RETURN_IF_ERROR(positions.ToStatus(file, FindSweepProblems(sweep), [&](const std::string& path) {

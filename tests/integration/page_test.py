@@ -231,6 +231,13 @@ table: {{title: {json.dumps(EVIL)}, rows: [path], columns: [{{measurement: perpl
                     self.assertEqual([], browser.violations())
                     self.picture(f"{scheme}-{width}-{re.sub('[^a-z]+', '-', place.split('?tab=')[-1])}")
 
+    def test_e_a_sweep_is_named_by_its_id_or_its_name(self):
+        for name in (self.failed, "failing"):
+            self.assertRegex(self.local.inlier("page", name, "--print").stdout.strip(), f"[#=]/sweep/{self.failed}$")
+        missing = self.local.inlier("page", "failin", "--print", check=False)
+        self.assertEqual(self.local.inlier("status", "failin", check=False).returncode, missing.returncode)
+        self.assertIn('there is no sweep "failin"', missing.stderr)
+
     def test_f_a_sweep_is_saved_as_a_file(self):
         browser = self.browser
         file = self.folder / "sweep.html"

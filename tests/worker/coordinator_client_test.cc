@@ -31,7 +31,7 @@ class CoordinatorClientTest : public testing::Test {
     client_ = std::make_unique<CoordinatorClient>(
         options, *outbox_, metrics_,
         CoordinatorClient::Hooks{.fill = [](v1::WorkerSync& sync) { sync.set_incarnation("test"); },
-                                 .on_answer = [](const v1::CoordinatorSync&) {},
+                                 .on_answer = [](const v1::CoordinatorSync&, bool) {},
                                  .on_lease =
                                      [this](LeaseGuard::State state) {
                                        const std::lock_guard lock(mutex_);

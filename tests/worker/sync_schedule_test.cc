@@ -111,5 +111,16 @@ TEST_F(SyncScheduleTest, AnOvertakenAnswerAndOneToAnUnknownSyncAreNotExpected) {
   EXPECT_FALSE(schedule_.Expects(second.sync_id() + 1));
 }
 
+TEST_F(SyncScheduleTest, OnlyTheAnswerToASyncThatSaidItKnowsOfTheEnd) {
+  v1::CoordinatorSync answer;
+  answer.set_sync_id(Send().sync_id());  // Still on its way when the next one leaves.
+  v1::WorkerSync last;
+  last.set_draining(true);
+  schedule_.Fill(last, *outbox_, {}, now_, kPeriod);
+  EXPECT_FALSE(schedule_.KnowsOfTheEnd(answer));
+  answer.set_sync_id(last.sync_id());
+  EXPECT_TRUE(schedule_.KnowsOfTheEnd(answer));
+}
+
 }  // namespace
 }  // namespace inlier

@@ -4,6 +4,7 @@ from __future__ import annotations
 import abc
 import difflib
 import json
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Union
 
@@ -79,8 +80,8 @@ class Results(abc.ABC):
 
     def curves(self, *sweeps: str, names: Names = None, trials: Names = None, sites: bool = False) -> pd.DataFrame:
         """A row for each point of a curve: trial, label, axes, name, step, value, at (UTC), and the stage that measured it, which trials may
-        share. `names`: only these measurements; `trials`: only these trials; `sites`: also curves of single modules, with the column `site`. The
-        value is NaN where it is not a number."""
+        share. `names`: only these measurements, with a warning for each without a point; `trials`: only these trials; `sites`: also curves of
+        single modules, with the column `site`. The value is NaN where it is not a number."""
         labels = self._labels(sweeps)
         wanted = list_of(trials)
         if wanted:
@@ -89,14 +90,15 @@ class Results(abc.ABC):
                 raise InvalidError(f"trials: {', '.join(missing)} are not of {', '.join(sweeps)}")
             labels = labels[labels.trial.isin(wanted)]
         condition = "" if sites else " AND site = ''"
+        asked = list_of(names)
         if names is not None:
-            asked = list_of(names)
             self._check_curves(asked, sweeps)
             condition += " AND " + _in("name", asked)
         rows: list[Sequence[Any]] = []
         for page in self._pages("SELECT trial, name, site, step, value, at, stage FROM curves", condition, list(labels.trial)):
             rows += page[1]
         points = make_frame(["trial", "name", "site", "step", "value", "at", "stage"], rows)
+        self._warn_without_points([name for name in asked if name not in set(points.name)], list(labels.trial), sites)
         points["value"] = points["value"].astype("float64")
         points["at"] = pd.to_datetime(points["at"], utc=True)
         frame = labels.drop(columns=["labels"]).merge(points, on="trial", validate="one_to_many")
@@ -113,6 +115,15 @@ class Results(abc.ABC):
             return
         there = self.query(f"SELECT DISTINCT name FROM curves WHERE {_in('sweep_id', self._ids(sweeps))} ORDER BY name").name
         check_names("names", [name for name in names if name not in measurements], list(there))
+
+    def _warn_without_points(self, names: Sequence[str], trials: Sequence[str], sites: bool) -> None:
+        of_sites: set[str] = set()
+        if names and not sites:
+            for page in self._pages("SELECT DISTINCT trial, name FROM curves", " AND " + _in("name", names), trials):
+                of_sites |= {row[1] for row in page[1]}
+        for name in names:
+            text = f"only single modules have {name}; sites=True has their curves" if name in of_sites else f"no training has reported {name} yet"
+            warnings.warn(text, stacklevel=3)
 
     def _ids(self, sweeps: Sequence[str]) -> list[str]:
         if not sweeps:

@@ -121,6 +121,12 @@ absl::Status BindFolder(const fs::path& state_dir, const FileLock& lock, const s
   return absl::OkStatus();
 }
 
+bool AlsoHas(const fs::path& home, const fs::path& state_dir, const std::string& id) {
+  if (home.empty() || SizeOf(home / "inlier.db") == 0 || NoteOf(home).id != id) return false;
+  std::error_code error;
+  return !fs::equivalent(StateLockPath(home), StateLockPath(state_dir), error);
+}
+
 absl::Status NoteStart(const FileLock& lock, const std::string& id, const std::string& start) {
   return SetFolderNote(lock, absl::StrCat(id, " ", start));
 }

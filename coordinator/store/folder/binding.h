@@ -36,6 +36,9 @@ absl::Status BindFolder(const std::filesystem::path& state_dir, const FileLock& 
 // `start` is in inlier.db itself, and every log from here on belongs to it.
 absl::Status NoteStart(const FileLock& lock, const std::string& id, const std::string& start);
 
+// The folder `home` has the database `id`, and is another one than `state_dir`: one of the two is a copy.
+bool AlsoHas(const std::filesystem::path& home, const std::filesystem::path& state_dir, const std::string& id);
+
 }  // namespace inlier
 
 #endif  // INLIER_COORDINATOR_STORE_FOLDER_BINDING_H_

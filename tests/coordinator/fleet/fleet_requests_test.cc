@@ -129,5 +129,36 @@ TEST(FleetRequestsTest, AFleetThatIsTakenOutOfTheConfigurationIsStoppedAndRunsOn
   EXPECT_EQ(restarted(with).id, "3fa9c1d2");
 }
 
+TEST(FleetRequestsTest, AFleetKeepsItsIdWhereItsFolderIsMovedAndGetsAnotherOneInACopy) {
+  OrchestratorOptions options = Harness::DefaultOptions();
+  options.new_fleet_id = "3fa9c1d2";
+  Harness harness(options);
+  v1::SetFleetRequest request;
+  *request.mutable_config() = SmallFleet();
+  ASSERT_TRUE(harness.Ask(&Orchestrator::OnSetFleet, request).ok());
+  harness.Submit(SmallSweep("four", 4));
+  ASSERT_TRUE(Look(harness, {}).submit.has_value());
+  options.new_fleet_id = "a1b2c3d4";
+  const auto restart = [&](const std::string& home, bool copied) {
+    auto snapshot = harness.Load();
+    ASSERT_TRUE(snapshot.ok()) << snapshot.status();
+    snapshot->home = home;
+    snapshot->fleet_copied = copied;
+    Orchestrator orchestrator(options);
+    Effects effects;
+    ASSERT_TRUE(orchestrator.Recover(*std::move(snapshot), harness.now(), effects).ok());
+    harness.Commit(std::move(effects));
+    EXPECT_EQ(orchestrator.state().fleet.submissions.empty(), copied);
+  };
+  restart("/moved", false);
+  EXPECT_EQ(harness.Query("SELECT id, home FROM fleet"), "3fa9c1d2|/moved\n");
+  // Its submission is not asked about: what runs under the earlier name is not its own.
+  restart("/copy", true);
+  EXPECT_EQ(harness.Query("SELECT id, home FROM fleet"), "a1b2c3d4|/copy\n");
+  EXPECT_EQ(harness.Query("SELECT state, message FROM fleet_submission"),
+            "LOST|the database was copied: its jobs are of the fleet 3fa9c1d2, and they stay with the "
+            "coordinator of /moved\n");
+}
+
 }  // namespace
 }  // namespace inlier

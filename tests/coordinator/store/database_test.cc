@@ -174,6 +174,23 @@ TEST_F(FolderTest, ABackupOfTheDatabaseHasItsFiles) {
   EXPECT_EQ(Checkpoint(), "old");
 }
 
+TEST_F(FolderTest, ACopiedFolderIsToldFromAMovedOne) {
+  const std::string id = Make();
+  const TemporaryFolder other;
+  const std::filesystem::path here = other.path() / "state";
+  std::filesystem::copy(folder_.path(), here, std::filesystem::copy_options::recursive);
+  EXPECT_TRUE(AlsoHas(folder_.path(), here, id));
+  EXPECT_FALSE(AlsoHas("", here, id));
+  EXPECT_FALSE(AlsoHas(here, here, id));
+  std::filesystem::create_directory_symlink(here, other.path() / "link");
+  EXPECT_FALSE(AlsoHas(other.path() / "link", here, id));
+  // The first one's place has another database, or none.
+  std::filesystem::remove(File("inlier.db"));
+  EXPECT_FALSE(AlsoHas(folder_.path(), here, id));
+  ASSERT_TRUE(OpenNew().ok());
+  EXPECT_FALSE(AlsoHas(folder_.path(), here, id));
+}
+
 // A restored backup of an earlier version gets the identity that its database got when it was brought forward.
 TEST_F(FolderTest, ADatabaseFromBeforeGetsTheSameIdEachTime) {
   const std::vector<Migration> before(BuiltinMigrations().begin(), BuiltinMigrations().begin() + 2);

@@ -188,6 +188,8 @@ class ClientTest(unittest.TestCase):
         self.assertEqual(2 * len(trainings), len(self.client.curves(self.sweep, names="train_loss")), "float and W8A8 share a training")
         with self.assertRaisesRegex(inlier.InvalidError, "t-999 are not of"):
             self.client.curves(self.sweep, trials="t-999")
+        with self.assertWarnsRegex(UserWarning, "^no training has reported perplexity yet$"):
+            self.assertTrue(self.client.curves(self.sweep, names=["perplexity"]).empty)
 
     def test_pages_are_put_together(self):
         whole = (self.client.results(self.sweep), self.client.curves(self.sweep, sites=True))

@@ -32,13 +32,14 @@ class ModelFoldersTest : public testing::Test {
     std::filesystem::create_directories(folder_ / name);
     std::ofstream(folder_ / name / "config.json") << config;
   }
-  absl::StatusOr<v1::SweepSpec> Read(const std::string& model, const std::string& rest = "") {
+  absl::StatusOr<v1::SweepSpec> Read(const std::string& model, const std::string& rest = "",
+                                     const std::vector<std::string>& overrides = {}) {
     return ReadSweepText(
         "name: s\nbase:\n  model: " + model +
             "\n  data: {text: {path: /t, tokenizer: {byte_pair: {vocab_size: 300}}, sequence_length: 8}}\n"
             "  training: {steps: 1}\n" +
             rest,
-        "s.yaml");
+        "s.yaml", overrides);
   }
   std::string Named(const std::string& name) { return "{hugging_face: " + (folder_ / name).string() + "}"; }
   TemporaryFolder folder_;
@@ -102,6 +103,41 @@ TEST_F(ModelFoldersTest, PartsOfOurOwnAreTakenWhereNoneAreGiven) {
   ASSERT_TRUE(other.ok()) << other.status();
   EXPECT_TRUE(other->base().attention().softmax().has_clipped());
   EXPECT_TRUE(other->base().attention().gate().has_linear());
+}
+
+TEST_F(ModelFoldersTest, ASetOfTheFolderIsTheFileWithIt) {
+  const auto named = Read(Named("gpt2"));
+  ASSERT_TRUE(named.ok()) << named.status();
+  const auto set = Read("{gpt2: {layers: 7, hidden_size: 16, heads: 4}}", "",
+                        {"model.hugging_face=" + (folder_ / "gpt2").string(), "model.gpt2.layers=3"});
+  ASSERT_TRUE(set.ok()) << set.status();
+  v1::SweepSpec expected = *named;
+  expected.mutable_base()->mutable_model()->mutable_gpt2()->set_layers(3);
+  EXPECT_EQ(TrainFingerprint(set->base()), TrainFingerprint(expected.base()));
+  EXPECT_THAT(std::string(Read(Named("gpt2"), "", {"model.hugging_face=/no/where"}).status().message()),
+              testing::StartsWith("--set model.hugging_face=/no/where: /no/where: "));
+}
+
+TEST_F(ModelFoldersTest, AStartIsNamedAsInTheHub) {
+  const std::filesystem::path model = folder_ / "models--org--name";
+  std::filesystem::create_directories(model / "refs");
+  std::filesystem::create_directories(model / "snapshots" / "abc");
+  std::ofstream(model / "refs" / "main") << "abc";
+  ::setenv("HF_HUB_CACHE", folder_.path().c_str(), 1);
+  const std::string folder = (model / "snapshots" / "abc").string();
+  for (const std::string key :
+       {"start_from: {hugging_face: org/name}", "start_from.hugging_face: org/name"}) {
+    const auto sweep = Read(Named("gpt2"), "  training." + key + "\n");
+    ASSERT_TRUE(sweep.ok()) << sweep.status();
+    EXPECT_EQ(sweep->base().training().start_from().hugging_face(), folder);
+  }
+  const auto set = Read(Named("gpt2"), "", {"training.start_from.hugging_face=org/name"});
+  ASSERT_TRUE(set.ok()) << set.status();
+  EXPECT_EQ(set->base().training().start_from().hugging_face(), folder);
+  EXPECT_THAT(
+      std::string(Read(Named("gpt2"), "  training.start_from.hugging_face: org/other\n").status().message()),
+      testing::AllOf(testing::StartsWith("s.yaml:6:"), testing::HasSubstr("hf download org/other")));
+  ::unsetenv("HF_HUB_CACHE");
 }
 
 TEST_F(ModelFoldersTest, ErrorsHaveThePlaceTheFolderAndTheKey) {

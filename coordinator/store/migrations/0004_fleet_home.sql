@@ -1,0 +1,1 @@
+ALTER TABLE fleet ADD COLUMN home TEXT NOT NULL DEFAULT ''; -- The state folder of the coordinator that had the fleet last; empty: not known. Where that folder still has the database, this one is a copy.
