@@ -43,11 +43,6 @@ bool NamesLoopback(std::string_view host) {
 
 }  // namespace
 
-template <typename Use>
-void HttpServer::State::Connection::With(Use use) {
-  tls_ ? use(*tls_) : use(stream_);
-}
-
 template <typename Message>
 void HttpServer::State::Connection::FillHead(Message& message, const HttpResponse& response) {
   message.version(11);
@@ -100,11 +95,9 @@ class HttpServer::State::Call final : public HttpCall {
 
 void HttpServer::State::Connection::Begin() {
   if (state_->tls == nullptr) return Read();
-  context_ = state_->tls->Current();
-  tls_.emplace(stream_, *context_);
   waiting_since_ = MonotonicNow();
   stream_.expires_after(state_->limits.transfer);
-  tls_->async_handshake(asio::ssl::stream_base::server, [self = shared_from_this()](beast::error_code error) {
+  stream_.StartTls(state_->tls->Current(), [self = shared_from_this()](beast::error_code error) {
     error ? self->stream_.close() : self->Read();
   });
 }
@@ -133,7 +126,7 @@ void HttpServer::State::Connection::Write(HttpResponse response) {
     if (error) return self->Close();
     self->keep_alive_ && !self->state_->stopped ? self->Read() : self->Shutdown();
   };
-  With([&](auto& stream) { http::async_write(stream, response_, then); });
+  http::async_write(stream_, response_, then);
 }
 
 void HttpServer::State::Connection::WhenGone(std::function<void()> gone) {
@@ -166,11 +159,11 @@ void HttpServer::State::Connection::BeginStream(const HttpResponse& head, std::f
   // A client that sends more, or closes, is gone. The read has no time limit; each write has one.
   stream_.expires_never();
   const auto closed = [self = shared_from_this()](beast::error_code, std::size_t) { self->Gone(); };
-  With([&](auto& stream) { stream.async_read_some(asio::buffer(&endless_.unread, 1), closed); });
+  stream_.async_read_some(asio::buffer(&endless_.unread, 1), closed);
   stream_.expires_after(state_->limits.transfer);
   endless_.writing = true;
   const auto then = [self = shared_from_this()](beast::error_code error, std::size_t) { self->Sent(error); };
-  With([&](auto& stream) { http::async_write_header(stream, *endless_.serializer, then); });
+  http::async_write_header(stream_, *endless_.serializer, then);
 }
 
 void HttpServer::State::Connection::Send(std::string bytes, std::function<void()> sent) {
@@ -201,7 +194,7 @@ void HttpServer::State::Connection::Read() {
   const auto then = [self = shared_from_this()](beast::error_code error, std::size_t) {
     self->OnHead(error);
   };
-  With([&](auto& stream) { http::async_read_header(stream, buffer_, *parser_, then); });
+  http::async_read_header(stream_, buffer_, *parser_, then);
 }
 
 void HttpServer::State::Connection::OnHead(beast::error_code error) {
@@ -235,7 +228,7 @@ void HttpServer::State::Connection::OnHead(beast::error_code error) {
   const auto then = [self = shared_from_this()](beast::error_code failed, std::size_t) {
     self->OnBody(failed);
   };
-  With([&](auto& stream) { http::async_read(stream, buffer_, *parser_, then); });
+  http::async_read(stream_, buffer_, *parser_, then);
 }
 
 void HttpServer::State::Connection::OnBody(beast::error_code error) {
@@ -272,8 +265,8 @@ void HttpServer::State::Connection::FillRequest() {
   request_->peer = absl::StrCat(peer_.address().is_v6() ? "[" : "", peer_.address().to_string(),
                                 peer_.address().is_v6() ? "]:" : ":", peer_.port());
   request_->from_loopback = peer_.address().is_loopback();
-  request_->encrypted = tls_.has_value();
-  request_->certified = tls_ && HasCertificate(tls_->native_handle());
+  request_->encrypted = stream_.tls() != nullptr;
+  request_->certified = request_->encrypted && HasCertificate(stream_.tls());
   request_->host = header(http::field::host);
   request_->authorization = header(http::field::authorization);
   request_->content_type = header(http::field::content_type);
@@ -305,7 +298,7 @@ void HttpServer::State::Connection::WriteWaiting() {
   waiting_since_ = MonotonicNow();
   stream_.expires_after(state_->limits.transfer);
   const auto then = [self = shared_from_this()](beast::error_code error, std::size_t) { self->Sent(error); };
-  With([&](auto& stream) { asio::async_write(stream, asio::buffer(endless_.leaving), then); });
+  asio::async_write(stream_, asio::buffer(endless_.leaving), then);
 }
 
 void HttpServer::State::Connection::Sent(beast::error_code error) {
@@ -325,9 +318,9 @@ void HttpServer::State::Connection::Gone() {
 }
 
 void HttpServer::State::Connection::Shutdown() {
-  if (tls_) {
+  if (stream_.tls() != nullptr) {
     stream_.expires_after(state_->limits.transfer);
-    return tls_->async_shutdown([self = shared_from_this()](beast::error_code) { self->stream_.close(); });
+    return stream_.EndTls([self = shared_from_this()](beast::error_code) { self->stream_.close(); });
   }
   beast::error_code ignored;
   stream_.socket().shutdown(tcp::socket::shutdown_send, ignored);

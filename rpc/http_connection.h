@@ -3,7 +3,6 @@
 #define INLIER_RPC_HTTP_CONNECTION_H_
 
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
@@ -14,6 +13,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "rpc/client_stream.h"
 #include "rpc/http_server.h"
 #include "rpc/http_tls.h"
 
@@ -104,9 +104,6 @@ class HttpServer::State::Connection : public std::enable_shared_from_this<Connec
   void Abandon();
 
  private:
-  template <typename Use>
-  void With(Use use);
-
   template <typename Message>
   void FillHead(Message& message, const HttpResponse& response);
 
@@ -136,9 +133,7 @@ class HttpServer::State::Connection : public std::enable_shared_from_this<Connec
   // Reads what is left of a refused request: a socket that is closed with unread bytes takes back an answer on its way.
   void Drain(std::size_t bytes_left);
 
-  beast::tcp_stream stream_;
-  std::shared_ptr<asio::ssl::context> context_;
-  std::optional<asio::ssl::stream<beast::tcp_stream&>> tls_;
+  ClientStream stream_;
   std::shared_ptr<State> state_;
   tcp::endpoint peer_;
   std::optional<Timestamp> waiting_since_;
