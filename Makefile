@@ -3,6 +3,8 @@
 PRESET  ?= release
 BUILD   := build/$(PRESET)
 JOBS    ?= $(shell nproc)
+# Many tests wait more than they work: half as many again.
+TEST_JOBS ?= $(shell expr $(JOBS) \* 3 / 2)
 CMAKE   := cmake
 # It needs no LibTorch; uses a release build if there is one.
 CHAOS_PRESET := $(if $(wildcard build/release/bin/inlier-trial),release,service)
@@ -55,7 +57,7 @@ demo: build     ## Set up, build, train the quickstart sweep on real text and pr
 test: setup-test  ## Set up, build everything and run all tests
 	@tools/setup/configure $(PRESET)
 	@$(CMAKE) --build $(BUILD) -j $(JOBS)
-	@ctest --test-dir $(BUILD) --output-on-failure -j 2
+	@ctest --test-dir $(BUILD) --output-on-failure -j $(TEST_JOBS)
 
 test-exporters: setup-test  ## Also what takes long to install: the Python client's exporters to W&B and MLflow, mypy, ruff
 	@tools/setup/setup exporter-wheels

@@ -33,11 +33,11 @@ def free_port():
 def wait_for(what, condition, seconds=60):
     """The first true value of condition(); fails loudly with `what` when the time is over."""
     deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
+    while (began := time.monotonic()) < deadline:
         value = condition()
         if value:
             return value
-        time.sleep(0.02)
+        time.sleep(max(0.02, min(0.5, 2 * (time.monotonic() - began))))  # A condition that starts a program leaves the processor to what is waited for.
     raise AssertionError(f"waited {seconds} s in vain for {what}")
 
 

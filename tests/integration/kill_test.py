@@ -12,13 +12,13 @@ import harness
 class KillTest(unittest.TestCase):
     def test_the_sweep_survives_the_death_of_each_process(self):
         with harness.Local("--slots", "2", "--coordinator-set", "lease_ttl_ms=5000", "--coordinator-set", "lease_margin_ms=200") as local:
-            sweep = local.submit(harness.SMOKE, "--set", "training.steps=1500", "--set", "training.checkpoint_every=10")
+            sweep = local.submit(harness.SMOKE, "--set", "training.steps=900", "--set", "training.checkpoint_every=10")
 
             def training():
                 """Tokens of trainings that run, have a committed checkpoint, and are far from their end."""
                 return [token for token, in local.sql(
                     "SELECT attempt.token FROM attempt JOIN artifact ON artifact.token = attempt.token WHERE attempt.ended_ms IS NULL "
-                    "GROUP BY attempt.token HAVING max(artifact.step) < 750 ORDER BY attempt.token")]
+                    "GROUP BY attempt.token HAVING max(artifact.step) < 450 ORDER BY attempt.token")]
 
             def trial_of(token):
                 return [pid for pid in local.pids("inlier-trial") if f"/{token}/" in pathlib.Path(f"/proc/{pid}/cmdline").read_text()]

@@ -49,6 +49,8 @@ class Fresh:
             **os.environ, "PATH": f"{bin_folder}:{harness.BIN}:{os.environ['PATH']}", "PIP_CONFIG_FILE": os.devnull, "PIP_NO_INDEX": "1",
             "PIP_FIND_LINKS": str(WHEELS), "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_QUIET": "1", "HOME": str(folder),
             "PYTHONPATH": f"{CASES}:{CASES.parent}", "PYTHONWARNINGS": "error::UserWarning:inlier",
+            # Modules are compiled when they are first imported: pip would compile all, tests of packages too. Its switch is on when it is false.
+            "PIP_NO_COMPILE": "0", "PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(folder / "pycache"),
         }  # fmt: skip
         if not ready:
             self.install()

@@ -15,7 +15,7 @@ STEPS = 150
 SPEC = {
     "seed": 5, "dropout": 0.1, "model": {"bert": {"preset": "tiny", "layers": 2}},
     "attention": {"dropout": 0.1, "softmax": {"clipped": {"gamma": -0.03}}, "gate": {"linear": {}}},
-    "data": {"text": {"corpus": "gcide", "tokenizer": {"bytePair": {"vocabSize": 1000}}, "sequenceLength": 32}},
+    "data": {"text": {"corpus": "kjv", "tokenizer": {"bytePair": {"vocabSize": 1000}}, "sequenceLength": 32}},
     "training": {"steps": STEPS, "batchSize": 8, "gradientAccumulation": 2, "checkpointEvery": 3, "schedule": {"warmupSteps": 50}},
 }
 
@@ -79,6 +79,10 @@ def newest_checkpoint(folder):
 
 
 class ResumeTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.root = cls.enterClassContext(harness.temporary_folder())  # With one cache of the text's tokens for all.
+
     def train_through_kills(self, folder, spec, seed):
         steps = []
         # The last leaves room: the training runs on while its events are read.
@@ -95,19 +99,17 @@ class ResumeTest(unittest.TestCase):
     def compare(self, optimizer, seed, **training):
         spec = json.loads(json.dumps(SPEC))
         spec["training"] |= {"optimizer": optimizer, **training}
-        with harness.temporary_folder() as root:
-            straight = root / "straight"
-            straight.mkdir()
-            whole = Attempt(straight, 0, spec, None)
-            whole.started()
-            self.assertEqual("SUCCEEDED", whole.outcome()["kind"])
-            killed = root / "killed"
-            killed.mkdir()
-            steps, model = self.train_through_kills(killed, spec, seed)
-            print(f"{next(iter(optimizer))}: killed {KILLS} times (seed {seed}), resumed at updates {steps} of {STEPS}")
-            self.assertGreater(len(set(steps)), 3, "the kills all hit the beginning")
-            digests = [hashlib.sha256(path.read_bytes()).hexdigest() for path in (straight / "attempt-0/model.safetensors", model)]
-            self.assertEqual(digests[0], digests[1], f"seed {seed}")
+        straight, killed = (self.root / f"{kind}-{seed}" for kind in ("straight", "killed"))
+        straight.mkdir()
+        whole = Attempt(straight, 0, spec, None)
+        whole.started()
+        self.assertEqual("SUCCEEDED", whole.outcome()["kind"])
+        killed.mkdir()
+        steps, model = self.train_through_kills(killed, spec, seed)
+        print(f"{next(iter(optimizer))}: killed {KILLS} times (seed {seed}), resumed at updates {steps} of {STEPS}")
+        self.assertGreater(len(set(steps)), 3, "the kills all hit the beginning")
+        digests = [hashlib.sha256(path.read_bytes()).hexdigest() for path in (straight / "attempt-0/model.safetensors", model)]
+        self.assertEqual(digests[0], digests[1], f"seed {seed}")
 
     def test_adamw(self):
         self.compare({"adamw": {"learningRate": 0.002}}, seed=1)

@@ -59,7 +59,7 @@ class SlurmTest(FleetTest):
     def test_a_sweep_survives_kills_of_every_daemon_and_ends_with_no_job(self):
         with private_slurm.PrivateSlurm(8) as slurm, SeenJobs(slurm) as seen, Fleet(self.folder, slurm, fleet={}) as fleet:
             self.assertEqual([], slurm.live_jobs())
-            sweep = fleet.submit("many", [10] * 196 + [1800] * 4)  # Four trainings of 90 s in jobs that run 60 s.
+            sweep = fleet.submit("many", [10] * 196 + [1400] * 4)  # Four trainings of 70 s in jobs that run 60 s.
             harness.wait_for("eight workers", lambda: sum("worker" in job and job["worker"] != "" for job in fleet.status()["jobs"]) == 8, 60)
 
             slurm.kill("slurmctld")
@@ -109,7 +109,7 @@ class SlurmTest(FleetTest):
 
     def test_people_make_scale_and_stop_a_fleet_and_see_what_slurm_refuses(self):
         with private_slurm.PrivateSlurm(2) as slurm, Fleet(self.folder, slurm) as fleet:
-            sweep = fleet.submit("few", [400] * 3)
+            sweep = fleet.submit("few", [240] * 3)
             flags = ["--worker-config", fleet.worker_config, "--maximum", 2, "--idle", 4, "--set", "look_seconds=1", "--set", "slots=1", "--set", "slurm.notice_seconds=60",
                      "--set", f"slurm.options=--export=ALL,FAKE_STEP_MS={STEP_MS}"]
             fleet.inlier("fleet", "slurm", "--partition", "tiny", "--time-limit", 2, *flags)
@@ -150,7 +150,7 @@ class SlurmTest(FleetTest):
 
     def test_a_preempted_job_is_queued_again_and_its_training_goes_on(self):
         with private_slurm.PrivateSlurm(1) as slurm, Fleet(self.folder, slurm, fleet={"maximum": 1}) as fleet:
-            sweep = fleet.submit("one", [700])
+            sweep = fleet.submit("one", [500])
             harness.wait_for("a checkpoint", lambda: fleet.sql("SELECT count(*) FROM artifact WHERE step >= 60")[0][0] > 0, 60)
             slurm.run("sbatch", "--partition=urgent", "--output=/dev/null", "--wrap=sleep 5")
             harness.wait_for("the preemption", lambda: fleet.sql("SELECT count(*) FROM attempts WHERE outcome = 'PREEMPTED'")[0][0] > 0, 60)

@@ -131,6 +131,12 @@ def difference(ours, theirs):
 
 
 class TransformersTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        """One process of the tool for all its calls, which are many: loading LibTorch takes longer than each."""
+        cls.tool = subprocess.Popen([HUB_TOOL, "serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        cls.addClassCleanup(cls.tool.communicate)
+
     def setUp(self):
         torch.manual_seed(1)
         temporary = tempfile.TemporaryDirectory()
@@ -138,8 +144,8 @@ class TransformersTest(unittest.TestCase):
         self.folder = pathlib.Path(temporary.name)
 
     def run_tool(self, *arguments):
-        done = subprocess.run([HUB_TOOL, *arguments], capture_output=True, text=True)
-        self.assertEqual(0, done.returncode, done.stderr)
+        print(*arguments, sep="\t", file=self.tool.stdin, flush=True)
+        self.assertEqual("\n", self.tool.stdout.readline())
 
     def compare(self, folder, model):
         """Our logits of the model in `folder` against those of `model`, which is transformers'."""

@@ -5,6 +5,8 @@
 //   hub_tool each LIST.txt                   of each folder of the list, one a line: the logits for its `in` into `whole`, and the
 //                                            states of its body into `body`; or the errors into whole.txt and body.txt
 //   hub_tool ids FOLDER TEXT.txt             the ids of each line of the text, by the vocabulary in FOLDER
+//   hub_tool serve                           these commands, one a line of the standard input, with tabs between their words; a
+//                                            line of the standard output for each: what is wrong, or nothing
 // IN has the tensors `ids` (and perhaps `attention_mask` and `token_type_ids`) or `pixels`. IN and OUT are
 // safetensors files.
 #include <torch/types.h>
@@ -12,16 +14,18 @@
 
 #include <cstdint>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <iostream>
 #include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "base/status.h"
 #include "core/hugging_face/weights.h"
 #include "core/io/safetensors.h"
@@ -38,7 +42,7 @@
 namespace inlier {
 namespace {
 
-absl::StatusOr<ModelInput> ReadInput(const char* in) {
+absl::StatusOr<ModelInput> ReadInput(const std::string& in) {
   ASSIGN_OR_RETURN(const TensorMap tensors, LoadSafetensors(in));
   ModelInput input;
   for (const auto& [name, tensor] : {std::pair("ids", &input.ids), std::pair("pixels", &input.pixels),
@@ -49,7 +53,7 @@ absl::StatusOr<ModelInput> ReadInput(const char* in) {
   return input;
 }
 
-absl::Status WriteLogits(Model& model, const char* in, const char* out, ActivationTap* tap) {
+absl::Status WriteLogits(Model& model, const std::string& in, const std::string& out, ActivationTap* tap) {
   ASSIGN_OR_RETURN(const ModelInput input, ReadInput(in));
   const at::NoGradGuard no_grad;
   return SaveSafetensors(out, {{"logits", model.Logits(input, tap)}});
@@ -72,7 +76,9 @@ absl::StatusOr<std::unique_ptr<Quantization>> Calibrate(const v1::TrialSpec& spe
   return quantization;
 }
 
-absl::Status Make(const char* spec_file, const char* folder, const char* in, const char* out) {
+// Without logits where `in` is empty.
+absl::Status Make(const std::string& spec_file, const std::string& folder, const std::string& in,
+                  const std::string& out) {
   std::ifstream file(spec_file);
   const v1::TrialSpec spec = SmallHubSpec({std::istreambuf_iterator<char>(file), {}});
   ASSIGN_OR_RETURN(const std::shared_ptr<Model> model, MakeModel(spec, SmallHubShape(spec)));
@@ -88,44 +94,46 @@ absl::Status Make(const char* spec_file, const char* folder, const char* in, con
                      QuantizationFile(spec.quantization(), quantization->Table()));
   }
   RETURN_IF_ERROR(ExportHuggingFaceModel(spec, *model, folder, options));
-  return in == nullptr ? absl::OkStatus() : WriteLogits(*model, in, out, quantization.get());
+  return in.empty() ? absl::OkStatus() : WriteLogits(*model, in, out, quantization.get());
 }
 
-absl::Status Logits(const char* folder, const char* in, const char* out) {
+absl::Status Logits(const std::string& folder, const std::string& in, const std::string& out) {
   ASSIGN_OR_RETURN(const HuggingFaceModel opened, OpenHuggingFaceModel(folder));
   return WriteLogits(*opened.model, in, out, nullptr);
 }
 
 absl::Status States(const std::filesystem::path& folder) {
   ASSIGN_OR_RETURN(const HuggingFaceModel opened, OpenHuggingFaceBody(folder));
-  ASSIGN_OR_RETURN(const ModelInput input, ReadInput((folder / "in").c_str()));
+  ASSIGN_OR_RETURN(const ModelInput input, ReadInput(folder / "in"));
   RecordingTap tap;
   const at::NoGradGuard no_grad;
   opened.model->Logits(input, &tap);
   return SaveSafetensors(folder / "body", tap.seen);
 }
 
-absl::Status Each(const char* list) {
+absl::Status Caught(const std::function<absl::Status()>& work) {
+  try {
+    return work();
+  } catch (const std::exception& error) {
+    return absl::InternalError(error.what());
+  }
+}
+
+absl::Status Each(const std::string& list) {
   std::ifstream file(list);
   for (std::string line; std::getline(file, line);) {
     const std::filesystem::path folder = line;
     const auto write = [&folder](const char* name, const std::function<absl::Status()>& work) {
-      absl::Status status;
-      try {
-        status = work();
-      } catch (const std::exception& error) {
-        status = absl::InternalError(error.what());
-      }
+      const absl::Status status = Caught(work);
       if (!status.ok()) std::ofstream(folder / name) << status.message();
     };
-    write("whole.txt",
-          [&] { return Logits(folder.c_str(), (folder / "in").c_str(), (folder / "whole").c_str()); });
+    write("whole.txt", [&] { return Logits(folder, folder / "in", folder / "whole"); });
     write("body.txt", [&] { return States(folder); });
   }
   return absl::OkStatus();
 }
 
-absl::Status Ids(const char* folder, const char* texts) {
+absl::Status Ids(const std::string& folder, const std::string& texts) {
   ASSIGN_OR_RETURN(TokenizerDefinition definition, ReadTokenizerFolder(folder));
   ASSIGN_OR_RETURN(const std::unique_ptr<Tokenizer> tokenizer, MakeTokenizer(std::move(definition)));
   const std::unique_ptr<TextEncoder> encoder = tokenizer->MakeEncoder();
@@ -140,27 +148,37 @@ absl::Status Ids(const char* folder, const char* texts) {
   return absl::OkStatus();
 }
 
-}  // namespace
-
-int Exit(const absl::Status& status) {
-  if (status.ok()) return 0;
-  std::fprintf(stderr, "hub_tool: %s\n", std::string(status.message()).c_str());
-  return 1;
+absl::Status Run(const std::vector<std::string>& words) {
+  const auto is = [&words](const char* name, std::size_t size) {
+    return words.size() == size && words[0] == name;
+  };
+  if (is("make", 3)) return Make(words[1], words[2], "", "");
+  if (is("make", 5)) return Make(words[1], words[2], words[3], words[4]);
+  if (is("logits", 4)) return Logits(words[1], words[2], words[3]);
+  if (is("each", 2)) return Each(words[1]);
+  if (is("ids", 3)) return Ids(words[1], words[2]);
+  return absl::InvalidArgumentError(
+      "usage: hub_tool make SPEC.txt FOLDER [IN OUT] | logits FOLDER IN OUT | each LIST.txt | ids FOLDER "
+      "TEXTS.json | serve");
 }
 
+absl::Status Serve() {
+  for (std::string line; std::getline(std::cin, line);) {
+    const absl::Status status = Caught([&line] { return Run(absl::StrSplit(line, '\t')); });
+    std::printf("%s\n", absl::StrReplaceAll(status.message(), {{"\n", " "}}).c_str());
+    std::fflush(stdout);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
 }  // namespace inlier
 
 int main(int argc, char** argv) {
-  if (argc == 4 && std::strcmp(argv[1], "make") == 0)
-    return inlier::Exit(inlier::Make(argv[2], argv[3], nullptr, nullptr));
-  if (argc == 6 && std::strcmp(argv[1], "make") == 0)
-    return inlier::Exit(inlier::Make(argv[2], argv[3], argv[4], argv[5]));
-  if (argc == 5 && std::strcmp(argv[1], "logits") == 0)
-    return inlier::Exit(inlier::Logits(argv[2], argv[3], argv[4]));
-  if (argc == 3 && std::strcmp(argv[1], "each") == 0) return inlier::Exit(inlier::Each(argv[2]));
-  if (argc == 4 && std::strcmp(argv[1], "ids") == 0) return inlier::Exit(inlier::Ids(argv[2], argv[3]));
-  std::fprintf(stderr,
-               "usage: hub_tool make SPEC.txt FOLDER [IN OUT] | logits FOLDER IN OUT | each LIST.txt | ids "
-               "FOLDER TEXTS.json\n");
-  return 2;
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  const absl::Status status =
+      words == std::vector<std::string>{"serve"} ? inlier::Serve() : inlier::Run(words);
+  if (status.ok()) return 0;
+  std::fprintf(stderr, "hub_tool: %s\n", std::string(status.message()).c_str());
+  return 1;
 }

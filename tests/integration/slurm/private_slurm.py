@@ -56,7 +56,8 @@ SlurmctldPort={port}
 SlurmUser=root
 SlurmdUser=root
 AuthType=auth/munge
-AuthInfo=socket={folder}/munge/socket
+# A job that is queued again waits as long as credentials count, by default two minutes.
+AuthInfo=socket={folder}/munge/socket,cred_expire=30
 StateSaveLocation={folder}/state
 SlurmdSpoolDir={folder}/spool/%n
 SlurmctldPidFile={folder}/slurmctld.pid
