@@ -161,12 +161,6 @@ std::string CompletionXml(const std::vector<S3Part>& parts) {
   return text.str();
 }
 
-std::string ErrorCodeOf(const S3Answer& answer) {
-  pugi::xml_document document;
-  const pugi::xml_parse_result parsed = document.load_buffer(answer.body.data(), answer.body.size());
-  return parsed ? document.child("Error").child_value("Code") : "";
-}
-
 absl::Status StatusOf(const S3Answer& answer, const std::string& what) {
   pugi::xml_document document;
   const pugi::xml_parse_result parsed = document.load_buffer(answer.body.data(), answer.body.size());

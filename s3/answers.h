@@ -47,9 +47,6 @@ absl::StatusOr<std::string> ParseUploadId(const std::string& xml);
 // The body of a request that puts the parts together.
 std::string CompletionXml(const std::vector<S3Part>& parts);
 
-// S3's code of an answer that is an error, such as NoSuchKey; empty where there is none. An answer of 200 to a
-// request that takes long may be an error, too.
-std::string ErrorCodeOf(const S3Answer& answer);
 // `what`: the call and its object, for the message, which has the status of HTTP, S3's code and the remedy.
 // NotFound: the object or the upload is not there; PermissionDenied: the key pair may not;
 // FailedPrecondition: the bucket or the region is another; OutOfRange; ResourceExhausted: no room;

@@ -1,7 +1,5 @@
 #include "s3/exchange.h"
 
-#include <curl/curl.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -14,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/digest.h"
+#include "rpc/curl.h"
 
 namespace inlier {
 namespace {
@@ -27,23 +26,6 @@ constexpr long kReadBytes = 512 << 10;  // Handed to on_body at once.
 void InitCurl() {
   static const CURLcode code = curl_global_init(CURL_GLOBAL_DEFAULT);
   INLIER_CHECK(code == CURLE_OK);
-}
-
-struct FreeList {
-  void operator()(curl_slist* list) const { curl_slist_free_all(list); }
-};
-using HeaderList = std::unique_ptr<curl_slist, FreeList>;
-
-void Append(HeaderList& list, const std::string& header) {
-  curl_slist* longer = curl_slist_append(list.get(), header.c_str());
-  INLIER_CHECK(longer != nullptr);
-  static_cast<void>(list.release());
-  list.reset(longer);
-}
-
-template <typename Value>
-void Set(CURL* handle, CURLoption option, Value value) {
-  INLIER_CHECK(curl_easy_setopt(handle, option, value) == CURLE_OK);
 }
 
 }  // namespace
@@ -153,54 +135,54 @@ void S3Exchange::GiveBack(void* handle) {
 absl::StatusOr<S3Answer> S3Exchange::Send(const S3Request& request) {
   if (stopped_) return absl::CancelledError("this program is ending");
   const S3Credentials keys = credentials_->Get();
-  HeaderList headers;
+  CurlHeaders headers;
   // With it libcurl signs this digest for the body, and S3 checks the body against it.
-  Append(headers, absl::StrCat("x-amz-content-sha256: ", Sha256Hex(request.body)));
+  AddCurlHeader(headers, absl::StrCat("x-amz-content-sha256: ", Sha256Hex(request.body)));
   if (!keys.session_token.empty())
-    Append(headers, absl::StrCat("x-amz-security-token: ", keys.session_token));
-  for (const std::string& header : request.headers) Append(headers, header);
-  if (request.method == "POST") Append(headers, "Content-Type: application/xml");
+    AddCurlHeader(headers, absl::StrCat("x-amz-security-token: ", keys.session_token));
+  for (const std::string& header : request.headers) AddCurlHeader(headers, header);
+  if (request.method == "POST") AddCurlHeader(headers, "Content-Type: application/xml");
 
   Running running(request, stopped_);
   CURL* const handle = running.handle = Take();
   const std::unique_ptr<void, std::function<void(void*)>> back(handle,
                                                                [this](void* used) { GiveBack(used); });
   std::array<char, CURL_ERROR_SIZE> error{};
-  Set(handle, CURLOPT_ERRORBUFFER, error.data());
-  Set(handle, CURLOPT_URL, location_.Url(request.key, request.query).c_str());
-  Set(handle, CURLOPT_PROTOCOLS_STR, location_.encrypted() ? "https" : "http");
-  Set(handle, CURLOPT_NOSIGNAL, 1L);
-  Set(handle, CURLOPT_AWS_SIGV4, absl::StrCat("aws:amz:", location_.region(), ":s3").c_str());
-  Set(handle, CURLOPT_USERNAME, keys.access_key.c_str());
-  Set(handle, CURLOPT_PASSWORD, keys.secret_key.c_str());
-  Set(handle, CURLOPT_HTTPHEADER, headers.get());
-  Set(handle, CURLOPT_CONNECTTIMEOUT, kConnectSeconds);
-  Set(handle, CURLOPT_LOW_SPEED_LIMIT, 1L);
-  Set(handle, CURLOPT_LOW_SPEED_TIME, kSilentSeconds);
-  Set(handle, CURLOPT_BUFFERSIZE, kReadBytes);
-  Set(handle, CURLOPT_UPLOAD_BUFFERSIZE, kReadBytes);
-  Set(handle, CURLOPT_HEADERFUNCTION, &Running::OnHeader);
-  Set(handle, CURLOPT_HEADERDATA, static_cast<void*>(&running));
-  Set(handle, CURLOPT_WRITEFUNCTION, &Running::OnBody);
-  Set(handle, CURLOPT_WRITEDATA, static_cast<void*>(&running));
-  Set(handle, CURLOPT_NOPROGRESS, 0L);
-  Set(handle, CURLOPT_XFERINFOFUNCTION, &Running::OnProgress);
-  Set(handle, CURLOPT_XFERINFODATA, static_cast<void*>(&running));
-  if (!tls_ca_.empty()) Set(handle, CURLOPT_CAINFO, tls_ca_.c_str());
-  if (request.method == "HEAD") Set(handle, CURLOPT_NOBODY, 1L);
-  if (request.method == "DELETE") Set(handle, CURLOPT_CUSTOMREQUEST, "DELETE");
+  SetCurlOption(handle, CURLOPT_ERRORBUFFER, error.data());
+  SetCurlOption(handle, CURLOPT_URL, location_.Url(request.key, request.query).c_str());
+  SetCurlOption(handle, CURLOPT_PROTOCOLS_STR, location_.encrypted() ? "https" : "http");
+  SetCurlOption(handle, CURLOPT_NOSIGNAL, 1L);
+  SetCurlOption(handle, CURLOPT_AWS_SIGV4, absl::StrCat("aws:amz:", location_.region(), ":s3").c_str());
+  SetCurlOption(handle, CURLOPT_USERNAME, keys.access_key.c_str());
+  SetCurlOption(handle, CURLOPT_PASSWORD, keys.secret_key.c_str());
+  SetCurlOption(handle, CURLOPT_HTTPHEADER, headers.get());
+  SetCurlOption(handle, CURLOPT_CONNECTTIMEOUT, kConnectSeconds);
+  SetCurlOption(handle, CURLOPT_LOW_SPEED_LIMIT, 1L);
+  SetCurlOption(handle, CURLOPT_LOW_SPEED_TIME, kSilentSeconds);
+  SetCurlOption(handle, CURLOPT_BUFFERSIZE, kReadBytes);
+  SetCurlOption(handle, CURLOPT_UPLOAD_BUFFERSIZE, kReadBytes);
+  SetCurlOption(handle, CURLOPT_HEADERFUNCTION, &Running::OnHeader);
+  SetCurlOption(handle, CURLOPT_HEADERDATA, static_cast<void*>(&running));
+  SetCurlOption(handle, CURLOPT_WRITEFUNCTION, &Running::OnBody);
+  SetCurlOption(handle, CURLOPT_WRITEDATA, static_cast<void*>(&running));
+  SetCurlOption(handle, CURLOPT_NOPROGRESS, 0L);
+  SetCurlOption(handle, CURLOPT_XFERINFOFUNCTION, &Running::OnProgress);
+  SetCurlOption(handle, CURLOPT_XFERINFODATA, static_cast<void*>(&running));
+  if (!tls_ca_.empty()) SetCurlOption(handle, CURLOPT_CAINFO, tls_ca_.c_str());
+  if (request.method == "HEAD") SetCurlOption(handle, CURLOPT_NOBODY, 1L);
+  if (request.method == "DELETE") SetCurlOption(handle, CURLOPT_CUSTOMREQUEST, "DELETE");
   if (request.method == "POST") {
-    Set(handle, CURLOPT_POST, 1L);
-    Set(handle, CURLOPT_POSTFIELDS, request.body.data() == nullptr ? "" : request.body.data());
-    Set(handle, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
+    SetCurlOption(handle, CURLOPT_POST, 1L);
+    SetCurlOption(handle, CURLOPT_POSTFIELDS, request.body.data() == nullptr ? "" : request.body.data());
+    SetCurlOption(handle, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
   }
   if (request.method == "PUT") {
-    Set(handle, CURLOPT_UPLOAD, 1L);
-    Set(handle, CURLOPT_INFILESIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
-    Set(handle, CURLOPT_READFUNCTION, &Running::OnRead);
-    Set(handle, CURLOPT_READDATA, static_cast<void*>(&running));
-    Set(handle, CURLOPT_SEEKFUNCTION, &Running::OnSeek);
-    Set(handle, CURLOPT_SEEKDATA, static_cast<void*>(&running));
+    SetCurlOption(handle, CURLOPT_UPLOAD, 1L);
+    SetCurlOption(handle, CURLOPT_INFILESIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
+    SetCurlOption(handle, CURLOPT_READFUNCTION, &Running::OnRead);
+    SetCurlOption(handle, CURLOPT_READDATA, static_cast<void*>(&running));
+    SetCurlOption(handle, CURLOPT_SEEKFUNCTION, &Running::OnSeek);
+    SetCurlOption(handle, CURLOPT_SEEKDATA, static_cast<void*>(&running));
   }
   const CURLcode code = curl_easy_perform(handle);
   curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &running.answer.status);

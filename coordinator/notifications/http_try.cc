@@ -1,7 +1,5 @@
 #include "coordinator/notifications/http_try.h"
 
-#include <curl/curl.h>
-
 #include <array>
 #include <cstring>
 #include <memory>
@@ -15,6 +13,7 @@
 #include "coordinator/notifications/hook_check.h"
 #include "coordinator/notifications/signature.h"
 #include "coordinator/store/hook_key.h"
+#include "rpc/curl.h"
 
 namespace inlier {
 namespace {
@@ -23,34 +22,15 @@ constexpr int kPollMilliseconds = 20;
 constexpr std::size_t kHeadBytesMax = 8 << 10;
 constexpr int kRequestTimeout = 408, kTooManyRequests = 429;
 
-template <auto kFree>
-struct FreeBy {
-  template <typename T>
-  void operator()(T* object) const {
-    kFree(object);
-  }
-};
-using HeaderList = std::unique_ptr<curl_slist, FreeBy<curl_slist_free_all>>;
-
-template <typename Value>
-void Set(CURL* handle, CURLoption option, Value value) {
-  INLIER_CHECK(curl_easy_setopt(handle, option, value) == CURLE_OK);
-}
-
-HeaderList MakeHeaders(const std::string& secret, const Notification& notification) {
+CurlHeaders MakeHeaders(const std::string& secret, const Notification& notification) {
   std::vector<std::string> lines = {
       "Content-Type: application/json", "Connection: close",
       "Expect:", absl::StrCat("X-Inlier-Event: ", notification.event),
       absl::StrCat("X-Inlier-Delivery: ", NotificationId(notification.number, notification.at))};
   if (!secret.empty())
     lines.push_back(absl::StrCat("X-Inlier-Signature: sha256=", HmacSha256Hex(secret, notification.body)));
-  HeaderList list;
-  for (const std::string& line : lines) {
-    curl_slist* const longer = curl_slist_append(list.get(), line.c_str());
-    INLIER_CHECK(longer != nullptr);
-    static_cast<void>(list.release());
-    list.reset(longer);
-  }
+  CurlHeaders list;
+  for (const std::string& line : lines) AddCurlHeader(list, line);
   return list;
 }
 
@@ -61,26 +41,26 @@ class Exchange {
            const Notification& notification)
       : headers_(MakeHeaders(secret, notification)) {
     CURL* const handle = handle_.get();
-    Set(handle, CURLOPT_ERRORBUFFER, error_.data());
-    Set(handle, CURLOPT_URL,
-        absl::StrCat(url.tls ? "https://" : "http://", url.host_header, url.target).c_str());
-    Set(handle, CURLOPT_PATH_AS_IS, 1L);
-    Set(handle, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1);
-    Set(handle, CURLOPT_PROXY, "");
-    Set(handle, CURLOPT_NOSIGNAL, 1L);
-    Set(handle, CURLOPT_QUICK_EXIT, 1L);  // A look-up that takes too long is left to its thread.
-    Set(handle, CURLOPT_USERAGENT, absl::StrCat("inlier-coordinator/", Version()).c_str());
-    Set(handle, CURLOPT_HTTPHEADER, headers_.get());
-    Set(handle, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(notification.body.size()));
-    Set(handle, CURLOPT_POSTFIELDS, notification.body.c_str());
-    Set(handle, CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2);
+    SetCurlOption(handle, CURLOPT_ERRORBUFFER, error_.data());
+    SetCurlOption(handle, CURLOPT_URL,
+                  absl::StrCat(url.tls ? "https://" : "http://", url.host_header, url.target).c_str());
+    SetCurlOption(handle, CURLOPT_PATH_AS_IS, 1L);
+    SetCurlOption(handle, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1);
+    SetCurlOption(handle, CURLOPT_PROXY, "");
+    SetCurlOption(handle, CURLOPT_NOSIGNAL, 1L);
+    SetCurlOption(handle, CURLOPT_QUICK_EXIT, 1L);  // A look-up that takes too long is left to its thread.
+    SetCurlOption(handle, CURLOPT_USERAGENT, absl::StrCat("inlier-coordinator/", Version()).c_str());
+    SetCurlOption(handle, CURLOPT_HTTPHEADER, headers_.get());
+    SetCurlOption(handle, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(notification.body.size()));
+    SetCurlOption(handle, CURLOPT_POSTFIELDS, notification.body.c_str());
+    SetCurlOption(handle, CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2);
     if (hook.has_tls_ca()) {
-      Set(handle, CURLOPT_CAINFO, hook.tls_ca().c_str());
-      Set(handle, CURLOPT_CAPATH, nullptr);
+      SetCurlOption(handle, CURLOPT_CAINFO, hook.tls_ca().c_str());
+      SetCurlOption(handle, CURLOPT_CAPATH, nullptr);
     }
-    Set(handle, CURLOPT_HEADERFUNCTION, &Exchange::TakeHeader);
-    Set(handle, CURLOPT_HEADERDATA, static_cast<void*>(this));
-    Set(handle, CURLOPT_WRITEFUNCTION, &Exchange::DropBody);
+    SetCurlOption(handle, CURLOPT_HEADERFUNCTION, &Exchange::TakeHeader);
+    SetCurlOption(handle, CURLOPT_HEADERDATA, static_cast<void*>(this));
+    SetCurlOption(handle, CURLOPT_WRITEFUNCTION, &Exchange::DropBody);
     INLIER_CHECK(curl_multi_add_handle(multi_.get(), handle) == CURLM_OK);
   }
   Exchange(const Exchange&) = delete;
@@ -128,9 +108,9 @@ class Exchange {
     return status;
   }
 
-  const std::unique_ptr<CURLM, FreeBy<curl_multi_cleanup>> multi_{curl_multi_init()};
-  const std::unique_ptr<CURL, FreeBy<curl_easy_cleanup>> handle_{curl_easy_init()};
-  const HeaderList headers_;
+  const CurlMulti multi_{curl_multi_init()};
+  const CurlEasy handle_{curl_easy_init()};
+  const CurlHeaders headers_;
   std::array<char, CURL_ERROR_SIZE> error_{};
   std::size_t head_bytes_ = 0;
   bool head_ended_ = false;

@@ -17,7 +17,6 @@ namespace inlier {
 inline constexpr double kHoursMax = 1e6;
 
 inline Duration FromHours(double hours) { return FromSeconds(std::min(hours, kHoursMax) * 3600); }
-inline double ToHours(Duration d) { return ToSeconds(d) / 3600; }
 
 class UsageMeter {
  public:

@@ -17,25 +17,6 @@ uint64_t SequencesOf(uint64_t tokens, int64_t sequence_length, ShortGroup short_
 
 }  // namespace
 
-std::vector<std::vector<int64_t>> PackTexts(std::span<const std::vector<int64_t>> texts,
-                                            int64_t sequence_length, ShortGroup short_group,
-                                            int64_t texts_per_group) {
-  INLIER_CHECK(sequence_length > 0 && texts_per_group > 0);
-  std::vector<std::vector<int64_t>> sequences;
-  for (size_t begin = 0; begin < texts.size(); begin += texts_per_group) {
-    std::vector<int64_t> group;
-    for (const auto& text : texts.subspan(begin, std::min<size_t>(texts_per_group, texts.size() - begin))) {
-      group.insert(group.end(), text.begin(), text.end());
-    }
-    const uint64_t count = SequencesOf(group.size(), sequence_length, short_group);
-    const size_t length = std::min<size_t>(sequence_length, group.size());
-    for (uint64_t i = 0; i < count; ++i) {
-      sequences.emplace_back(group.begin() + i * length, group.begin() + (i + 1) * length);
-    }
-  }
-  return sequences;
-}
-
 PackedTexts::PackedTexts(Options options, std::span<const uint64_t> text_begins, ReadIds read)
     : options_(std::move(options)), text_begins_(text_begins), read_(std::move(read)) {
   INLIER_CHECK(options_.sequence_length > head_tokens() && options_.texts_per_group > 0 &&

@@ -21,12 +21,7 @@ inline constexpr int64_t kTextsPerGroup = 1000;
 // How to treat a group that is shorter than a sequence.
 enum class ShortGroup { kKeep, kDrop };
 
-// The reference's group_texts over ready ids (special tokens included).
-std::vector<std::vector<int64_t>> PackTexts(std::span<const std::vector<int64_t>> texts,
-                                            int64_t sequence_length, ShortGroup short_group,
-                                            int64_t texts_per_group = kTextsPerGroup);
-
-// As GroupTexts over texts whose ids are consecutive in memory, without copying them: sequences are computed
+// As the reference's group_texts over texts whose ids are consecutive in memory, without copying them: sequences are computed
 // on demand, with each text's special tokens around it.
 //
 // Thread safety: immutable; the spans must outlive it.

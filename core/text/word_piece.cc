@@ -105,10 +105,6 @@ absl::StatusOr<WordPieceVocabulary> WordPieceVocabulary::Make(
   return vocabulary;
 }
 
-bool WordPieceVocabulary::IsSpecial(uint32_t id) const {
-  return std::find(special_ids_.begin(), special_ids_.end(), id) != special_ids_.end();
-}
-
 void WordPieceVocabulary::EncodeWord(std::string_view word, std::vector<uint32_t>* ids) const {
   const size_t before = ids->size();
   bool spelt = CountCharacters(word) <= max_characters_;
@@ -126,26 +122,16 @@ void WordPieceVocabulary::EncodeWord(std::string_view word, std::vector<uint32_t
   ids->push_back(unknown_id());
 }
 
-std::string WordPieceVocabulary::Decode(std::span<const uint32_t> ids, bool skip_special) const {
+std::string WordPieceVocabulary::Decode(std::span<const uint32_t> ids) const {
   std::string text;
   bool first = true;
   for (const uint32_t id : ids) {
     INLIER_CHECK(id < size());
-    if (skip_special && IsSpecial(id)) continue;
     if (!first) text += ' ';
     text += tokens_[id];
     first = false;
   }
   return absl::StrReplaceAll(text, {{" ##", ""}});
-}
-
-std::string CleanUpSpaces(std::string text) {
-  // Each replacement over the whole text, in this order.
-  constexpr std::pair<absl::string_view, absl::string_view> kReplacements[] = {
-      {" .", "."},     {" ?", "?"},   {" !", "!"},   {" ,", ","},     {" ' ", "'"},
-      {" n't", "n't"}, {" 'm", "'m"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
-  for (const auto& replacement : kReplacements) text = absl::StrReplaceAll(text, {replacement});
-  return text;
 }
 
 }  // namespace inlier

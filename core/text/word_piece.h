@@ -50,7 +50,6 @@ class WordPieceVocabulary {
   uint32_t mask_id() const { return special_ids_[4]; }
   // [PAD] [UNK] [CLS] [SEP] [MASK].
   const std::array<uint32_t, 5>& special_ids() const { return special_ids_; }
-  bool IsSpecial(uint32_t id) const;
 
   // As in the file, "##" included. REQUIRES: id < size().
   std::string_view Spelling(uint32_t id) const { return tokens_[id]; }
@@ -59,7 +58,7 @@ class WordPieceVocabulary {
   void EncodeWord(std::string_view word, std::vector<uint32_t>* ids) const;
 
   // Spellings joined by spaces, each " ##" taken out. REQUIRES: every id < size().
-  std::string Decode(std::span<const uint32_t> ids, bool skip_special = false) const;
+  std::string Decode(std::span<const uint32_t> ids) const;
 
  private:
   WordPieceVocabulary() = default;
@@ -76,9 +75,6 @@ class WordPieceVocabulary {
   size_t max_characters_ = WordPieceSettings().max_characters;
   std::array<uint32_t, 5> special_ids_ = {};
 };
-
-// Decoded text in ordinary spelling: no space before . ? ! , or n't 'm 's 've 're, none around a lone quote.
-std::string CleanUpSpaces(std::string text);
 
 }  // namespace inlier
 

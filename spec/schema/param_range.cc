@@ -208,10 +208,4 @@ void CheckOwnDeclarations(const Message& message, const std::string& prefix, Pro
   Check(message, prefix, /*with_groups=*/false, problems);
 }
 
-absl::Status ValidateDeclarations(const Message& message) {
-  Problems problems;
-  CheckDeclarations(message, "", &problems);
-  return problems.ToStatus();
-}
-
 }  // namespace inlier

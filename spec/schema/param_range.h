@@ -27,9 +27,6 @@ void CheckDeclarations(const google::protobuf::Message& message, const std::stri
 void CheckOwnDeclarations(const google::protobuf::Message& message, const std::string& prefix,
                           Problems* problems);
 
-// CheckDeclarations as a Status; for configurations.
-absl::Status ValidateDeclarations(const google::protobuf::Message& message);
-
 }  // namespace inlier
 
 #endif  // INLIER_SPEC_SCHEMA_PARAM_RANGE_H_

@@ -12,6 +12,7 @@
 #include "nlohmann/json.hpp"
 #include "tests/core/support/case_settings.h"
 #include "tests/core/support/golden_case.h"
+#include "tests/core/text/pack_texts.h"
 #include "torch/types.h"
 
 namespace inlier {

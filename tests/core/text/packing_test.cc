@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "base/random_stream.h"
+#include "tests/core/text/pack_texts.h"
 
 namespace inlier {
 namespace {

@@ -110,13 +110,9 @@ TEST(TokenizersGoldenTest, WordPieceGivesTheSameIdsAndTexts) {
       with_special.push_back(vocabulary.sep_id());
       EXPECT_EQ(with_special, golden["ids_with_special"].get<Ids>()) << golden["text"];
 
-      const std::string decoded = vocabulary.Decode(ids);
-      EXPECT_EQ(decoded, golden["decoded"].get<std::string>());
-      EXPECT_EQ(vocabulary.Decode(ids, /*skip_special=*/true),
-                golden["decoded_skip_special"].get<std::string>());
-      EXPECT_EQ(CleanUpSpaces(decoded), golden["decoded_cleaned"].get<std::string>());
+      EXPECT_EQ(vocabulary.Decode(ids), golden["decoded"].get<std::string>());
     }
-    std::printf("golden tokenizers/%s: %zu texts, ids, tokens and three decodings equal\n", name.c_str(),
+    std::printf("golden tokenizers/%s: %zu texts, ids, tokens and decoding equal\n", name.c_str(),
                 file["cases"].size());
   }
 }
