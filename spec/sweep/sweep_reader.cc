@@ -96,6 +96,13 @@ absl::Status CheckOverrides(const v1::SweepSpec& sweep, const std::vector<std::s
   return absl::OkStatus();
 }
 
+absl::Status ReadDocument(std::string_view text, const std::string& file,
+                          const std::vector<std::string>& overrides, v1::SweepSpec* sweep,
+                          SourceMap* positions) {
+  return ReadYamlText(text, file, sweep, positions,
+                      [&overrides](YamlDocument* document) { ReplaceModelFolders(document, overrides); });
+}
+
 // Values that the coordinator puts into a trial: of all axes together, and of each at least.
 constexpr std::uint32_t kCheckedTogether = 128;
 constexpr std::uint32_t kCheckedAtLeast = 4;
@@ -146,7 +153,7 @@ absl::StatusOr<v1::SweepSpec> ReadSweepText(std::string_view text, const std::st
                                             const std::string& scale) {
   v1::SweepSpec sweep;
   SourceMap positions;
-  RETURN_IF_ERROR(ReadYamlText(text, file, &sweep, &positions, ReplaceModelFolders));
+  RETURN_IF_ERROR(ReadDocument(text, file, overrides, &sweep, &positions));
   Problems problems;
   const ScaleOrigins origins = ApplyScale(scale, &sweep, &problems);
   RETURN_IF_ERROR(positions.ToStatus(file, problems));
@@ -175,9 +182,10 @@ absl::StatusOr<std::vector<std::string>> ReadScaleNames(const std::filesystem::p
   return ScaleNamesOfText(text, file.string());
 }
 
-absl::StatusOr<std::vector<std::string>> ScaleNamesOfText(std::string_view text, const std::string& file) {
+absl::StatusOr<std::vector<std::string>> ScaleNamesOfText(std::string_view text, const std::string& file,
+                                                          const std::vector<std::string>& overrides) {
   v1::SweepSpec sweep;
-  RETURN_IF_ERROR(ReadYamlText(text, file, &sweep, nullptr, ReplaceModelFolders));
+  RETURN_IF_ERROR(ReadDocument(text, file, overrides, &sweep, nullptr));
   return ScaleNames(sweep);
 }
 
