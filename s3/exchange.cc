@@ -22,12 +22,6 @@ constexpr long kSilentSeconds = 30;
 constexpr std::size_t kBodyBytesMax = 16 << 20;
 constexpr long kReadBytes = 512 << 10;  // Handed to on_body at once.
 
-// Once for the process, before its first handle.
-void InitCurl() {
-  static const CURLcode code = curl_global_init(CURL_GLOBAL_DEFAULT);
-  INLIER_CHECK(code == CURLE_OK);
-}
-
 }  // namespace
 
 // What the callbacks of one request use.
@@ -104,9 +98,7 @@ struct S3Exchange::Running {
 
 S3Exchange::S3Exchange(S3Location location, std::unique_ptr<S3CredentialSource> credentials,
                        std::string tls_ca)
-    : location_(std::move(location)), credentials_(std::move(credentials)), tls_ca_(std::move(tls_ca)) {
-  InitCurl();
-}
+    : location_(std::move(location)), credentials_(std::move(credentials)), tls_ca_(std::move(tls_ca)) {}
 
 S3Exchange::~S3Exchange() {
   for (void* handle : idle_) curl_easy_cleanup(handle);

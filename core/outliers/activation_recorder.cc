@@ -134,10 +134,6 @@ const std::vector<ActivationRecorder::MeasuredSite>& ActivationRecorder::Measure
   INLIER_CHECK(false && "a model without an architecture");
 }
 
-int ReferenceKurtosisBatches(v1::ModelSpec::ArchitectureCase architecture) {
-  return architecture == v1::ModelSpec::kBert ? 257 : 101;
-}
-
 ActivationRecorder::ActivationRecorder(v1::ModelSpec::ArchitectureCase architecture,
                                        const RecorderOptions& options)
     : architecture_(architecture), options_(options) {

@@ -61,9 +61,6 @@ struct RecorderOptions {
   bool count_padding = false;
 };
 
-// The reference's number of kurtosis batches: 257 for BERT, 101 for OPT and all others.
-int ReferenceKurtosisBatches(v1::ModelSpec::ArchitectureCase architecture);
-
 class ActivationRecorder : public ActivationTap {
  public:
   // For a model of `architecture`.

@@ -82,14 +82,6 @@ at::Tensor BeyondSixSigma(const at::Tensor& x, SixSigmaScope scope, const at::Te
   return distance.gt(deviation * kSigmas).reshape(values.sizes());
 }
 
-SixSigmaCounts CountBeyondSixSigma(const at::Tensor& x, SixSigmaScope scope, const at::Tensor& padding) {
-  const at::Tensor beyond = BeyondSixSigma(x, scope, padding);
-  const auto count = [&](std::int64_t other_axis) {
-    return beyond.sum(at::IntArrayRef({0, other_axis}), /*keepdim=*/false, at::kLong).to(at::kCPU);
-  };
-  return {.per_position = count(2), .per_dimension = count(1)};
-}
-
 at::Tensor MassiveActivations(const at::Tensor& x, const at::Tensor& padding) {
   INLIER_CHECK(x.dim() == 3 && x.numel() > 0);
   constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();

@@ -35,18 +35,9 @@ enum class SixSigmaScope {
   kWholeTensor,  // The whole (N, T, d) tensor.
 };
 
-// Elements with |x - mean| > 6 * standard deviation (strictly, population standard deviation).
-struct SixSigmaCounts {
-  at::Tensor per_position;   // (T), int64, on the CPU.
-  at::Tensor per_dimension;  // (d), int64, on the CPU.
-};
-
-// x: (N, T, d) -> (N, T, d) bool, on x's device: a mask of those elements. Compared in double: a count is an
-// integer, and elements near the threshold must not depend on the order of a sum.
+// x: (N, T, d) -> (N, T, d) bool, on x's device: elements with |x - mean| > 6 * standard deviation (strictly, population
+// standard deviation). Compared in double: a count is an integer, and elements near the threshold must not depend on the order of a sum.
 at::Tensor BeyondSixSigma(const at::Tensor& x, SixSigmaScope scope, const at::Tensor& padding = {});
-
-// x: (N, T, d).
-SixSigmaCounts CountBeyondSixSigma(const at::Tensor& x, SixSigmaScope scope, const at::Tensor& padding = {});
 
 // x: (N, T, d) -> (N, T, d) bool, on x's device: |x| > 100 and |x| > 1000 times the median of the |x| of its sequence
 // (of an even number the lower middle one).   (Sun et al. 2024, section 2)

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <vector>
 
+#include "tests/core/outliers/six_sigma_counts.h"
+
 namespace inlier {
 namespace {
 

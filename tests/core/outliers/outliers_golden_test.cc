@@ -13,6 +13,7 @@
 #include "core/models/language_model.h"
 #include "core/outliers/activation_recorder.h"
 #include "core/outliers/outlier_metrics.h"
+#include "tests/core/outliers/six_sigma_counts.h"
 #include "tests/core/support/case_settings.h"
 #include "tests/core/support/golden_case.h"
 
