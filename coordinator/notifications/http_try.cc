@@ -63,8 +63,6 @@ class Exchange {
     SetCurlOption(handle, CURLOPT_WRITEFUNCTION, &Exchange::DropBody);
     INLIER_CHECK(curl_multi_add_handle(multi_.get(), handle) == CURLM_OK);
   }
-  Exchange(const Exchange&) = delete;
-  Exchange& operator=(const Exchange&) = delete;
   ~Exchange() { curl_multi_remove_handle(multi_.get(), handle_.get()); }
 
   // False once it has ended.

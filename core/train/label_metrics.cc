@@ -28,10 +28,6 @@ at::Tensor Ranks(const at::Tensor& values) {
 
 }  // namespace
 
-double Accuracy(const at::Tensor& predicted, const at::Tensor& truth) {
-  return predicted.eq(truth).to(at::kDouble).mean().item<double>();
-}
-
 double F1(const at::Tensor& predicted, const at::Tensor& truth, std::int64_t classes) {
   const at::Tensor confusion = ConfusionMatrix(predicted, truth, classes);
   const at::Tensor hits = confusion.diagonal();

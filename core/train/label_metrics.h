@@ -10,9 +10,6 @@
 
 namespace inlier {
 
-// Share of equal entries. (N) int64.
-double Accuracy(const at::Tensor& predicted, const at::Tensor& truth);
-
 // 2 tp / (2 tp + fp + fn). Two classes: of class 1; more: the mean over the classes that occur on either
 // side. 0 for a class without a true positive. (N) int64, in [0, classes).
 double F1(const at::Tensor& predicted, const at::Tensor& truth, std::int64_t classes);
