@@ -27,8 +27,8 @@ namespace fs = std::filesystem;
 // Files, and what each is called in the digest.
 struct NamedFiles {
   fs::path place;
-  std::vector<fs::path> files;
-  std::vector<std::string> names;
+  std::vector<fs::path> files{};
+  std::vector<std::string> names{};
 
   void Add(const fs::path& file, const std::string& name) {
     files.push_back(file);

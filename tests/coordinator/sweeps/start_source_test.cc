@@ -103,8 +103,9 @@ TEST(StartSourceTest, AFineTuningWaitsForItsSourceAndGetsItsModel) {
   EXPECT_TRUE(found);
   harness.Restart();  // A live attempt keeps its model.
   for (const auto& [token, attempt] : StateOf(harness).attempts) {
-    if (attempt.stage == TrainingOf(harness, 2).id)
+    if (attempt.stage == TrainingOf(harness, 2).id) {
       EXPECT_EQ(attempt.assignment.checkpoint_sha256(), std::string(64, 'b'));
+    }
   }
   RunAll(harness, worker);
   EXPECT_EQ(harness.Status(SweepId(1)).state(), v1::COMPLETE);

@@ -108,11 +108,15 @@ TEST(PointDiagramTest, AgreesWithTheDefinitionPointByPoint) {
       while (next != points.end() && next->first < digits) ++next;
       const std::optional<Digits> found = diagram.Next(digits);
       ASSERT_EQ(found.has_value(), next != points.end());
-      if (found) ASSERT_EQ(*found, next->first);
+      if (found) {
+        ASSERT_EQ(*found, next->first);
+      }
       std::vector<bool> expected, active;
       const bool is_point = rules.IsPoint(digits, &expected);
       ASSERT_EQ(diagram.Contains(digits, &active), is_point);
-      if (is_point) ASSERT_EQ(active, expected);
+      if (is_point) {
+        ASSERT_EQ(active, expected);
+      }
     }
   }
 }
@@ -134,7 +138,9 @@ TEST(PointDiagramTest, FindsTheFirstPointWithADigitAndPairsThatOccurTogether) {
         });
         const std::optional<Digits> found = diagram.FirstWith(b, digit, &budget);
         ASSERT_EQ(found.has_value(), expected != points.end());
-        if (found) ASSERT_EQ(*found, expected->first);
+        if (found) {
+          ASSERT_EQ(*found, expected->first);
+        }
       }
       for (int a = 0; a < b; ++a) {
         const auto at_a = static_cast<std::size_t>(a);
