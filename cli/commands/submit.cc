@@ -30,7 +30,8 @@ struct CheckedScale {
 // The other scales of the file, each checked.
 absl::StatusOr<std::vector<CheckedScale>> CheckScales(const std::string& text,
                                                       const SweepArguments& arguments) {
-  ASSIGN_OR_RETURN(const std::vector<std::string> names, ScaleNamesOfText(text, arguments.file));
+  ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                   ScaleNamesOfText(text, arguments.file, arguments.overrides));
   std::vector<CheckedScale> scales;
   for (const std::string& name : names) {
     SweepArguments scaled;

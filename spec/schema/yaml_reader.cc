@@ -368,7 +368,7 @@ absl::Status SourceMap::ToStatus(const std::string& file, const Problems& proble
 }
 
 absl::Status ReadYamlText(std::string_view text, const std::string& file, Message* message,
-                          SourceMap* positions, void (*rewrite)(YamlDocument*)) {
+                          SourceMap* positions, const std::function<void(YamlDocument*)>& rewrite) {
   SourceMap own;
   Report report(file);
   YamlDocument document = ParseYaml(text);

@@ -56,7 +56,8 @@ struct YamlDocument;
 // Reads one document into `message`, which must be empty. `file` is the name in errors. `positions`,
 // when given, is filled. `rewrite` may change the document before.
 absl::Status ReadYamlText(std::string_view text, const std::string& file, google::protobuf::Message* message,
-                          SourceMap* positions = nullptr, void (*rewrite)(YamlDocument*) = nullptr);
+                          SourceMap* positions = nullptr,
+                          const std::function<void(YamlDocument*)>& rewrite = nullptr);
 absl::Status ReadYamlFile(const std::filesystem::path& file, google::protobuf::Message* message,
                           SourceMap* positions = nullptr);
 

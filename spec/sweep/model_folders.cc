@@ -23,17 +23,19 @@ namespace {
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using Node = std::shared_ptr<const YamlNode>;
+using Fields = std::vector<std::pair<std::string, std::string>>;  // Paths and values.
 
 constexpr std::string_view kModel = "model";
 constexpr std::string_view kFolderKey = "hugging_face";
 constexpr std::string_view kStart = "start_from";
 constexpr std::string_view kStartFolder = "start_from.hugging_face";  // The end of a path.
+constexpr std::string_view kModelOverride = "model.hugging_face=";
+constexpr std::string_view kStartOverride = "training.start_from.hugging_face=";
 
 bool IsGroup(const FieldDescriptor* field) { return field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE; }
 
 // The present fields of `message` as paths; of a group without any the group itself, with the text "".
-void AddFields(const Message& message, const std::string& prefix,
-               std::vector<std::pair<std::string, std::string>>* fields) {
+void AddFields(const Message& message, const std::string& prefix, Fields* fields) {
   std::vector<const FieldDescriptor*> present;
   message.GetReflection()->ListFields(message, &present);
   if (present.empty()) fields->emplace_back(prefix, "");
@@ -59,7 +61,7 @@ absl::StatusOr<std::string> StartFolder(const std::string& name) {
 }
 
 // The fields of a trial that the folder decides, with their values.
-absl::StatusOr<std::vector<std::pair<std::string, std::string>>> FieldsOfFolder(const std::string& name) {
+absl::StatusOr<Fields> FieldsOfFolder(const std::string& name) {
   ASSIGN_OR_RETURN(const std::filesystem::path folder, Find(name));
   ASSIGN_OR_RETURN(HuggingFaceConfig config, ReadHuggingFaceConfig(folder, FolderPart::kBody));
   v1::TrialSpec spec;
@@ -68,7 +70,7 @@ absl::StatusOr<std::vector<std::pair<std::string, std::string>>> FieldsOfFolder(
   spec.set_norm(config.spec.norm());
   config.spec.mutable_attention()->clear_dropout();
   if (config.spec.attention().ByteSizeLong() > 0) *spec.mutable_attention() = config.spec.attention();
-  std::vector<std::pair<std::string, std::string>> fields;
+  Fields fields;
   AddFields(spec, "", &fields);
   return fields;
 }
@@ -88,12 +90,18 @@ bool IsFolderEntry(const YamlNode::Entry& entry) {
 
 class Replacer {
  public:
-  explicit Replacer(YamlDocument* document) : document_(document) {}
+  Replacer(YamlDocument* document, const std::vector<std::string>& overrides) : document_(document) {
+    for (const std::string& text : overrides) {
+      model_is_set_ |= text.starts_with(kModelOverride);
+      start_is_set_ |= text.starts_with(kStartOverride);
+    }
+  }
 
   // The node, which has this key, with every model below it replaced; itself where there is none.
   Node Replace(const Node& node, std::string_view key = "") {
     auto changed = std::make_shared<YamlNode>(*node);
     bool is_changed = false;
+    const bool was_in_base = std::exchange(in_base_, in_base_ || key == "base");
     for (Node& item : changed->items) {
       const Node before = item;
       is_changed |= (item = Replace(before)) != before;
@@ -104,7 +112,9 @@ class Replacer {
           entry.key.ends_with(kStartFolder) || (entry.key == kFolderKey && key.ends_with(kStart));
       is_changed |= (entry.value = is_start ? ReplaceStart(before) : Replace(before, entry.key)) != before;
     }
-    return ReplaceModel(changed.get()) || is_changed ? changed : node;
+    is_changed |= ReplaceModel(changed.get());
+    in_base_ = was_in_base;
+    return is_changed ? changed : node;
   }
 
  private:
@@ -114,6 +124,7 @@ class Replacer {
   }
 
   Node ReplaceStart(const Node& name) {
+    if (in_base_ && start_is_set_) return name;
     const absl::StatusOr<std::string> folder = StartFolder(name->text);
     if (!folder.ok()) Fail("training.start_from.hugging_face", folder.status(), name->position);
     if (!folder.ok() || *folder == name->text) return name;
@@ -131,7 +142,8 @@ class Replacer {
         std::find_if(model->value->entries.begin(), model->value->entries.end(), IsFolderEntry);
     if (folder == model->value->entries.end()) return false;
     const SourceMap::Position position = folder->value->position;
-    const auto fields = FieldsOfFolder(folder->value->text);
+    absl::StatusOr<Fields> fields = Fields();
+    if (!in_base_ || !model_is_set_) fields = FieldsOfFolder(folder->value->text);
     if (!fields.ok()) {
       Fail("model.hugging_face", fields.status(), position);
       return false;
@@ -171,13 +183,18 @@ class Replacer {
   }
 
   YamlDocument* const document_;
+  bool model_is_set_ = false;  // By an override.
+  bool start_is_set_ = false;
+  bool in_base_ = false;  // Where overrides reach.
 };
 
 }  // namespace
 
-void ReplaceModelFolders(YamlDocument* document) {
-  document->root = Replacer(document).Replace(document->root);
-  if (!document->error.empty()) document->root = nullptr;
+std::function<void(YamlDocument*)> ModelFolderReplacer(const std::vector<std::string>& overrides) {
+  return [overrides](YamlDocument* document) {
+    document->root = Replacer(document, overrides).Replace(document->root);
+    if (!document->error.empty()) document->root = nullptr;
+  };
 }
 
 absl::StatusOr<std::vector<std::string>> ReplaceModelFolders(const std::vector<std::string>& overrides,
@@ -188,13 +205,13 @@ absl::StatusOr<std::vector<std::string>> ReplaceModelFolders(const std::vector<s
     const auto failed = [&text](const absl::Status& status) {
       return absl::InvalidArgumentError(absl::StrCat("--set ", text, ": ", status.message()));
     };
-    if (absl::StartsWith(text, "model.hugging_face=")) {
+    if (text.starts_with(kModelOverride)) {
       const auto fields = FieldsOfFolder(text.substr(name));
       if (!fields.ok()) return failed(fields.status());
       base->clear_model();
       for (const auto& [path, value] : *fields)
         replaced.push_back(absl::StrCat(path, "=", value.empty() ? "{}" : value));
-    } else if (absl::StartsWith(text, "training.start_from.hugging_face=")) {
+    } else if (text.starts_with(kStartOverride)) {
       const absl::StatusOr<std::string> folder = StartFolder(text.substr(name));
       if (!folder.ok()) return failed(folder.status());
       replaced.push_back(absl::StrCat(text.substr(0, name), *folder));

@@ -146,7 +146,7 @@ absl::StatusOr<v1::SweepSpec> ReadSweepText(std::string_view text, const std::st
                                             const std::string& scale) {
   v1::SweepSpec sweep;
   SourceMap positions;
-  RETURN_IF_ERROR(ReadYamlText(text, file, &sweep, &positions, ReplaceModelFolders));
+  RETURN_IF_ERROR(ReadYamlText(text, file, &sweep, &positions, ModelFolderReplacer(overrides)));
   Problems problems;
   const ScaleOrigins origins = ApplyScale(scale, &sweep, &problems);
   RETURN_IF_ERROR(positions.ToStatus(file, problems));
@@ -175,9 +175,10 @@ absl::StatusOr<std::vector<std::string>> ReadScaleNames(const std::filesystem::p
   return ScaleNamesOfText(text, file.string());
 }
 
-absl::StatusOr<std::vector<std::string>> ScaleNamesOfText(std::string_view text, const std::string& file) {
+absl::StatusOr<std::vector<std::string>> ScaleNamesOfText(std::string_view text, const std::string& file,
+                                                          const std::vector<std::string>& overrides) {
   v1::SweepSpec sweep;
-  RETURN_IF_ERROR(ReadYamlText(text, file, &sweep, nullptr, ReplaceModelFolders));
+  RETURN_IF_ERROR(ReadYamlText(text, file, &sweep, nullptr, ModelFolderReplacer(overrides)));
   return ScaleNames(sweep);
 }
 

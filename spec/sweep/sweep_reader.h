@@ -35,7 +35,8 @@ absl::StatusOr<v1::SweepSpec> ReadSweepFile(const std::filesystem::path& file,
 
 // The names of the scales that a file has, sorted.
 absl::StatusOr<std::vector<std::string>> ReadScaleNames(const std::filesystem::path& file);
-absl::StatusOr<std::vector<std::string>> ScaleNamesOfText(std::string_view text, const std::string& file);
+absl::StatusOr<std::vector<std::string>> ScaleNamesOfText(std::string_view text, const std::string& file,
+                                                          const std::vector<std::string>& overrides = {});
 
 }  // namespace inlier
 

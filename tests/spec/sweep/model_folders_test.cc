@@ -118,6 +118,26 @@ TEST_F(ModelFoldersTest, ASetOfTheFolderIsTheFileWithIt) {
               testing::StartsWith("--set model.hugging_face=/no/where: /no/where: "));
 }
 
+// What a --set replaces need not be there: not in the base, nor in a scale's.
+TEST_F(ModelFoldersTest, ASetTakesThePlaceOfFoldersThatAreMissing) {
+  const std::string start = "training.start_from.hugging_face", gpt2 = (folder_ / "gpt2").string();
+  const std::string rest =
+      "  " + start + ": org/missing\nscales: {small: {base: {model: {hugging_face: org/other}}}}\n";
+  const std::vector<std::string> both = {"model.hugging_face=" + gpt2, start + "=" + gpt2};
+  const auto set = Read("{hugging_face: org/missing}", rest, both);
+  ASSERT_TRUE(set.ok()) << set.status();
+  EXPECT_EQ(set->base().model().gpt2().layers(), 1u);
+  EXPECT_EQ(set->base().training().start_from().hugging_face(), gpt2);
+  for (const std::string& one : both) {
+    EXPECT_THAT(std::string(Read("{hugging_face: org/missing}", rest, {one}).status().message()),
+                testing::HasSubstr("hf download org/"));
+  }
+  const std::string axes =
+      "axes:\n  - {name: model, variants: [{label: a, set: {model: {hugging_face: org/third}}}]}\n";
+  EXPECT_THAT(std::string(Read("{hugging_face: org/missing}", axes, both).status().message()),
+              testing::HasSubstr("hf download org/third"));
+}
+
 TEST_F(ModelFoldersTest, AStartIsNamedAsInTheHub) {
   const std::filesystem::path model = folder_ / "models--org--name";
   std::filesystem::create_directories(model / "refs");
