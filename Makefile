@@ -10,6 +10,10 @@ CMAKE   := cmake
 CHAOS_PRESET := $(if $(wildcard build/release/bin/inlier-trial),release,service)
 PROGRAMS := inlier inlier-coordinator inlier-worker inlier-trial
 
+# Steps of tools/setup/setup.
+BUILD_STEPS := packages torch corpora
+MINILM  := .deps/minilm
+
 PREFIX  ?= /usr/local
 
 .PHONY: help setup setup-test corpora images build install uninstall packages wheel demo test test-exporters bench golden chaos fuzz format clean
@@ -19,10 +23,10 @@ help:           ## This list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
 setup:          ## Install what building and the demo need (skips installed parts)
-	@tools/setup/setup packages torch corpora
+	@tools/setup/setup $(BUILD_STEPS) minilm
 
 setup-test:     ## As setup, and what only the tests need
-	@tools/setup/setup packages torch corpora images test-packages python client-wheels wheel-tools minilm nvcc s3-server bare-system
+	@tools/setup/setup $(BUILD_STEPS) images test-packages python client-wheels wheel-tools minilm nvcc s3-server bare-system
 
 corpora:        ## Fetch the text corpora and vocabularies only
 	@tools/setup/setup corpora
@@ -30,7 +34,8 @@ corpora:        ## Fetch the text corpora and vocabularies only
 images:         ## Fetch the images of Fashion-MNIST, for ViT (31 MB)
 	@tools/setup/setup images
 
-build: setup    ## Build the four programs
+build:          ## Set up what building needs, and build the four programs
+	@tools/setup/setup $(BUILD_STEPS)
 	@tools/setup/configure $(PRESET)
 	@$(CMAKE) --build $(BUILD) -j $(JOBS) --target $(PROGRAMS)
 
@@ -51,8 +56,14 @@ wheel: build    ## Make a wheel of the four programs and the Python client over 
 	@tools/setup/setup wheel-tools && test -x .deps/wheel-tools/bin/python
 	@.deps/wheel-tools/bin/python tools/wheel/make_wheel $(BUILD) $(BUILD)/wheel
 
-demo: build     ## Set up, build, train the quickstart sweep on real text and print its table
-	@$(BUILD)/bin/inlier run sweeps/quickstart.yaml --dir demo
+demo: build     ## Set up, build, train the quickstart sweep on a real model and text and print its table
+	@tools/setup/setup minilm
+	@if [ -e $(MINILM)/model.safetensors ]; then \
+	  $(BUILD)/bin/inlier run sweeps/quickstart.yaml --dir demo --worker-set data_roots=$(MINILM) --set model.hugging_face=$(MINILM) --set training.start_from.hugging_face=$(MINILM); \
+	else \
+	  echo "==> without MiniLM the demo is sweeps/from-scratch.yaml, which trains GPT-2 from scratch"; \
+	  $(BUILD)/bin/inlier run sweeps/from-scratch.yaml --dir demo; \
+	fi
 
 test: setup-test  ## Set up, build everything and run all tests
 	@tools/setup/configure $(PRESET)
