@@ -11,7 +11,7 @@
 namespace inlier {
 
 void AddSweepArguments(CLI::App& command, SweepArguments& arguments, bool may_submit) {
-  command.add_option("file", arguments.file, "A sweep: YAML, see sweeps/quickstart.yaml")->required();
+  command.add_option("file", arguments.file, "A sweep: YAML, see sweeps/from-scratch.yaml")->required();
   command.add_option("--scale", arguments.scale,
                      "A scale of the file, such as small; `inlier check` lists them");
   command

@@ -85,7 +85,7 @@ void PrintUp(const Session& session, const LocalDaemons& daemons, bool detached)
                        HasToken(session) ? absl::StrCat("  token     ", LocalTokenFile(session.dir).string(),
                                                         " (the command line finds it by --dir)\n")
                                          : "",
-                       "Submit a sweep: inlier submit sweeps/quickstart.yaml --dir ", session.dir.string(),
+                       "Submit a sweep: inlier submit sweeps/from-scratch.yaml --dir ", session.dir.string(),
                        "      Stop: ", detached ? absl::StrCat("kill ", ::getpid()) : "Ctrl-C", "\n"));
   }
 }

@@ -23,9 +23,9 @@ constexpr char kRun[] = "Run", kObserve[] = "Observe", kResults[] = "Results", k
 constexpr Verb kVerbs[] = {
     {"run", kRun,
      "inlier run sweeps/smoke.yaml --dir /tmp/state\n"
-     "inlier run sweeps/quickstart.yaml --set training.steps=100"},
+     "inlier run sweeps/from-scratch.yaml --set training.steps=100"},
     {"up", kRun, "inlier up --dir /tmp/state --slots 2"},
-    {"check", kRun, "inlier check sweeps/quickstart.yaml --scale small"},
+    {"check", kRun, "inlier check sweeps/bondarenko-table2.yaml --scale small"},
     {"submit", kRun, "inlier submit sweeps/smoke.yaml --watch"},
     {"status", kObserve, "inlier status\ninlier status smoke --failed"},
     {"watch", kObserve, "inlier watch smoke\ninlier watch s-3 --plain"},

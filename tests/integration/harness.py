@@ -21,6 +21,8 @@ SMOKE = ROOT / "sweeps/smoke.yaml"
 for _name in ("INLIER_DIR", "INLIER_SERVER"):
     os.environ.pop(_name, None)
 os.environ["XDG_CONFIG_HOME"] = "/nonexistent"
+# Of the models that sweeps of sweeps/ name it has the sizes: `inlier check` needs no more.
+os.environ["HF_HUB_CACHE"] = str(ROOT / "tests/support/hub")
 
 
 def free_port():

@@ -9,11 +9,13 @@
 
 #include "spec/sweep/sweep_grid.h"
 #include "spec/sweep/sweep_reader.h"
+#include "tests/support/hub.h"
 
 namespace inlier {
 
-// The .yaml files of sweeps/, numbers in their names in order.
+// The .yaml files of sweeps/, numbers in their names in order. The models that they name are found from then on.
 inline std::vector<std::filesystem::path> SweepFiles(const std::string& root) {
+  UseHubOfTests(root);
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(root + "/sweeps")) {
     if (entry.path().extension() == ".yaml") files.push_back(entry.path());

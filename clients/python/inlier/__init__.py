@@ -3,7 +3,7 @@
     import inlier
 
     client = inlier.connect()                 # or folder="demo", or address="head:7420", tls_ca="ca.pem", token_file="alice.token"
-    sweep = client.submit("sweeps/quickstart.yaml").sweep
+    sweep = client.submit("sweeps/from-scratch.yaml").sweep
     client.wait(sweep, progress=True)
     client.results(sweep)                     # a data frame, a row for each trial
 """

@@ -7,6 +7,7 @@
 
 #include "google/protobuf/util/message_differencer.h"
 #include "spec/sweep/sweep_reader.h"
+#include "tests/support/hub.h"
 
 namespace inlier {
 namespace {
@@ -22,6 +23,7 @@ void ExpectReadBack(const v1::SweepSpec& sweep) {
 }
 
 TEST(SweepJsonTest, EveryShippedSweepIsReadBackAsItWas) {
+  UseHubOfTests(INLIER_SOURCE_DIR);
   int files = 0;
   for (const auto& file : std::filesystem::directory_iterator(std::string(INLIER_SOURCE_DIR) + "/sweeps")) {
     if (file.path().extension() != ".yaml") continue;

@@ -18,6 +18,7 @@
 #include "spec/trial/resolver.h"
 #include "spec/trial/validator.h"
 #include "tests/coordinator/store/store_fixture.h"
+#include "tests/support/hub.h"
 
 namespace inlier {
 namespace {
@@ -32,6 +33,7 @@ struct ShippedTable {
 
 // All tables, at each size.
 std::vector<ShippedTable> ShippedTables() {
+  UseHubOfTests(INLIER_SOURCE_DIR);
   std::vector<ShippedTable> tables;
   for (const fs::directory_entry& entry : fs::directory_iterator(INLIER_SOURCE_DIR "/sweeps")) {
     if (entry.path().extension() != ".yaml") continue;

@@ -14,6 +14,7 @@
 #include "spec/trial/resolver.h"
 #include "spec/trial/validator.h"
 #include "tests/spec/sweeps_page.h"
+#include "tests/support/hub.h"
 
 namespace inlier {
 namespace {
@@ -42,7 +43,9 @@ std::vector<ShippedSweep> ShippedSweeps() {
   return sweeps;
 }
 
-class ShippedSweepsTest : public ::testing::TestWithParam<ShippedSweep> {};
+class ShippedSweepsTest : public ::testing::TestWithParam<ShippedSweep> {
+  void SetUp() override { UseHubOfTests(INLIER_SOURCE_DIR); }
+};
 
 TEST_P(ShippedSweepsTest, EveryPointIsRight) {
   const absl::StatusOr<v1::SweepSpec> sweep = ReadSweepFile(GetParam().file, {}, GetParam().scale);
