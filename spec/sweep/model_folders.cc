@@ -29,7 +29,6 @@ constexpr std::string_view kModel = "model";
 constexpr std::string_view kFolderKey = "hugging_face";
 constexpr std::string_view kStart = "start_from";
 constexpr std::string_view kStartFolder = "start_from.hugging_face";  // The end of a path.
-constexpr std::string_view kBase = "base";
 constexpr std::string_view kModelOverride = "model.hugging_face=";
 constexpr std::string_view kStartOverride = "training.start_from.hugging_face=";
 
@@ -93,8 +92,8 @@ class Replacer {
  public:
   Replacer(YamlDocument* document, const std::vector<std::string>& overrides) : document_(document) {
     for (const std::string& text : overrides) {
-      model_is_set_ |= absl::StartsWith(text, kModelOverride);
-      start_is_set_ |= absl::StartsWith(text, kStartOverride);
+      model_is_set_ |= text.starts_with(kModelOverride);
+      start_is_set_ |= text.starts_with(kStartOverride);
     }
   }
 
@@ -102,7 +101,7 @@ class Replacer {
   Node Replace(const Node& node, std::string_view key = "") {
     auto changed = std::make_shared<YamlNode>(*node);
     bool is_changed = false;
-    const bool was_in_base = std::exchange(in_base_, in_base_ || key == kBase);
+    const bool was_in_base = std::exchange(in_base_, in_base_ || key == "base");
     for (Node& item : changed->items) {
       const Node before = item;
       is_changed |= (item = Replace(before)) != before;
@@ -191,9 +190,11 @@ class Replacer {
 
 }  // namespace
 
-void ReplaceModelFolders(YamlDocument* document, const std::vector<std::string>& overrides) {
-  document->root = Replacer(document, overrides).Replace(document->root);
-  if (!document->error.empty()) document->root = nullptr;
+std::function<void(YamlDocument*)> ModelFolderReplacer(const std::vector<std::string>& overrides) {
+  return [overrides](YamlDocument* document) {
+    document->root = Replacer(document, overrides).Replace(document->root);
+    if (!document->error.empty()) document->root = nullptr;
+  };
 }
 
 absl::StatusOr<std::vector<std::string>> ReplaceModelFolders(const std::vector<std::string>& overrides,
@@ -204,13 +205,13 @@ absl::StatusOr<std::vector<std::string>> ReplaceModelFolders(const std::vector<s
     const auto failed = [&text](const absl::Status& status) {
       return absl::InvalidArgumentError(absl::StrCat("--set ", text, ": ", status.message()));
     };
-    if (absl::StartsWith(text, kModelOverride)) {
+    if (text.starts_with(kModelOverride)) {
       const auto fields = FieldsOfFolder(text.substr(name));
       if (!fields.ok()) return failed(fields.status());
       base->clear_model();
       for (const auto& [path, value] : *fields)
         replaced.push_back(absl::StrCat(path, "=", value.empty() ? "{}" : value));
-    } else if (absl::StartsWith(text, kStartOverride)) {
+    } else if (text.starts_with(kStartOverride)) {
       const absl::StatusOr<std::string> folder = StartFolder(text.substr(name));
       if (!folder.ok()) return failed(folder.status());
       replaced.push_back(absl::StrCat(text.substr(0, name), *folder));
@@ -219,10 +220,6 @@ absl::StatusOr<std::vector<std::string>> ReplaceModelFolders(const std::vector<s
     }
   }
   return replaced;
-}
-
-bool NamesModelFolder(std::string_view text) {
-  return absl::StartsWith(text, kModelOverride) || absl::StartsWith(text, kStartOverride);
 }
 
 }  // namespace inlier

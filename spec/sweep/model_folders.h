@@ -3,8 +3,8 @@
 #ifndef INLIER_SPEC_SWEEP_MODEL_FOLDERS_H_
 #define INLIER_SPEC_SWEEP_MODEL_FOLDERS_H_
 
+#include <functional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -13,20 +13,17 @@
 
 namespace inlier {
 
-// Replaces every such model of a base or of a variant by paths such as model.gpt2.heads, and norm; attention's softmax,
+// Rewrites a document (ReadYamlText): replaces every such model of a base or of a variant by paths such as model.gpt2.heads, and norm; attention's softmax,
 // gate and other parts where the folder has them. Fields that the file sets stay as they are. The folder may be named
 // as that of FindModel (hub_cache.h). Dropout is not taken: it is the training's. An error goes into the document.
 // A `start_from: {hugging_face: NAME}` without a leading "/" becomes the path of its folder. Of a `base`, what one of `overrides` (below)
-// replaces is not looked for: it need not be on this machine.
-void ReplaceModelFolders(YamlDocument* document, const std::vector<std::string>& overrides);
+// replaces need not be on this machine.
+std::function<void(YamlDocument*)> ModelFolderReplacer(const std::vector<std::string>& overrides);
 
 // The same for `--set model.hugging_face=NAME`, which takes the place of the whole model of `base`, and for
 // `--set training.start_from.hugging_face=NAME`. InvalidArgument names the --set.
 absl::StatusOr<std::vector<std::string>> ReplaceModelFolders(const std::vector<std::string>& overrides,
                                                              v1::TrialSpec* base);
-
-// Whether an override is one of these two.
-bool NamesModelFolder(std::string_view text);
 
 }  // namespace inlier
 

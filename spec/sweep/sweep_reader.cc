@@ -96,13 +96,6 @@ absl::Status CheckOverrides(const v1::SweepSpec& sweep, const std::vector<std::s
   return absl::OkStatus();
 }
 
-absl::Status ReadDocument(std::string_view text, const std::string& file,
-                          const std::vector<std::string>& overrides, v1::SweepSpec* sweep,
-                          SourceMap* positions) {
-  return ReadYamlText(text, file, sweep, positions,
-                      [&overrides](YamlDocument* document) { ReplaceModelFolders(document, overrides); });
-}
-
 // Values that the coordinator puts into a trial: of all axes together, and of each at least.
 constexpr std::uint32_t kCheckedTogether = 128;
 constexpr std::uint32_t kCheckedAtLeast = 4;
@@ -153,7 +146,7 @@ absl::StatusOr<v1::SweepSpec> ReadSweepText(std::string_view text, const std::st
                                             const std::string& scale) {
   v1::SweepSpec sweep;
   SourceMap positions;
-  RETURN_IF_ERROR(ReadDocument(text, file, overrides, &sweep, &positions));
+  RETURN_IF_ERROR(ReadYamlText(text, file, &sweep, &positions, ModelFolderReplacer(overrides)));
   Problems problems;
   const ScaleOrigins origins = ApplyScale(scale, &sweep, &problems);
   RETURN_IF_ERROR(positions.ToStatus(file, problems));
@@ -185,7 +178,7 @@ absl::StatusOr<std::vector<std::string>> ReadScaleNames(const std::filesystem::p
 absl::StatusOr<std::vector<std::string>> ScaleNamesOfText(std::string_view text, const std::string& file,
                                                           const std::vector<std::string>& overrides) {
   v1::SweepSpec sweep;
-  RETURN_IF_ERROR(ReadDocument(text, file, overrides, &sweep, nullptr));
+  RETURN_IF_ERROR(ReadYamlText(text, file, &sweep, nullptr, ModelFolderReplacer(overrides)));
   return ScaleNames(sweep);
 }
 
