@@ -16,7 +16,6 @@
 #include <string>
 #include <vector>
 
-#include "inlier/v1/trial_spec.pb.h"
 #include "nlohmann/json.hpp"
 
 namespace inlier {
@@ -70,11 +69,6 @@ class CaseSettings {
   bool supported_ = true;
   bool asked_ = false;
 };
-
-// The reference's number of batches for kurtosis: 257 for BERT, 101 for OPT and all others.
-inline int ReferenceKurtosisBatches(v1::ModelSpec::ArchitectureCase architecture) {
-  return architecture == v1::ModelSpec::kBert ? 257 : 101;
-}
 
 // All of them. Unlike &&, it asks each one, so that each key that is not used is named.
 inline bool All(std::initializer_list<bool> answers) {

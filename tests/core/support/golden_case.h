@@ -141,6 +141,11 @@ class GoldenComparison {
   int compared_ = 0;
 };
 
+// The reference's number of batches for kurtosis: 257 for BERT, 101 for OPT and all others.
+inline int ReferenceKurtosisBatches(v1::ModelSpec::ArchitectureCase architecture) {
+  return architecture == v1::ModelSpec::kBert ? 257 : 101;
+}
+
 }  // namespace inlier
 
 #endif  // INLIER_TESTS_CORE_SUPPORT_GOLDEN_CASE_H_
