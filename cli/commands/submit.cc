@@ -1,6 +1,4 @@
 // inlier check, inlier submit.
-#include <algorithm>
-#include <iterator>
 #include <map>
 #include <memory>
 #include <string>
@@ -18,7 +16,6 @@
 #include "nlohmann/json.hpp"
 #include "spec/schema/struct_value.h"
 #include "spec/schema/yaml_reader.h"
-#include "spec/sweep/model_folders.h"
 #include "spec/sweep/sweep_grid.h"
 #include "spec/sweep/sweep_reader.h"
 
@@ -30,16 +27,14 @@ struct CheckedScale {
   CheckedSweep checked;
 };
 
-// The other scales of the file, each checked as it is, but for the folders of models.
+// The other scales of the file, each checked.
 absl::StatusOr<std::vector<CheckedScale>> CheckScales(const std::string& text,
                                                       const SweepArguments& arguments) {
   ASSIGN_OR_RETURN(const std::vector<std::string> names,
                    ScaleNamesOfText(text, arguments.file, arguments.overrides));
   std::vector<CheckedScale> scales;
-  SweepArguments scaled;
-  std::copy_if(arguments.overrides.begin(), arguments.overrides.end(), std::back_inserter(scaled.overrides),
-               NamesModelFolder);
   for (const std::string& name : names) {
+    SweepArguments scaled;
     scaled.file = arguments.file;
     scaled.scale = name;
     ASSIGN_OR_RETURN(CheckedSweep checked, CheckText(text, scaled));
