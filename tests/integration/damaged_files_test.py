@@ -78,14 +78,14 @@ class DamagedFilesTest(unittest.TestCase):
             with self.subTest(how), harness.Local("--slots", "1") as local:
                 sweep = self.sweep(local, "killed", FLOAT, steps, every)
                 saved = lambda: sorted(local.dir.glob("attempts/*/*/step-*.safetensors"))
-                harness.wait_for("two checkpoints", lambda: len(saved()) >= 2, 60)
+                known = lambda: {row[0] for row in local.sql("SELECT path FROM artifact WHERE final = 0")}
+                harness.wait_for("two checkpoints that are reported", lambda: len(saved()) >= 2 and len(known()) >= 2, 60)
                 worker = local.pids("inlier-worker")[0]
                 os.kill(worker, signal.SIGSTOP)  # What it has reported is what is there.
                 for pid in local.pids("inlier-trial"):
                     os.kill(pid, signal.SIGKILL)
                 os.kill(worker, signal.SIGKILL)
-                known = {row[0] for row in local.sql("SELECT path FROM artifact WHERE final = 0")}
-                files = [file for file in saved() if str(file.relative_to(local.dir)) in known]
+                files = [file for file in saved() if str(file.relative_to(local.dir)) in known()]
                 for file in saved() if how == "all gone" else files[-1:]:
                     if how == "flipped":
                         flip(file)
