@@ -25,7 +25,8 @@ endif()
 
 add_library(inlier_options INTERFACE)
 target_include_directories(inlier_options INTERFACE ${CMAKE_SOURCE_DIR})
-target_compile_options(inlier_options INTERFACE -Wall -Wextra -Wno-unused-parameter)
+# A member that designated initializers leave out has its default.
+target_compile_options(inlier_options INTERFACE -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers)
 if(INLIER_WERROR)
   target_compile_options(inlier_options INTERFACE -Werror)
 endif()
