@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
-#include "base/file.h"
+#include "base/data/data_folder.h"
 #include "base/utf8.h"
 #include "spec/data/classification_source.h"
 #include "spec/schema/did_you_mean.h"
@@ -38,12 +38,8 @@ void FindCorpora(const Message& message, const std::string& prefix,
 
 void WarnOfCorpora(const std::map<std::string, std::string>& corpora, const std::filesystem::path& data_dir,
                    std::vector<std::string>* warnings) {
-  std::vector<std::string> known;
-  for (const std::filesystem::path& file : EntriesOf(data_dir)) {
-    if (file.extension() == ".txt") known.push_back(file.stem().string());
-  }
+  const std::vector<std::string> known = DataFilesIn(data_dir, ".txt");
   if (known.empty()) return;
-  std::sort(known.begin(), known.end());
   for (const auto& [corpus, path] : corpora) {
     if (std::find(known.begin(), known.end(), corpus) != known.end()) continue;
     warnings->push_back(

@@ -109,18 +109,24 @@ TEST(FleetRequestsTest, QueuedJobsOfAnEarlierConfigurationAreGivenBack) {
   ASSERT_TRUE(step.submit.has_value());
 }
 
+// The fleet after another coordinator has started from the database, in the folder `home`; `copied`: another folder has it, too.
+Fleet Restarted(Harness& harness, const OrchestratorOptions& options, const std::string& home = "",
+                bool copied = false) {
+  auto snapshot = harness.Load();
+  EXPECT_TRUE(snapshot.ok()) << snapshot.status();
+  if (!home.empty()) snapshot->home = home;
+  snapshot->fleet_copied = copied;
+  Orchestrator orchestrator(options);
+  Effects effects;
+  EXPECT_TRUE(orchestrator.Recover(*std::move(snapshot), harness.now(), effects).ok());
+  harness.Commit(std::move(effects));
+  return orchestrator.state().fleet;
+}
+
 TEST(FleetRequestsTest, AFleetThatIsTakenOutOfTheConfigurationIsStoppedAndRunsOnceItIsBack) {
   const OrchestratorOptions with = WithFleet(SmallFleet());
   Harness harness(with);
-  const auto restarted = [&](const OrchestratorOptions& options) {
-    auto snapshot = harness.Load();
-    EXPECT_TRUE(snapshot.ok()) << snapshot.status();
-    Orchestrator orchestrator(options);
-    Effects effects;
-    EXPECT_TRUE(orchestrator.Recover(*std::move(snapshot), harness.now(), effects).ok());
-    harness.Commit(std::move(effects));
-    return *orchestrator.state().fleet.row;
-  };
+  const auto restarted = [&](const OrchestratorOptions& options) { return *Restarted(harness, options).row; };
   OrchestratorOptions without = with;
   without.fleet.reset();
   EXPECT_TRUE(restarted(without).stopped);
@@ -139,21 +145,10 @@ TEST(FleetRequestsTest, AFleetKeepsItsIdWhereItsFolderIsMovedAndGetsAnotherOneIn
   harness.Submit(SmallSweep("four", 4));
   ASSERT_TRUE(Look(harness, {}).submit.has_value());
   options.new_fleet_id = "a1b2c3d4";
-  const auto restart = [&](const std::string& home, bool copied) {
-    auto snapshot = harness.Load();
-    ASSERT_TRUE(snapshot.ok()) << snapshot.status();
-    snapshot->home = home;
-    snapshot->fleet_copied = copied;
-    Orchestrator orchestrator(options);
-    Effects effects;
-    ASSERT_TRUE(orchestrator.Recover(*std::move(snapshot), harness.now(), effects).ok());
-    harness.Commit(std::move(effects));
-    EXPECT_EQ(orchestrator.state().fleet.submissions.empty(), copied);
-  };
-  restart("/moved", false);
+  EXPECT_FALSE(Restarted(harness, options, "/moved").submissions.empty());
   EXPECT_EQ(harness.Query("SELECT id, home FROM fleet"), "3fa9c1d2|/moved\n");
   // Its submission is not asked about: what runs under the earlier name is not its own.
-  restart("/copy", true);
+  EXPECT_TRUE(Restarted(harness, options, "/copy", /*copied=*/true).submissions.empty());
   EXPECT_EQ(harness.Query("SELECT id, home FROM fleet"), "a1b2c3d4|/copy\n");
   EXPECT_EQ(harness.Query("SELECT state, message FROM fleet_submission"),
             "LOST|the database was copied: its jobs are of the fleet 3fa9c1d2, and they stay with the "
