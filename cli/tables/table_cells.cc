@@ -101,7 +101,8 @@ struct Context {
   bool with_count;  // Cells have the number of their values.
 };
 
-CellText TextOf(const Context& context, const v1::TableCell& cell, int column) {
+CellText TextOf(const Context& context, int row, int column) {
+  const v1::TableCell& cell = context.table.rows(row).cells(column);
   const CellStyle& style = context.style;
   const std::uint32_t decimals = DecimalsOf(context.table, column);
   CellText text;
@@ -114,7 +115,7 @@ CellText TextOf(const Context& context, const v1::TableCell& cell, int column) {
     if (cell.diverged() > 0)
       absl::StrAppend(&text.remark, text.remark.empty() ? "(" : " (", cell.diverged(), " diverged)");
     if (cell.missing() > 0) text.marks += "*";
-    if (IsDifferent(context.table, cell)) text.marks += style.dagger;
+    if (IsDifferent(context.table, row, column)) text.marks += style.dagger;
     text.bold = style.shows_bold && cell.is_best();
   } else {
     text.words = NoMeanText(cell);
@@ -133,7 +134,7 @@ CellText DifferenceTextOf(const Context& context, int row, int column) {
   CellText text;
   if (cell.has_difference()) {
     text.words = DifferenceText(cell, DecimalsOf(context.table, column));
-    if (IsDifferent(context.table, cell)) text.marks = context.style.dagger;
+    if (IsDifferent(context.table, row, column)) text.marks = context.style.dagger;
   } else if (IsBaseline(context.table, row)) {
     text.words = "baseline";
   } else if (cell.count() == 0) {
@@ -221,7 +222,7 @@ TableText ToText(const v1::Table& table, const CellStyle& style) {
     added.labels.resize(text.row_headings.size());
     for (int i = 0; i < row.cells_size(); ++i) {
       added.cells.push_back(style.differences ? DifferenceTextOf(context, r, i)
-                                              : TextOf(context, row.cells(i), i));
+                                              : TextOf(context, r, i));
     }
     added.cells.resize(text.column_headings.size());
   }

@@ -1,5 +1,6 @@
 #include "cli/tables/table_comparison.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 
@@ -9,19 +10,36 @@
 namespace inlier {
 namespace {
 
+// p of the paired t-test, of Welch's where there is none, below 1 - confidence.
+bool IsSmallP(const v1::Table& table, const v1::TableCell& cell) {
+  if (cell.has_paired_p()) return cell.paired_p() < 1 - table.confidence();
+  return cell.has_welch_p() && cell.welch_p() < 1 - table.confidence();
+}
+
+// Pairs of the paired test; of Welch's the trainings of the smaller side.
+std::uint32_t TestedTrainings(const v1::Table& table, int row, int column) {
+  const v1::TableCell& cell = table.rows(row).cells(column);
+  if (cell.has_paired_p()) return cell.pairs();
+  const auto baseline = static_cast<int>(table.rows(row).baseline_row());
+  return std::min(cell.trainings(), table.rows(baseline).cells(column).trainings());
+}
+
 // What the cells of a table have.
 struct Seen {
-  bool best = false, different = false, difference = false, paired = false, paired_interval = false,
-       unpaired = false;
+  bool best = false, different = false, few = false, difference = false, paired = false,
+       paired_interval = false, unpaired = false;
   bool bootstrap = false;  // Of a cell that is not paired.
 };
 
 Seen SeenIn(const v1::Table& table) {
   Seen seen;
-  for (const v1::TableRow& row : table.rows()) {
-    for (const v1::TableCell& cell : row.cells()) {
+  for (int row = 0; row < table.rows_size(); ++row) {
+    for (int column = 0; column < table.rows(row).cells_size(); ++column) {
+      const v1::TableCell& cell = table.rows(row).cells(column);
+      const bool different = IsDifferent(table, row, column);
       seen.best = seen.best || cell.is_best();
-      seen.different = seen.different || IsDifferent(table, cell);
+      seen.different = seen.different || different;
+      seen.few = seen.few || (!different && IsSmallP(table, cell));
       seen.difference = seen.difference || cell.has_difference();
       seen.paired = seen.paired || cell.pairs() > 0;
       seen.paired_interval = seen.paired_interval || cell.has_paired_low();
@@ -53,9 +71,9 @@ bool IsBaseline(const v1::Table& table, int row) {
          table.rows(row).baseline_row() == static_cast<std::uint32_t>(row);
 }
 
-bool IsDifferent(const v1::Table& table, const v1::TableCell& cell) {
-  if (cell.has_paired_p()) return cell.paired_p() < 1 - table.confidence();
-  return cell.has_welch_p() && cell.welch_p() < 1 - table.confidence();
+bool IsDifferent(const v1::Table& table, int row, int column) {
+  return IsSmallP(table, table.rows(row).cells(column)) &&
+         TestedTrainings(table, row, column) >= kTestedTrainingsMin;
 }
 
 std::string DifferenceText(const v1::TableCell& cell, std::uint32_t decimals) {
@@ -84,10 +102,15 @@ void AddBaselineNotes(const v1::Table& table, const CellStyle& style, std::vecto
   if (seen.different) {
     const std::string level = FullNumber(std::round((1 - table.confidence()) * 1e6) / 1e6);
     notes->push_back(
-        absl::StrCat(style.dagger, " differs from ", name, ": t-test, ",
+        absl::StrCat(style.dagger, " differs from ", name, ": t-test (of a perplexity: on losses), ",
                      "paired where trainings have seeds in common, else Welch's; p < ", level,
                      ", not corrected for the number of cells",
                      style.for_terminal && !style.differences ? "; --differences has more" : ""));
+  }
+  if (seen.few) {
+    notes->push_back(absl::StrCat("no ", style.dagger, " for fewer than ", kTestedTrainingsMin,
+                                  " pairs of trainings, or ",
+                                  kTestedTrainingsMin, " trainings a side"));
   }
   if (style.differences && seen.paired) {
     notes->push_back(absl::StrCat(

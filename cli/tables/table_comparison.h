@@ -4,6 +4,7 @@
 #ifndef INLIER_CLI_TABLES_TABLE_COMPARISON_H_
 #define INLIER_CLI_TABLES_TABLE_COMPARISON_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -21,8 +22,9 @@ std::string BaselineName(const v1::Table& table);
 // The row is what others are compared with.
 bool IsBaseline(const v1::Table& table, int row);
 
-// By the paired t-test; by Welch's where there is none.
-bool IsDifferent(const v1::Table& table, const v1::TableCell& cell);
+// By the paired t-test; by Welch's where there is none. Never with one degree of freedom: a side needs three trainings.
+bool IsDifferent(const v1::Table& table, int row, int column);
+inline constexpr std::uint32_t kTestedTrainingsMin = 3;
 
 // Of a cell with a difference: "-0.50 [-0.61, -0.38], 3 pairs, p = 0.013"; without a pair
 // "-0.50 [-0.61, -0.38], not paired, p = 0.013".

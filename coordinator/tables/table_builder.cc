@@ -76,7 +76,8 @@ std::vector<std::string> MeasurementsOf(const v1::TableSpec& spec) {
 MeasurementChoice ChoiceOf(const std::string& measurement, const std::vector<std::string>& measurements) {
   const auto place = std::lower_bound(measurements.begin(), measurements.end(), measurement);
   const MeasurementInfo* info = FindMeasurement(measurement);
-  return {static_cast<std::size_t>(place - measurements.begin()), info->source == "train", info->better};
+  return {static_cast<std::size_t>(place - measurements.begin()), info->source == "train", info->better,
+          measurement == "perplexity"};
 }
 
 // What each column shows; nothing for a mean of columns.

@@ -57,6 +57,7 @@ struct MeasurementChoice {
   std::size_t number = 0;
   bool of_training = false;  // Trials with the same training have one result; else those with one evaluation.
   Better better = Better::kNone;
+  bool is_perplexity = false;  // Tests of differences are made on its logarithm, the loss.
 };
 
 bool HasResult(const TrialValues& trial, const MeasurementChoice& measurement);

@@ -60,7 +60,8 @@ TEST(LatexTableTest, HasBoldMarksAndMinusSigns) {
   for (const char* label : {"0", "-0.03", "γ = -1 < a|b"}) {
     v1::TableRow* row = table.add_rows();
     row->add_labels(label);
-    *row->add_cells() = Cell(-1.5, 0.25, 2);
+    *row->add_cells() = Cell(-1.5, 0.25, 3);
+    row->mutable_cells(0)->set_trainings(3);
   }
   v1::TableCell* cell = table.mutable_rows(1)->mutable_cells(0);
   cell->set_is_best(true);
@@ -78,11 +79,11 @@ TEST(LatexTableTest, HasBoldMarksAndMinusSigns) {
               ::testing::HasSubstr("\n$\\gamma$ = $-$1 \\textless{} a\\textbar{}b & -1.50 & $\\pm$ 0.25 &"));
   EXPECT_THAT(text,
               ::testing::HasSubstr(
-                  "\n$^{\\dagger}$ differs from 0: t-test, paired where trainings have seeds in common, else "
-                  "Welch's; p \\textless{} 0.05, "));
+                  "\n$^{\\dagger}$ differs from 0: t-test (of a perplexity: on losses), paired where trainings have "
+                  "seeds in common, else Welch's; p \\textless{} 0.05, "));
   EXPECT_THAT(text, ::testing::HasSubstr("\n\\textsuperscript{a} published figure of another setting: "
                                          "model\\_a\\par\n"));
-  EXPECT_THAT(text, ::testing::HasSubstr("\nmean $\\pm$ standard deviation, n = 2\\par\n"));
+  EXPECT_THAT(text, ::testing::HasSubstr("\nmean $\\pm$ standard deviation, n = 3\\par\n"));
 }
 
 // The second row repeats the first label of the one above.

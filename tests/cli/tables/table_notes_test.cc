@@ -26,7 +26,7 @@ TEST(TableNotesTest, DifferencesHaveIntervalsAndTests) {
   clipped->set_difference_low(-0.9);
   clipped->set_difference_high(-0.2);
   clipped->set_welch_p(0.5);
-  clipped->set_pairs(2);
+  clipped->set_pairs(3);
   clipped->set_paired_difference(-0.5);
   clipped->set_paired_low(-0.61);
   clipped->set_paired_high(-0.385);
@@ -45,16 +45,15 @@ TEST(TableNotesTest, DifferencesHaveIntervalsAndTests) {
             "method                                         ppl\n"
             "-------  -----------------------------------------\n"
             "vanilla                                   baseline\n"
-            "clipped  -0.50 [-0.61, -0.39], 2 pairs, p < 0.001#\n"
+            "clipped  -0.50 [-0.61, -0.39], 3 pairs, p < 0.001#\n"
             "gated     1.00 [0.50, 1.50], not paired, p = 0.250\n"
             "lost                                       not run\n"
             "alone                                  no baseline\n"
             "early                    baseline without a result\n"
             "\n"
             "not run: no trial of the cell was started (2 values)\n"
-            "# differs from vanilla: t-test, paired where trainings have seeds in common, else Welch's; p < "
-            "0.1, not corrected "
-            "for the number of cells\n"
+            "# differs from vanilla: t-test (of a perplexity: on losses), paired where trainings have seeds in "
+            "common, else Welch's; p < 0.1, not corrected for the number of cells\n"
             "difference to vanilla: mean over pairs of trainings that agree in all but the baseline; [ ] 90 "
             "% interval of "
             "Student's t; p: paired t-test\n"
@@ -67,6 +66,32 @@ TEST(TableNotesTest, DifferencesHaveIntervalsAndTests) {
   EXPECT_THAT(text, ::testing::HasSubstr("lost          not run\n"));
   EXPECT_THAT(text, ::testing::HasSubstr("; --differences has more\n"));
   EXPECT_THAT(text, ::testing::HasSubstr("\nnot compared with vanilla: alone: no row"));
+}
+
+// p is small, but there is one degree of freedom.
+TEST(TableNotesTest, TwoTrainingsHaveNoDagger) {
+  v1::Table table;
+  table.add_row_headings("method");
+  table.add_column_headings("ppl");
+  table.add_baseline("vanilla");
+  table.set_confidence(0.95);
+  for (const char* label : {"vanilla", "paired", "other"}) {
+    v1::TableRow* row = table.add_rows();
+    row->add_labels(label);
+    row->set_baseline_row(0);
+    *row->add_cells() = Cell(4, 0.5, 3);
+    row->mutable_cells(0)->set_trainings(3);
+  }
+  v1::TableCell* paired = table.mutable_rows(1)->mutable_cells(0);
+  paired->set_pairs(2);
+  paired->set_paired_p(0.01);
+  table.mutable_rows(2)->mutable_cells(0)->set_welch_p(0.01);
+  EXPECT_THAT(WriteTable(table, TableFormat::kText), ::testing::HasSubstr("other    4.00 ± 0.50†\n"));
+  table.mutable_rows(0)->mutable_cells(0)->set_trainings(2);
+  const std::string text = WriteTable(table, TableFormat::kText);
+  EXPECT_THAT(text, ::testing::HasSubstr("paired   4.00 ± 0.50 (n=3)\n"));
+  EXPECT_THAT(text, ::testing::HasSubstr("other    4.00 ± 0.50 (n=3)\n"));
+  EXPECT_THAT(text, ::testing::HasSubstr("no † for fewer than 3 pairs of trainings, or 3 trainings a side\n"));
 }
 
 // Two trainings of three calibrations beside two in float; one training is not calibrated to the end.

@@ -54,7 +54,9 @@ TEST_F(ComparisonTest, RowsAreComparedWithTheBaselineOfTheirGroup) {
   EXPECT_THAT(clipped.difference(), DoubleEq(11.5 - 12));
   EXPECT_LT(clipped.difference_low(), clipped.difference());
   EXPECT_GT(clipped.difference_high(), clipped.difference());
-  EXPECT_EQ(clipped.welch_p(), *WelchP({10.5, 11.4, 12.6}, {11, 12, 13}));
+  EXPECT_EQ(clipped.welch_p(), *WelchP({std::log(10.5), std::log(11.4), std::log(12.6)},
+                                       {std::log(11.0), std::log(12.0), std::log(13.0)}))
+      << "of losses";
   EXPECT_EQ(clipped.pairs(), 3u);
   // -0.5, -0.6, -0.4: Student's t of two degrees of freedom at 97.5 %, 0.95 * sqrt(2 / (4 * 0.975 * 0.025)) = 4.3027, times
   // 0.1 / sqrt(3) on each side.
@@ -62,8 +64,9 @@ TEST_F(ComparisonTest, RowsAreComparedWithTheBaselineOfTheirGroup) {
   EXPECT_THAT(clipped.paired_difference(), DoubleEq(-0.5));
   EXPECT_NEAR(clipped.paired_low(), -0.5 - half, 1e-12);
   EXPECT_NEAR(clipped.paired_high(), -0.5 + half, 1e-12);
-  // t = 0.5 / (0.1 / sqrt(3)) with two degrees of freedom; the seeds vary more than the difference.
-  EXPECT_NEAR(clipped.paired_p(), 0.013072457560346446, 1e-9);
+  // Of ln(10.5 / 11), ln(11.4 / 12), ln(12.6 / 13) with two degrees of freedom: 1 - t / sqrt(2 + t^2). The seeds vary more than the
+  // difference.
+  EXPECT_NEAR(clipped.paired_p(), 0.01916995119596543, 1e-9);
   EXPECT_GT(clipped.welch_p(), 0.5);
   const v1::TableCell& other = table.rows(3).cells(0);
   EXPECT_EQ(other.difference(), 1);
@@ -77,6 +80,25 @@ TEST_F(ComparisonTest, RowsAreComparedWithTheBaselineOfTheirGroup) {
   EXPECT_EQ(table.rows(1).baseline_row(), 0u);
   EXPECT_EQ(table.rows(3).baseline_row(), 2u);
   EXPECT_THAT(table.comparison_notes(), IsEmpty());
+}
+
+// 1,294 ± 1,046 against 4.52: of perplexities p is 0.33, of losses t = 5.459 / (0.9128 / sqrt(2)) with one degree of freedom.
+TEST_F(ComparisonTest, ACollapseIsTestedByItsLosses) {
+  MustAddSweep(1, "s", {{"method", {"a", "b"}}, {"seed", {"1", "2"}}});
+  const std::vector<std::pair<double, double>> pairs = {{554.4, 4.50}, {2033.6, 4.54}};
+  for (int seed = 1; seed <= 2; ++seed) {
+    const auto& [collapsed, other] = pairs[static_cast<std::size_t>(seed) - 1];
+    MustAddTrial(1, {{"method", "a"}, {"seed", std::to_string(seed)}}, other);
+    MustAddTrial(1, {{"method", "b"}, {"seed", std::to_string(seed)}}, collapsed);
+  }
+  v1::TableSpec spec;
+  spec.add_rows("method");
+  spec.add_columns()->set_measurement("perplexity");
+  (*spec.mutable_baseline())["method"] = TextValue("a");
+  const v1::TableCell cell = MustBuild(spec).rows(1).cells(0);
+  EXPECT_GT(*PairedP(pairs), 0.3);
+  EXPECT_NEAR(cell.paired_p(), 0.075, 0.001);
+  EXPECT_NEAR(cell.paired_difference(), 1289.5, 0.1) << "differences stay perplexities";
 }
 
 // Seeds 2 and 3 of one side, 1 and 2 of the other: one pair, 12.5 - 10. The means differ by 1 more.
@@ -126,8 +148,8 @@ TEST_F(ComparisonTest, PairsAreTrainingsWithTheMeanOverCommonCalibrations) {
   EXPECT_EQ(cell.pairs(), 2u);
   EXPECT_EQ(cell.paired_difference(), (2 + 4) / 2.0);  // Differences 2 and 4.
   EXPECT_EQ(cell.difference(), (4 + 5.5) / 2 - (2 + 4) / 2.0);
-  EXPECT_EQ(cell.welch_p(), *WelchP({4, 5.5}, {2, 4})) << "of two trainings, not of five results";
-  EXPECT_NEAR(cell.paired_p(), *PairedP({{4, 2}, {5.5, 1.5}}), 1e-15);
+  EXPECT_EQ(cell.welch_p(), *WelchP({std::log(4), std::log(5.5)}, {std::log(2), std::log(4)})) << "of two trainings, not of five results";
+  EXPECT_NEAR(cell.paired_p(), *PairedP({{std::log(4), std::log(2)}, {std::log(5.5), std::log(1.5)}}), 1e-15);
 }
 
 // The same training in float and quantized: the axis bits is compared, and the calibration applies to one side alone.
