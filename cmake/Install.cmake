@@ -1,5 +1,6 @@
-# `cmake --install`: programs, completions, manual pages, systemd units and examples of configurations. LibTorch stays where the build
-# found it; inlier-trial has its path. Each program is a component, named as the program; Packages.cmake makes a Debian package of each.
+# `cmake --install`: programs, completions, manual pages, systemd units and examples of configurations. inlier-trial
+# carries the libraries of a LibTorch without CUDA, which is no Debian package; one with CUDA is too large for that and stays where the build
+# found it, which then is the path in the program. Each program is a component, named as the program; Packages.cmake makes a Debian package of each.
 include(GNUInstallDirs)
 
 set(INLIER_ABOUT_inlier "ablation sweeps of outlier-free transformers, from YAML to a table")
@@ -7,7 +8,15 @@ set(INLIER_ABOUT_inlier-coordinator "decides which trial runs on which worker, a
 set(INLIER_ABOUT_inlier-worker "runs the trials of a coordinator on this machine")
 set(INLIER_ABOUT_inlier-trial "trains, measures and quantizes one model, for a worker")
 
-if(TARGET inlier-trial)
+set(carries_libtorch FALSE)
+if(TARGET inlier-trial AND NOT EXISTS ${INLIER_TORCH_DIR}/lib/libtorch_cuda.so)
+  set(carries_libtorch TRUE)
+  set_target_properties(inlier-trial PROPERTIES INSTALL_RPATH "$ORIGIN/../lib/inlier")
+  install(CODE "set(INLIER_TRIAL \"$<TARGET_FILE:inlier-trial>\")
+set(INLIER_CARRIED \"\${CMAKE_INSTALL_PREFIX}/lib/inlier\")
+set(INLIER_TORCH_DIR \"${INLIER_TORCH_DIR}\")" COMPONENT inlier-trial)
+  install(SCRIPT ${CMAKE_SOURCE_DIR}/deploy/carry_libtorch.cmake COMPONENT inlier-trial)
+elseif(TARGET inlier-trial)
   set(libraries ${INLIER_TORCH_DIR}/lib)
   if(INLIER_CUDA)
     list(APPEND libraries ${CUDAToolkit_LIBRARY_DIR})

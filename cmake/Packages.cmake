@@ -1,13 +1,6 @@
 # `make packages`: a Debian package of each program, by CPack, below /usr; what only packages have is left out of `cmake --install`.
-#
-# inlier-trial carries the libraries of a LibTorch without CUDA, which is no Debian package; one with CUDA is too large for that and
-# stays where the build found it: the machine that the package is installed on needs it at the same place.
 set(INLIER_PACKAGE_MAINTAINER "inlier, built from source <root@localhost>" CACHE STRING "Maintainer that the Debian packages name")
 set(debian ${CMAKE_SOURCE_DIR}/deploy/debian)
-
-# Carried libraries: $ORIGIN is the folder of the program.
-set(carried_libraries lib/inlier)
-set(carried_path "$ORIGIN/../${carried_libraries}")
 
 # inlier_control(PROGRAM FILE... [FROM TEMPLATE-PROGRAM]): makes the control files of a package from the templates in deploy/debian.
 function(inlier_control program)
@@ -64,14 +57,7 @@ if(TARGET inlier-trial)
           FILES_MATCHING PATTERN *-vocab.* PATTERN *-merges.txt)
   install(CODE "file(MAKE_DIRECTORY \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/share/inlier\")
 file(CREATE_LINK /var/lib/inlier-corpora \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/share/inlier/corpora\" SYMBOLIC)" COMPONENT inlier-trial EXCLUDE_FROM_ALL)
-  if(NOT EXISTS ${INLIER_TORCH_DIR}/lib/libtorch_cuda.so)
-    # Room for the other path in the program, where LibTorch's own is a short one.
-    set_property(TARGET inlier-trial APPEND PROPERTY BUILD_RPATH ${carried_path})
-    install(CODE "set(INLIER_TRIAL \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}/inlier-trial\")
-set(INLIER_CARRIED \"\${CMAKE_INSTALL_PREFIX}/${carried_libraries}\")
-set(INLIER_CARRIED_PATH [=[${carried_path}]=])
-set(INLIER_TORCH_DIR \"${INLIER_TORCH_DIR}\")" COMPONENT inlier-trial EXCLUDE_FROM_ALL)
-    install(SCRIPT ${debian}/carry_libtorch.cmake COMPONENT inlier-trial EXCLUDE_FROM_ALL)
+  if(carries_libtorch)
     file(GLOB licences ${INLIER_TORCH_DIR}/../torch-*.dist-info/licenses)
     if(licences)
       install(DIRECTORY ${licences}/ DESTINATION share/doc/inlier-trial/libtorch COMPONENT inlier-trial EXCLUDE_FROM_ALL)

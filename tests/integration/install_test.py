@@ -25,10 +25,15 @@ class InstallTest(unittest.TestCase):
             done = make("install", folder)
             self.assertEqual(0, done.returncode, done.stdout + done.stderr)
             root = folder / "opt/inlier"
+            libtorch = [name for name in files(root) if name.startswith("lib/inlier/")]
+            self.assertIn("lib/inlier/libtorch_cpu.so", libtorch)
+            loaded = subprocess.run(["ldd", root / "bin/inlier-trial"], capture_output=True, text=True).stdout
+            self.assertIn(str(root / "bin/../lib/inlier/libtorch_cpu.so"), loaded)
+            self.assertNotIn(".deps/", loaded)
             self.assertEqual(["bin/inlier", "bin/inlier-coordinator", "bin/inlier-trial", "bin/inlier-worker", "lib/systemd/system/inlier-coordinator.service",
                               "lib/systemd/system/inlier-worker.service", "share/bash-completion/completions/inlier", "share/doc/inlier/coordinator.yaml",
                               "share/doc/inlier/worker.yaml", "share/fish/vendor_completions.d/inlier.fish", "share/man/man1/inlier-trial.1", "share/man/man1/inlier.1",
-                              "share/man/man8/inlier-coordinator.8", "share/man/man8/inlier-worker.8", "share/zsh/site-functions/_inlier"], files(root))
+                              "share/man/man8/inlier-coordinator.8", "share/man/man8/inlier-worker.8", "share/zsh/site-functions/_inlier"], [name for name in files(root) if name not in libtorch])
             for program in ("inlier", "inlier-coordinator", "inlier-worker", "inlier-trial"):
                 version = subprocess.run([root / "bin" / program, "--version"], capture_output=True, text=True, cwd="/", env={"PATH": "/usr/bin:/bin"})
                 self.assertEqual(0, version.returncode, version.stderr)
