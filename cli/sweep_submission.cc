@@ -1,11 +1,12 @@
 #include "cli/sweep_submission.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "base/data/data_dir.h"
 #include "base/status.h"
 #include "cli/data_check.h"
 #include "spec/schema/yaml_reader.h"
-#include "spec/sweep/sweep_grid.h"
 #include "spec/sweep/sweep_reader.h"
 
 namespace inlier {
@@ -32,18 +33,17 @@ absl::StatusOr<CheckedSweep> ReadAndCheck(const SweepArguments& arguments) {
 }
 
 absl::StatusOr<CheckedSweep> CheckText(const std::string& text, const SweepArguments& arguments) {
-  CheckedSweep checked;
-  ASSIGN_OR_RETURN(checked.spec, ReadSweepText(text, arguments.file, arguments.overrides, arguments.scale));
-  ASSIGN_OR_RETURN(const SweepGrid grid, SweepGrid::Create(checked.spec));
-  checked.points = grid.kept();
-  return checked;
+  ASSIGN_OR_RETURN(v1::SweepSpec spec,
+                   ReadSweepText(text, arguments.file, arguments.overrides, arguments.scale));
+  ASSIGN_OR_RETURN(SweepGrid grid, SweepGrid::Create(spec));
+  return CheckedSweep{std::move(spec), std::move(grid)};
 }
 
 absl::StatusOr<v1::SubmitSweepResponse> Submit(Session& session, const CheckedSweep& sweep,
                                                const SweepArguments& arguments) {
-  if (sweep.points > kTrialsWithoutYes && !arguments.yes) {
+  if (sweep.grid.kept() > kTrialsWithoutYes && !arguments.yes) {
     return absl::FailedPreconditionError(
-        absl::StrCat("the sweep has ", sweep.points, " trials, more than ", kTrialsWithoutYes,
+        absl::StrCat("the sweep has ", sweep.grid.kept(), " trials, more than ", kTrialsWithoutYes,
                      "; submit it with --yes, or use fewer values or an `exclude`"));
   }
   v1::SubmitSweepRequest request;
@@ -54,9 +54,7 @@ absl::StatusOr<v1::SubmitSweepResponse> Submit(Session& session, const CheckedSw
 }
 
 void PrintWarnings(const CheckedSweep& checked, const SweepArguments& arguments) {
-  const absl::StatusOr<SweepGrid> grid = SweepGrid::Create(checked.spec);
-  if (!grid.ok()) return;
-  for (const std::string& warning : DataWarnings(*grid, DataDirOr(arguments.data_dir)))
+  for (const std::string& warning : DataWarnings(checked.grid, DataDirOr(arguments.data_dir)))
     PrintError(absl::StrCat("warning: ", warning));
 }
 

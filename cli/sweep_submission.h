@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "cli/session.h"
 #include "inlier/v1/sweep_spec.pb.h"
+#include "spec/sweep/sweep_grid.h"
 
 namespace inlier {
 
@@ -29,7 +30,7 @@ void AddSweepArguments(CLI::App& command, SweepArguments& arguments, bool may_su
 
 struct CheckedSweep {
   v1::SweepSpec spec;
-  uint64_t points = 0;  // Trials.
+  SweepGrid grid;
 };
 
 // Reads and checks the file.

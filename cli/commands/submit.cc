@@ -34,8 +34,7 @@ absl::StatusOr<std::vector<CheckedScale>> CheckScales(const std::string& text,
                    ScaleNamesOfText(text, arguments.file, arguments.overrides));
   std::vector<CheckedScale> scales;
   for (const std::string& name : names) {
-    SweepArguments scaled;
-    scaled.file = arguments.file;
+    SweepArguments scaled = arguments;
     scaled.scale = name;
     ASSIGN_OR_RETURN(CheckedSweep checked, CheckText(text, scaled));
     scales.push_back({name, std::move(checked)});
@@ -44,7 +43,7 @@ absl::StatusOr<std::vector<CheckedScale>> CheckScales(const std::string& text,
 }
 
 std::string TrialsText(const CheckedSweep& checked) {
-  return absl::StrCat(checked.points, checked.points == 1 ? " trial" : " trials");
+  return absl::StrCat(checked.grid.kept(), checked.grid.kept() == 1 ? " trial" : " trials");
 }
 
 // "  when method=clipped gamma|clipped alpha": the points of other axes to which the axis is limited.
@@ -61,20 +60,19 @@ std::string WhenText(const v1::Axis& axis) {
 
 void ShowChecked(Session& session, const SweepArguments& arguments, const CheckedSweep& checked,
                  const std::vector<CheckedScale>& scales) {
-  const auto grid = SweepGrid::Create(checked.spec);
-  if (!grid.ok()) return session.Finish(grid.status());
-  if (session.mode() == OutputMode::kQuiet) return Print(absl::StrCat(checked.points, "\n"));
-  const SweepWork work = CountWork(*grid);
+  const SweepGrid& grid = checked.grid;
+  if (session.mode() == OutputMode::kQuiet) return Print(absl::StrCat(checked.grid.kept(), "\n"));
+  const SweepWork work = CountWork(grid);
   if (session.mode() == OutputMode::kJson) {
-    std::string json = absl::StrCat("{\"trials\": ", checked.points, ", \"trainings\": ", work.trainings,
+    std::string json = absl::StrCat("{\"trials\": ", checked.grid.kept(), ", \"trainings\": ", work.trainings,
                                     ", \"evaluations\": ", work.evaluations,
                                     work.whole ? "" : ", \"counted_in_part\": true");
-    if (!grid->sampling().empty())
-      absl::StrAppend(&json, ", \"sampling\": ", nlohmann::json(grid->sampling()).dump());
+    if (!grid.sampling().empty())
+      absl::StrAppend(&json, ", \"sampling\": ", nlohmann::json(grid.sampling()).dump());
     absl::StrAppend(&json, ", \"scales\": {");
     for (size_t i = 0; i < scales.size(); ++i)
       absl::StrAppend(&json, i == 0 ? "" : ", ", nlohmann::json(scales[i].name).dump(), ": ",
-                      scales[i].checked.points);
+                      scales[i].checked.grid.kept());
     return PrintExact(absl::StrCat(json, "}, \"sweep\": ", SpecToJson(checked.spec), "}\n"));
   }
   Print(absl::StrCat(arguments.file, ": sweep '", Shown(checked.spec.name(), Layout::kCell),
@@ -82,10 +80,10 @@ void ShowChecked(Session& session, const SweepArguments& arguments, const Checke
                      work.trainings == 1 ? " training, " : " trainings, ", work.evaluations,
                      work.evaluations == 1 ? " evaluation" : " evaluations", "\n"));
   if (const std::string estimate = EstimateText(session, work); !estimate.empty()) Print(estimate + "\n");
-  if (!grid->sampling().empty()) Print(absl::StrCat("sampling: ", grid->sampling(), "\n"));
+  if (!grid.sampling().empty()) Print(absl::StrCat("sampling: ", grid.sampling(), "\n"));
   TextTable table({"axis", "values", "labels"});
-  for (std::size_t number = 0; number < grid->axes().size(); ++number) {
-    const SweepGrid::AxisInfo& axis = grid->axes()[number];
+  for (std::size_t number = 0; number < grid.axes().size(); ++number) {
+    const SweepGrid::AxisInfo& axis = grid.axes()[number];
     const std::string when = WhenText(checked.spec.axes(static_cast<int>(number)));
     if (!axis.range.empty()) {
       table.AddRow({axis.name, "range", axis.range + when});
