@@ -17,7 +17,7 @@ import unittest
 import guide_page
 import harness
 
-PAGE_SECONDS_MAX = 150
+PAGE_SECONDS_MAX = 300  # On a processor that others keep busy; alone none takes a minute.
 # Links in a page's folder, which is like a clone; sweeps/ is a copy.
 LINKED = ("docs", "dashboard", "bench", "tools", "clients", "core", "spec", "proto", "coordinator", "worker", "cli", "tests", ".deps", "LICENSE")
 

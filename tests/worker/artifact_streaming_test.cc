@@ -338,7 +338,7 @@ TEST_F(ArtifactStreamingTest, AFetchIsNotGivenUpWhileTheCoordinatorIsAway) {
   // The evaluator cannot fetch its copy yet: another process holds the part file.
   const fs::path copy = folder_ / "evaluator/artifacts" / Artifacts(".safetensors")[0].filename();
   fs::create_directories(copy.parent_path());
-  std::optional<std::unique_ptr<PartFile>> other = *PartFile::Open(copy);
+  std::unique_ptr<PartFile> other = *PartFile::Open(copy);
   const auto evaluator = StartWorker("evaluator", proxy.address(), 1);
   ASSERT_TRUE(WaitFor([&] { return Count(evaluator->log(), "artifact_fetch_failed") > 0; }))
       << evaluator->log();

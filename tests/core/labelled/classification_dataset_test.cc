@@ -297,8 +297,9 @@ TEST_F(ClassificationDatasetTest, GoldenPairsAreCutAndPaddedTheSame) {
     const Batch batch = Open(spec)->ValidationBatch(0, 1, 0);
     EXPECT_EQ(Row(batch.ids, 0), pair["input_ids"].get<Numbers>()) << pair;
     EXPECT_EQ(Row(batch.attention_mask, 0), pair["attention_mask"].get<Numbers>()) << pair;
-    if (spec.has_pair_column())
+    if (spec.has_pair_column()) {
       EXPECT_EQ(Row(batch.token_type_ids, 0), pair["token_type_ids"].get<Numbers>()) << pair;
+    }
   }
 }
 

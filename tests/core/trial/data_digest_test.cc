@@ -149,7 +149,9 @@ TEST_F(DataDigestTest, ReadingIsReportedPieceByPieceAndWhatIsRememberedIsNot) {
   std::vector<std::uint64_t> bytes;
   const auto note = [&bytes](std::uint64_t read, std::uint64_t total) {
     EXPECT_EQ(total, 3 * kMiB + kMiB / 2);
-    if (!bytes.empty()) EXPECT_GT(read, bytes.back());
+    if (!bytes.empty()) {
+      EXPECT_GT(read, bytes.back());
+    }
     bytes.push_back(read);
   };
   const absl::StatusOr<std::string> digest = DigestOf(request, note);
