@@ -15,7 +15,6 @@
 #include <boost/asio/write.hpp>
 #include <fstream>
 #include <map>
-#include <optional>
 
 #include "base/digest.h"
 #include "base/file.h"
