@@ -10,24 +10,16 @@
 namespace inlier {
 namespace {
 
-// p of the paired t-test, of Welch's where there is none, below 1 - confidence.
+// By the paired t-test; by Welch's where there is none.
 bool IsSmallP(const v1::Table& table, const v1::TableCell& cell) {
-  if (cell.has_paired_p()) return cell.paired_p() < 1 - table.confidence();
-  return cell.has_welch_p() && cell.welch_p() < 1 - table.confidence();
-}
-
-// Pairs of the paired test; of Welch's the trainings of the smaller side.
-std::uint32_t TestedTrainings(const v1::Table& table, int row, int column) {
-  const v1::TableCell& cell = table.rows(row).cells(column);
-  if (cell.has_paired_p()) return cell.pairs();
-  const auto baseline = static_cast<int>(table.rows(row).baseline_row());
-  return std::min(cell.trainings(), table.rows(baseline).cells(column).trainings());
+  const double welch_p = cell.has_welch_p() ? cell.welch_p() : 1;
+  return (cell.has_paired_p() ? cell.paired_p() : welch_p) < 1 - table.confidence();
 }
 
 // What the cells of a table have.
 struct Seen {
-  bool best = false, different = false, few = false, difference = false, paired = false,
-       paired_interval = false, unpaired = false;
+  bool best = false, different = false, few = false, paired = false, paired_interval = false,
+       unpaired = false;
   bool bootstrap = false;  // Of a cell that is not paired.
 };
 
@@ -36,11 +28,8 @@ Seen SeenIn(const v1::Table& table) {
   for (int row = 0; row < table.rows_size(); ++row) {
     for (int column = 0; column < table.rows(row).cells_size(); ++column) {
       const v1::TableCell& cell = table.rows(row).cells(column);
-      const bool different = IsDifferent(table, row, column);
       seen.best = seen.best || cell.is_best();
-      seen.different = seen.different || different;
-      seen.few = seen.few || (!different && IsSmallP(table, cell));
-      seen.difference = seen.difference || cell.has_difference();
+      if (IsSmallP(table, cell)) (IsDifferent(table, row, column) ? seen.different : seen.few) = true;
       seen.paired = seen.paired || cell.pairs() > 0;
       seen.paired_interval = seen.paired_interval || cell.has_paired_low();
       seen.unpaired = seen.unpaired || (cell.has_difference() && cell.pairs() == 0);
@@ -72,8 +61,12 @@ bool IsBaseline(const v1::Table& table, int row) {
 }
 
 bool IsDifferent(const v1::Table& table, int row, int column) {
-  return IsSmallP(table, table.rows(row).cells(column)) &&
-         TestedTrainings(table, row, column) >= kTestedTrainingsMin;
+  const v1::TableCell& cell = table.rows(row).cells(column);
+  const int baseline = static_cast<int>(table.rows(row).baseline_row());
+  return IsSmallP(table, cell) &&
+         (cell.has_paired_p() ? cell.pairs()
+                              : std::min(cell.trainings(), table.rows(baseline).cells(column).trainings())) >=
+             kTestedTrainingsMin;
 }
 
 std::string DifferenceText(const v1::TableCell& cell, std::uint32_t decimals) {
@@ -109,8 +102,7 @@ void AddBaselineNotes(const v1::Table& table, const CellStyle& style, std::vecto
   }
   if (seen.few) {
     notes->push_back(absl::StrCat("no ", style.dagger, " for fewer than ", kTestedTrainingsMin,
-                                  " pairs of trainings, or ",
-                                  kTestedTrainingsMin, " trainings a side"));
+                                  " pairs of trainings, or ", kTestedTrainingsMin, " trainings a side"));
   }
   if (style.differences && seen.paired) {
     notes->push_back(absl::StrCat(

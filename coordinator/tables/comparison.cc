@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_format.h"
@@ -47,39 +48,31 @@ bool IsMean(const v1::TableColumn& column) {
   return column.mean_of_size() > 0 || column.mean_over_size() > 0;
 }
 
-// What a test of differences is made on: of a perplexity the loss, which a collapsed training does not rule.
-double Tested(double value, const MeasurementChoice& measurement) {
-  return measurement.is_perplexity ? std::log(value) : value;
-}
-
 void Compare(const Trials& trials, const Trials& baseline, const PairedAxes& axes,
              const MeasurementChoice& measurement, double confidence, v1::TableCell& cell) {
-  const std::vector<double> ours = SummaryOf(trials, measurement).means;
-  const std::vector<double> theirs = SummaryOf(baseline, measurement).means;
+  std::vector<double> ours = SummaryOf(trials, measurement).means;
+  std::vector<double> theirs = SummaryOf(baseline, measurement).means;
   if (ours.empty() || theirs.empty() || !std::isfinite(cell.difference())) return;
   if (const auto interval = BootstrapDifference(ours, theirs, confidence)) {
     cell.set_difference_low(interval->low);
     cell.set_difference_high(interval->high);
   }
-  const auto tested = [&](std::vector<double> values) {
-    for (double& value : values) value = Tested(value, measurement);
-    return values;
-  };
-  if (const auto p = WelchP(tested(ours), tested(theirs))) cell.set_welch_p(*p);
   std::vector<std::pair<double, double>> pairs = PairResults(trials, baseline, axes, measurement);
   cell.set_pairs(static_cast<std::uint32_t>(pairs.size()));
-  if (pairs.empty()) return;
   std::vector<double> differences;
   for (const auto& [our, other] : pairs) differences.push_back(our - other);
-  cell.set_paired_difference(Mean(differences));
+  if (!pairs.empty()) cell.set_paired_difference(Mean(differences));
   if (const auto interval = PairedInterval(pairs, confidence)) {
     cell.set_paired_low(interval->low);
     cell.set_paired_high(interval->high);
   }
-  for (auto& [our, other] : pairs) {
-    our = Tested(our, measurement);
-    other = Tested(other, measurement);
+  if (measurement
+          .is_perplexity) {  // Tests are made on losses: a collapsed training rules a mean of perplexities.
+    for (double& value : ours) value = std::log(value);
+    for (double& value : theirs) value = std::log(value);
+    for (auto& [our, other] : pairs) std::tie(our, other) = std::pair(std::log(our), std::log(other));
   }
+  if (const auto p = WelchP(ours, theirs)) cell.set_welch_p(*p);
   if (const auto p = PairedP(pairs)) cell.set_paired_p(*p);
 }
 
