@@ -1,4 +1,5 @@
 // inlier check, inlier submit.
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -22,28 +23,26 @@
 namespace inlier {
 namespace {
 
-struct CheckedScale {
-  std::string name;
-  CheckedSweep checked;
-};
-
-// The other scales of the file, each checked.
-absl::StatusOr<std::vector<CheckedScale>> CheckScales(const std::string& text,
-                                                      const SweepArguments& arguments) {
+// The trials of each other scale of the file, by its name.
+using Scales = std::map<std::string, std::uint64_t>;
+absl::StatusOr<Scales> CheckScales(const std::string& text, const SweepArguments& arguments) {
   ASSIGN_OR_RETURN(const std::vector<std::string> names,
                    ScaleNamesOfText(text, arguments.file, arguments.overrides));
-  std::vector<CheckedScale> scales;
+  Scales scales;
   for (const std::string& name : names) {
     SweepArguments scaled = arguments;
     scaled.scale = name;
-    ASSIGN_OR_RETURN(CheckedSweep checked, CheckText(text, scaled));
-    scales.push_back({name, std::move(checked)});
+    absl::StatusOr<CheckedSweep> checked = CheckText(text, scaled);
+    scaled.overrides.clear();  // Those that another scale cannot take.
+    if (!checked.ok()) checked = CheckText(text, scaled);
+    RETURN_IF_ERROR(checked.status());
+    scales[name] = checked->grid.kept();
   }
   return scales;
 }
 
-std::string TrialsText(const CheckedSweep& checked) {
-  return absl::StrCat(checked.grid.kept(), checked.grid.kept() == 1 ? " trial" : " trials");
+std::string TrialsText(std::uint64_t trials) {
+  return absl::StrCat(trials, trials == 1 ? " trial" : " trials");
 }
 
 // "  when method=clipped gamma|clipped alpha": the points of other axes to which the axis is limited.
@@ -59,7 +58,7 @@ std::string WhenText(const v1::Axis& axis) {
 }
 
 void ShowChecked(Session& session, const SweepArguments& arguments, const CheckedSweep& checked,
-                 const std::vector<CheckedScale>& scales) {
+                 const Scales& scales) {
   const SweepGrid& grid = checked.grid;
   if (session.mode() == OutputMode::kQuiet) return Print(absl::StrCat(checked.grid.kept(), "\n"));
   const SweepWork work = CountWork(grid);
@@ -69,15 +68,12 @@ void ShowChecked(Session& session, const SweepArguments& arguments, const Checke
                                     work.whole ? "" : ", \"counted_in_part\": true");
     if (!grid.sampling().empty())
       absl::StrAppend(&json, ", \"sampling\": ", nlohmann::json(grid.sampling()).dump());
-    absl::StrAppend(&json, ", \"scales\": {");
-    for (size_t i = 0; i < scales.size(); ++i)
-      absl::StrAppend(&json, i == 0 ? "" : ", ", nlohmann::json(scales[i].name).dump(), ": ",
-                      scales[i].checked.grid.kept());
-    return PrintExact(absl::StrCat(json, "}, \"sweep\": ", SpecToJson(checked.spec), "}\n"));
+    absl::StrAppend(&json, ", \"scales\": ", nlohmann::json(scales).dump());
+    return PrintExact(absl::StrCat(json, ", \"sweep\": ", SpecToJson(checked.spec), "}\n"));
   }
   Print(absl::StrCat(arguments.file, ": sweep '", Shown(checked.spec.name(), Layout::kCell),
-                     "' is valid: ", TrialsText(checked), ", ", work.whole ? "" : "at least ", work.trainings,
-                     work.trainings == 1 ? " training, " : " trainings, ", work.evaluations,
+                     "' is valid: ", TrialsText(grid.kept()), ", ", work.whole ? "" : "at least ",
+                     work.trainings, work.trainings == 1 ? " training, " : " trainings, ", work.evaluations,
                      work.evaluations == 1 ? " evaluation" : " evaluations", "\n"));
   if (const std::string estimate = EstimateText(session, work); !estimate.empty()) Print(estimate + "\n");
   if (!grid.sampling().empty()) Print(absl::StrCat("sampling: ", grid.sampling(), "\n"));
@@ -100,8 +96,8 @@ void ShowChecked(Session& session, const SweepArguments& arguments, const Checke
     table.AddRow({axis.name, absl::StrCat(axis.labels.size()), labels + when});
   }
   if (!table.empty()) Print(table.ToString());
-  for (const CheckedScale& scale : scales)
-    Print(absl::StrCat("--scale ", Shown(scale.name, Layout::kCell), ": ", TrialsText(scale.checked), "\n"));
+  for (const auto& [name, trials] : scales)
+    Print(absl::StrCat("--scale ", Shown(name, Layout::kCell), ": ", TrialsText(trials), "\n"));
 }
 
 }  // namespace

@@ -10,6 +10,8 @@
 namespace inlier {
 namespace {
 
+constexpr char kTest[] = "t-test (of a perplexity: on losses)";
+
 // By the paired t-test; by Welch's where there is none.
 bool IsSmallP(const v1::Table& table, const v1::TableCell& cell) {
   const double welch_p = cell.has_welch_p() ? cell.welch_p() : 1;
@@ -95,7 +97,7 @@ void AddBaselineNotes(const v1::Table& table, const CellStyle& style, std::vecto
   if (seen.different) {
     const std::string level = FullNumber(std::round((1 - table.confidence()) * 1e6) / 1e6);
     notes->push_back(
-        absl::StrCat(style.dagger, " differs from ", name, ": t-test (of a perplexity: on losses), ",
+        absl::StrCat(style.dagger, " differs from ", name, ": ", kTest, ", ",
                      "paired where trainings have seeds in common, else Welch's; p < ", level,
                      ", not corrected for the number of cells",
                      style.for_terminal && !style.differences ? "; --differences has more" : ""));
@@ -104,19 +106,19 @@ void AddBaselineNotes(const v1::Table& table, const CellStyle& style, std::vecto
     notes->push_back(absl::StrCat("no ", style.dagger, " for fewer than ", kTestedTrainingsMin,
                                   " pairs of trainings, or ", kTestedTrainingsMin, " trainings a side"));
   }
+  const double percent = 100 * table.confidence();
   if (style.differences && seen.paired) {
     notes->push_back(absl::StrCat(
         "difference to ", name, ": mean over pairs of trainings that agree in all but the baseline",
-        seen.paired_interval ? absl::StrFormat("; [ ] %g %% interval of Student's t; p: paired t-test",
-                                               100 * table.confidence())
-                             : ""));
+        seen.paired_interval ? absl::StrFormat("; [ ] %g %% interval of Student's t; p: paired ", percent)
+                             : "",
+        seen.paired_interval ? kTest : ""));
   }
   if (style.differences && seen.unpaired) {
     notes->push_back(absl::StrCat(
         seen.paired ? "without pairs" : absl::StrCat("difference to ", name), ": mean minus mean",
-        seen.bootstrap
-            ? absl::StrFormat("; [ ] %g %% bootstrap interval; p: Welch's t-test", 100 * table.confidence())
-            : ""));
+        seen.bootstrap ? absl::StrFormat("; [ ] %g %% bootstrap interval; p: Welch's ", percent) : "",
+        seen.bootstrap ? kTest : ""));
   }
   for (const std::string& note : table.comparison_notes()) notes->push_back(OneLine(note));
 }

@@ -90,6 +90,7 @@ class DamagedFilesTest(unittest.TestCase):
                     if reported():
                         break
                     signal_trials(signal.SIGCONT)  # The stop fell between a file and its report.
+                    time.sleep(0.05)
                     signal_trials(signal.SIGSTOP)
                 self.assertTrue(reported())
                 worker = local.pids("inlier-worker")[0]

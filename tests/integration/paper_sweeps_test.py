@@ -49,6 +49,12 @@ class ScaleTest(unittest.TestCase):
         self.assertEqual(200, small["sweep"]["base"]["training"]["steps"])
         self.assertEqual(24, small["trials"])
 
+    def test_set_is_for_the_scale_that_it_fits(self):
+        file = harness.ROOT / "sweeps/bondarenko-table3.yaml"
+        plain = harness.inlier_json("check", file)["scales"]
+        # The small scale trains fewer updates than that.
+        self.assertEqual(plain, harness.inlier_json("check", file, "--set", "training.schedule.warmup_steps=1000")["scales"])
+
     def test_an_unknown_scale_is_told_with_those_there_are(self):
         for verb in ["check", "run", "submit"]:
             done = harness.inlier(verb, harness.ROOT / "sweeps/bondarenko-table1.yaml", "--scale", "smal", check=False)

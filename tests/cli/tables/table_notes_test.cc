@@ -56,8 +56,9 @@ TEST(TableNotesTest, DifferencesHaveIntervalsAndTests) {
             "common, else Welch's; p < 0.1, not corrected for the number of cells\n"
             "difference to vanilla: mean over pairs of trainings that agree in all but the baseline; [ ] 90 "
             "% interval of "
-            "Student's t; p: paired t-test\n"
-            "without pairs: mean minus mean; [ ] 90 % bootstrap interval; p: Welch's t-test\n"
+            "Student's t; p: paired t-test (of a perplexity: on losses)\n"
+            "without pairs: mean minus mean; [ ] 90 % bootstrap interval; p: Welch's t-test (of a perplexity: on "
+            "losses)\n"
             "not compared with vanilla: alone: no row vanilla has their gamma\n"
             "n = 2\n");
   const std::string text = WriteTable(table, TableFormat::kText);
