@@ -185,7 +185,7 @@ def _running_in(folder: pathlib.Path) -> Found | None:
     may_run = not of_copy and (held is not False or not is_loopback(address))
     if not may_run or not _accepts(address):
         return None
-    return Found(address, True, str(endpoint.get("version", "")), str(endpoint.get("database_id", "")))
+    return Found(address, True, str(endpoint.get("version", "")), database_id=str(endpoint.get("database_id", "")))
 
 
 def split_address(address: str) -> tuple[str, int]:

@@ -1,5 +1,7 @@
 """Which coordinator a client uses, TLS and tokens, versions, and a coordinator that dies and returns."""
+import json
 import os
+import pathlib
 import subprocess
 import unittest
 from unittest import mock
@@ -96,6 +98,15 @@ class ChoiceTest(unittest.TestCase):
         except inlier.AccessError:
             return False
         return True
+
+    def test_a_coordinator_with_another_database_is_refused(self):
+        """The endpoint file names the database that the folder has; what answers at its address may have another."""
+        file = pathlib.Path(self.two.dir) / "endpoint.json"
+        written = file.read_text()
+        self.addCleanup(file.write_text, written)
+        file.write_text(json.dumps({**json.loads(written), "database_id": "another"}))
+        with self.assertRaisesRegex(inlier.InlierError, "database"), inlier.connect(self.two.dir, patience=0.5) as client:
+            client.sweeps()
 
     def test_tokens(self):
         address = self.one.addresses["grpc"]
