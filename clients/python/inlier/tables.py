@@ -176,7 +176,7 @@ def _number(cell: sweep_service_pb2.TableCell, statistic: str) -> float:
 def _correlation(found: sweep_service_pb2.TableCorrelation) -> str:
     points = "trainings" if found.points == sweep_spec_pb2.RankCorrelation.TRAININGS else "rows"
     rho = f"{found.rho:.3f}" if found.HasField("rho") else "not defined"
-    return f"Spearman's ρ of {found.x} and {found.y} over {found.count} {points}: {rho}" + (f", p = {found.p:.3g}" if found.HasField("p") else "")
+    return f"Spearman's \u03c1 of {found.x} and {found.y} over {found.count} {points}: {rho}" + (f", p = {found.p:.3g}" if found.HasField("p") else "")
 
 
 def _waiting(cell: sweep_service_pb2.TableCell) -> int:
