@@ -58,8 +58,12 @@ void PrintWarnings(const CheckedSweep& checked, const SweepArguments& arguments)
     PrintError(absl::StrCat("warning: ", warning));
 }
 
+std::string TrialsText(std::uint64_t trials) {
+  return absl::StrCat(trials, trials == 1 ? " trial" : " trials");
+}
+
 std::string TrialsText(const v1::SubmitSweepResponse& submitted) {
-  std::string text = absl::StrCat(submitted.trials(), submitted.trials() == 1 ? " trial" : " trials");
+  std::string text = TrialsText(submitted.trials());
   if (submitted.trials_known() > 0) {
     absl::StrAppend(&text, ", ", submitted.trials_known(),
                     " with known results if a worker finds their data unchanged");

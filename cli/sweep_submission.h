@@ -2,6 +2,7 @@
 #ifndef INLIER_CLI_SWEEP_SUBMISSION_H_
 #define INLIER_CLI_SWEEP_SUBMISSION_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -45,7 +46,8 @@ absl::StatusOr<v1::SubmitSweepResponse> Submit(Session& session, const CheckedSw
 // About data that trials could not read on this machine, on standard error.
 void PrintWarnings(const CheckedSweep& checked, const SweepArguments& arguments);
 
-// "12 trials, 4 with known results if a worker finds their data unchanged".
+// "12 trials"; "12 trials, 4 with known results if a worker finds their data unchanged".
+std::string TrialsText(std::uint64_t trials);
 std::string TrialsText(const v1::SubmitSweepResponse& submitted);
 
 }  // namespace inlier

@@ -33,16 +33,12 @@ absl::StatusOr<Scales> CheckScales(const std::string& text, const SweepArguments
     SweepArguments scaled = arguments;
     scaled.scale = name;
     absl::StatusOr<CheckedSweep> checked = CheckText(text, scaled);
-    scaled.overrides.clear();  // Those that another scale cannot take.
-    if (!checked.ok()) checked = CheckText(text, scaled);
+    // Without those --set that are not for this scale.
+    if (!checked.ok()) checked = CheckText(text, {.file = arguments.file, .scale = name});
     RETURN_IF_ERROR(checked.status());
     scales[name] = checked->grid.kept();
   }
   return scales;
-}
-
-std::string TrialsText(std::uint64_t trials) {
-  return absl::StrCat(trials, trials == 1 ? " trial" : " trials");
 }
 
 // "  when method=clipped gamma|clipped alpha": the points of other axes to which the axis is limited.
@@ -60,10 +56,10 @@ std::string WhenText(const v1::Axis& axis) {
 void ShowChecked(Session& session, const SweepArguments& arguments, const CheckedSweep& checked,
                  const Scales& scales) {
   const SweepGrid& grid = checked.grid;
-  if (session.mode() == OutputMode::kQuiet) return Print(absl::StrCat(checked.grid.kept(), "\n"));
+  if (session.mode() == OutputMode::kQuiet) return Print(absl::StrCat(grid.kept(), "\n"));
   const SweepWork work = CountWork(grid);
   if (session.mode() == OutputMode::kJson) {
-    std::string json = absl::StrCat("{\"trials\": ", checked.grid.kept(), ", \"trainings\": ", work.trainings,
+    std::string json = absl::StrCat("{\"trials\": ", grid.kept(), ", \"trainings\": ", work.trainings,
                                     ", \"evaluations\": ", work.evaluations,
                                     work.whole ? "" : ", \"counted_in_part\": true");
     if (!grid.sampling().empty())

@@ -66,8 +66,8 @@ void Compare(const Trials& trials, const Trials& baseline, const PairedAxes& axe
     cell.set_paired_low(interval->low);
     cell.set_paired_high(interval->high);
   }
-  if (measurement
-          .is_perplexity) {  // Tests are made on losses: a collapsed training rules a mean of perplexities.
+  // Tests are made on losses: a collapsed training rules a mean of perplexities.
+  if (measurement.is_perplexity) {
     for (double& value : ours) value = std::log(value);
     for (double& value : theirs) value = std::log(value);
     for (auto& [our, other] : pairs) std::tie(our, other) = std::pair(std::log(our), std::log(other));

@@ -148,7 +148,8 @@ TEST_F(ComparisonTest, PairsAreTrainingsWithTheMeanOverCommonCalibrations) {
   EXPECT_EQ(cell.pairs(), 2u);
   EXPECT_EQ(cell.paired_difference(), (2 + 4) / 2.0);  // Differences 2 and 4.
   EXPECT_EQ(cell.difference(), (4 + 5.5) / 2 - (2 + 4) / 2.0);
-  EXPECT_EQ(cell.welch_p(), *WelchP({std::log(4), std::log(5.5)}, {std::log(2), std::log(4)})) << "of two trainings, not of five results";
+  EXPECT_EQ(cell.welch_p(), *WelchP({std::log(4), std::log(5.5)}, {std::log(2), std::log(4)}))
+      << "of two trainings, not of five results";
   EXPECT_NEAR(cell.paired_p(), *PairedP({{std::log(4), std::log(2)}, {std::log(5.5), std::log(1.5)}}), 1e-15);
 }
 
