@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/status.h"
 #include "base/time.h"
@@ -100,9 +101,14 @@ absl::StatusOr<EvaluationResult> EvaluateQuantized(Model& model, const Dataset& 
     const Batch batch = dataset.ValidationBatch(i, batch_size, spec.evaluation().mask_seed());
     TapChain& tap = i < measured_batches ? measured : unmeasured;
     scores.Add(Predict(model, InputOf(batch, device), batch.labels.to(device), &tap), batch.labels.size(0));
-    progress.Done(i + 1, scores.MeanLoss());
+    progress.Done(i + 1, scores.targets() > 0 ? std::optional(scores.MeanLoss()) : std::nullopt);
     if (i + 1 == sensitivity_batches) sensitivity_baseline = scores.MeanLoss();
   }
+  if (scores.targets() == 0)
+    return absl::FailedPreconditionError(absl::StrCat(
+        "evaluation: ", batches, batches == 1 ? " batch has" : " batches have",
+        " no token to predict, so there is no loss: give evaluation.batches more, or text a higher "
+        "data.text.mask_probability"));
   EvaluationResult result{.scores = scores.Summary(),
                           .outliers = probe.Report(),
                           .quantizers = {},

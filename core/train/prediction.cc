@@ -46,8 +46,10 @@ Prediction Predict(Model& model, const ModelInput& input, const at::Tensor& labe
 }
 
 void ScoreSum::Add(const Prediction& prediction, std::int64_t examples) {
-  loss_ += prediction.loss * static_cast<double>(examples);
   examples_ += examples;
+  if (prediction.targets == 0) return;
+  loss_ += prediction.loss * static_cast<double>(examples);
+  weight_ += examples;
   targets_ += prediction.targets;
   correct_ += prediction.correct;
   classes_ = prediction.classes;
@@ -57,7 +59,7 @@ void ScoreSum::Add(const Prediction& prediction, std::int64_t examples) {
 }
 
 Scores ScoreSum::Summary() const {
-  INLIER_CHECK(examples_ > 0);
+  INLIER_CHECK(targets_ > 0);
   Scores scores{.loss = MeanLoss()};
   if (classes_ > 0) {
     scores.accuracy = static_cast<double>(correct_) / std::max<double>(static_cast<double>(targets_), 1);

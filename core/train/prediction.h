@@ -30,7 +30,9 @@ Prediction Predict(Model& model, const ModelInput& input, const at::Tensor& labe
 // The result of an evaluation. Perplexity is that of tokens; F1 and Matthews' correlation those of examples
 // with a class each, the other correlations those of numbers.
 struct Scores {
-  double loss = 0;  // The batches' mean losses, each weighted by its number of examples, as in the reference.
+  // The batches' mean losses, each weighted by its number of examples, as in the reference. A batch without a target has
+  // no loss, and no part in it.
+  double loss = 0;
   std::optional<double> perplexity;  // exp(loss)
   std::optional<double> accuracy;    // Share of all targets that are predicted right.
   std::optional<double> f1;
@@ -45,13 +47,16 @@ class ScoreSum {
   // Of a batch of `examples` sequences or images.
   void Add(const Prediction& prediction, std::int64_t examples);
 
-  double MeanLoss() const { return loss_ / static_cast<double>(examples_); }
+  // NaN before the first target.
+  double MeanLoss() const { return loss_ / static_cast<double>(weight_); }
   std::int64_t examples() const { return examples_; }
-  // REQUIRES: at least one batch.
+  std::int64_t targets() const { return targets_; }
+  // REQUIRES: at least one target.
   Scores Summary() const;
 
  private:
   double loss_ = 0;
+  std::int64_t weight_ = 0;  // Examples of the batches that have targets.
   std::int64_t examples_ = 0;
   std::int64_t targets_ = 0;
   std::int64_t correct_ = 0;

@@ -1,6 +1,8 @@
 // Evaluation: the reference's weighting, the reported numbers, and the effects of quantization.
 #include "core/train/evaluator.h"
 
+#include <gmock/gmock.h>
+
 #include <cmath>
 #include <map>
 
@@ -29,6 +31,22 @@ TEST(EvaluatorTest, BatchMeansAreWeightedByExamples) {
   EXPECT_DOUBLE_EQ(*scores.perplexity, std::exp(13.0 / 5.0));
   EXPECT_DOUBLE_EQ(*scores.accuracy, 0.4) << "by targets, not by examples";
   EXPECT_FALSE(scores.f1.has_value()) << "a metric of examples";
+}
+
+TEST(EvaluatorTest, ABatchWithoutATargetHasNoPartInTheLoss) {
+  ScoreSum sum;
+  sum.Add({.loss = 2.0, .targets = 9, .correct = 3, .classes = 7}, 4);
+  sum.Add({.loss = 0, .targets = 0, .classes = 7}, 4);
+  EXPECT_DOUBLE_EQ(sum.MeanLoss(), 2.0);
+  EXPECT_EQ(sum.examples(), 8);
+}
+
+TEST(EvaluatorTest, WithoutAnyTargetThereIsNoLoss) {
+  CollectingSink sink;
+  const v1::TrialSpec spec = TinySpec("data { text { mask_probability: 1e-9 } } evaluation { batches: 2 }");
+  const absl::Status refused = EvaluateTiny(spec, sink).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition) << refused;
+  EXPECT_THAT(refused.message(), testing::HasSubstr("2 batches have no token to predict"));
 }
 
 // The definition written out: the first of the largest logits against each target.
