@@ -8,7 +8,7 @@
 namespace inlier {
 namespace {
 
-at::TensorOptions AtLeastFloat32(const at::TensorOptions& options) {
+at::TensorOptions AtLeastFloat32Like(const at::TensorOptions& options) {
   return options.dtype(options.dtype() == at::kDouble ? at::kDouble : at::kFloat);
 }
 
@@ -66,7 +66,7 @@ AttentionMask MakeAttentionMask(const at::Tensor& attention_mask, std::int64_t t
   const double lowest = infinite                         ? -std::numeric_limits<double>::infinity()
                         : options.dtype() == at::kDouble ? std::numeric_limits<double>::lowest()
                                                          : std::numeric_limits<float>::lowest();
-  return {.additive = at::zeros(hidden.sizes(), AtLeastFloat32(options)).masked_fill_(hidden, lowest),
+  return {.additive = at::zeros(hidden.sizes(), AtLeastFloat32Like(options)).masked_fill_(hidden, lowest),
           .causal_only = causal && !attention_mask.defined(),
           .causal = causal,
           .hidden_keys = padding,
@@ -77,12 +77,13 @@ AttentionFrame MakeAttentionFrame(const FrameOptions& frame, const at::Tensor& a
                                   std::int64_t tokens, const at::TensorOptions& options) {
   AttentionFrame result{.mask = MakeAttentionMask(attention_mask, tokens, frame.causal,
                                                   frame.softmax.needs_infinite_mask(), options),
-                        .row_lengths = RowLengths(frame, attention_mask, tokens, AtLeastFloat32(options)),
+                        .row_lengths = RowLengths(frame, attention_mask, tokens, AtLeastFloat32Like(options)),
                         .rotary = {}};
   if (frame.added_keys > 0 && result.mask.additive.defined())
     result.mask.additive = at::constant_pad_nd(result.mask.additive, {0, frame.added_keys}, 0);
   if (frame.rotary_size > 0) {
-    result.rotary = MakeRotaryTable(tokens, frame.rotary_size, frame.rotary_theta, AtLeastFloat32(options));
+    result.rotary =
+        MakeRotaryTable(tokens, frame.rotary_size, frame.rotary_theta, AtLeastFloat32Like(options));
   }
   return result;
 }

@@ -1,6 +1,9 @@
 #include "core/nn/attention_gate.h"
 
 #include <ATen/Functions.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
+
+#include "core/nn/precision.h"
 
 namespace inlier {
 
@@ -65,7 +68,8 @@ at::Tensor AttentionGate::Logits(const at::Tensor& x) const {
 
 at::Tensor AttentionGate::Values(const at::Tensor& x) const {
   if (options_.kind == GateOptions::Kind::kUnconditional) return at::sigmoid(weights_[0]);
-  at::Tensor logits = Logits(x).transpose(1, 2).unsqueeze(-1);  // (B, H, T, 1)
+  const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
+  at::Tensor logits = Logits(AtLeastFloat32(x)).transpose(1, 2).unsqueeze(-1);  // (B, H, T, 1)
   if (options_.pooled) logits = logits.mean(2, /*keepdim=*/true);
   return at::sigmoid(logits);
 }

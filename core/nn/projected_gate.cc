@@ -1,6 +1,9 @@
 #include "core/nn/projected_gate.h"
 
 #include <ATen/Functions.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
+
+#include "core/nn/precision.h"
 
 namespace inlier {
 
@@ -15,7 +18,11 @@ ProjectedGate::ProjectedGate(const ParameterScope& scope, const std::string& nam
 
 at::Tensor ProjectedGate::Factors(const at::Tensor& x, const ForwardContext& forward) const {
   TORCH_CHECK(exists(), "there is no gate");
-  const at::Tensor logits = at::linear(x, weight_).unflatten(-1, {gated_heads_, -1});  // (B, T, n, h or 1)
+  at::Tensor logits;  // (B, T, n, h or 1)
+  {
+    const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
+    logits = at::linear(AtLeastFloat32(x), weight_).unflatten(-1, {gated_heads_, -1});
+  }
   const at::Tensor values = forward.Activation(site_, at::sigmoid(logits).transpose(1, 2));
   return options_.output_factor == 1 ? values : values * options_.output_factor;
 }

@@ -1,6 +1,8 @@
 #include "core/nn/self_attention.h"
 
 #include <ATen/Functions.h>
+#include <ATen/autocast_mode.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include <cmath>
 #include <vector>
@@ -27,6 +29,17 @@ at::Tensor RepeatHeads(const at::Tensor& x, std::int64_t heads) {
 at::Tensor WithBias(const at::Tensor& x, const at::Tensor& bias) {
   if (!bias.defined()) return x;
   return at::cat({x, bias.to(x.scalar_type()).expand({x.size(0), 1, x.size(2), x.size(3)})}, 1);
+}
+
+// query (n, T, h) and key (n, K, h) -> (n, T, K), in float32 at least. Under autocast the factors are rounded as those of
+// every product, but not the scores: at::bmm would round a score of 256 to a whole number.
+at::Tensor Scores(const at::Tensor& query, const at::Tensor& key) {
+  const c10::DeviceType device = query.device().type();
+  if (!at::autocast::is_autocast_enabled(device) || query.scalar_type() == at::kDouble)
+    return AtLeastFloat32(at::bmm(query, key.transpose(1, 2)));
+  const at::ScalarType narrow = at::autocast::get_autocast_dtype(device);
+  const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
+  return at::bmm(query.to(narrow).to(at::kFloat), key.to(narrow).to(at::kFloat).transpose(1, 2));
 }
 
 }  // namespace
@@ -82,7 +95,7 @@ at::Tensor SelfAttention::TappedContext(const at::Tensor& x, const AttentionFram
   const std::vector<std::int64_t> by_head = {batch, heads, tokens, keys};
   const double root = std::sqrt(static_cast<double>(head_size()));
   if (style_.scale_query) qkv.query = qkv.query * (1 / root);
-  at::Tensor scores = AtLeastFloat32(at::bmm(FlattenHeads(qkv.query), FlattenHeads(qkv.key).transpose(1, 2)));
+  at::Tensor scores = Scores(FlattenHeads(qkv.query), FlattenHeads(qkv.key));
   if (!style_.scale_query) scores = scores / root;
   scores =
       context.Activation(site_, "attn_scores_act_quantizer", scores.view(style_.flat_heads ? flat : by_head));
@@ -105,7 +118,7 @@ at::Tensor SelfAttention::FastContext(const at::Tensor& x, const AttentionFrame&
   const AttentionMask& mask = frame.mask;
   const double root = std::sqrt(static_cast<double>(head_size()));
   const at::Tensor q = FlattenHeads(qkv.query) * (1 / root);
-  at::Tensor scores = AtLeastFloat32(at::bmm(q, FlattenHeads(qkv.key).transpose(1, 2)));
+  at::Tensor scores = Scores(q, FlattenHeads(qkv.key));
   scores = scores.view({batch, heads, tokens, keys});
   if (mask.additive.defined()) scores.add_(mask.additive);
   at::Tensor p = Probabilities(scores, frame);

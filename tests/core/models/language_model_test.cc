@@ -18,10 +18,12 @@ class TypeRecorder : public ActivationTap {
  public:
   at::Tensor OnActivation(const std::string& site, const at::Tensor& activation) override {
     types[site] = activation.scalar_type();
+    rounded[site] = activation.equal(activation.to(at::kBFloat16).to(activation.scalar_type()));
     finite = finite && activation.isfinite().all().item<bool>();
     return activation;
   }
   std::map<std::string, at::ScalarType> types;
+  std::map<std::string, bool> rounded;  // All are numbers of bfloat16.
   bool finite = true;
 };
 
@@ -126,9 +128,9 @@ TEST(LanguageModelTest, ASequenceThatIsTooLongIsExplained) {
   }
 }
 
-// Autocast computes products in bfloat16 only. Softmax, norms and the loss stay in float32, and a row of
+// Autocast computes products in bfloat16 only. Scores, gates, softmax, norms and the loss stay in float32, and a row of
 // padding is not NaN.
-TEST(LanguageModelTest, AutocastKeepsSoftmaxNormsAndLossInFloat32) {
+TEST(LanguageModelTest, AutocastKeepsScoresGatesSoftmaxNormsAndLossInFloat32) {
   for (const char* architecture : kArchitectures) {
     for (const char* softmax : kSoftmaxes) {
       const auto model =
@@ -152,16 +154,21 @@ TEST(LanguageModelTest, AutocastKeepsSoftmaxNormsAndLossInFloat32) {
       EXPECT_NEAR(loss.item<double>(), plain, 0.02 * plain) << architecture << " " << softmax;
       EXPECT_TRUE(recorder.finite);
       bool products = false;
+      int seen = 0;
       for (const auto& [site, type] : recorder.types) {
         const bool wide =
             site.find("probs") != std::string::npos || site.find("ayerNorm") != std::string::npos ||
             site.find("layer_norm") != std::string::npos || site.find("layernorm") != std::string::npos ||
             site.find(".ln_") != std::string::npos;
         EXPECT_TRUE(!wide || type == at::kFloat) << site;
+        const bool unrounded = site.find("attn_scores") != std::string::npos || site.ends_with(".gate");
+        EXPECT_TRUE(!unrounded || !recorder.rounded[site]) << site;
+        seen += unrounded;
         for (const char* query : {"q_proj", "query", "c_attn"})
           products = products || (type == at::kBFloat16 && site.find(query) != std::string::npos);
       }
       EXPECT_TRUE(products) << "autocast was not on";
+      EXPECT_GE(seen, 2) << "scores and gates";
       loss.backward();
       for (const auto& item : model->named_parameters()) {
         ASSERT_TRUE(item.value().grad().defined()) << item.key();
