@@ -1,4 +1,4 @@
-// exp, erf, tanh and the logistic function as code without branches, which the compiler vectorises. The float forms
+// exp, erf and the logistic function as code without branches, which the compiler vectorises. The float forms
 // are within 3 units in the last place; NaN stays NaN. The double forms are the standard library's, and slow.
 #ifndef INLIER_CORE_KERNELS_VECTOR_MATH_H_
 #define INLIER_CORE_KERNELS_VECTOR_MATH_H_
@@ -72,21 +72,6 @@ INLIER_INLINE float Erf(float x) {
   return t > 0.927734375f ? std::copysign(1.0f - Exp(q), x) : p;
 }
 INLIER_INLINE double Erf(double x) { return std::erf(x); }
-
-INLIER_INLINE float Tanh(float x) {
-  const float t = std::fabs(x);
-  const float s = x * x;
-  // Near 0: x + x^3 p(x^2).
-  float p = -5.70498872745e-3f;
-  p = p * s + 2.06390887954e-2f;
-  p = p * s - 5.37397155531e-2f;
-  p = p * s + 1.33314422036e-1f;
-  p = p * s - 3.33332819422e-1f;
-  p = p * s * x + x;
-  const float far = 1.0f - 2.0f / (Exp(2.0f * t) + 1.0f);
-  return t > 0.625f ? std::copysign(far, x) : p;
-}
-INLIER_INLINE double Tanh(double x) { return std::tanh(x); }
 
 }  // namespace inlier::kernels
 

@@ -4,7 +4,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "base/check.h"
 #include "base/json_text.h"
 #include "base/mapped_file.h"
 #include "base/status.h"
@@ -172,15 +171,6 @@ std::optional<uint32_t> BytePairVocabulary::SpecialId(std::string_view token) co
     if (tokens_[id] == token) return id;
   }
   return std::nullopt;
-}
-
-std::string BytePairVocabulary::Decode(std::span<const uint32_t> ids) const {
-  std::string bytes;
-  for (const uint32_t id : ids) {
-    INLIER_CHECK(id < size());
-    bytes += tokens_[id];
-  }
-  return bytes;
 }
 
 }  // namespace inlier

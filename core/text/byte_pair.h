@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -56,9 +55,6 @@ class BytePairVocabulary {
   // The bytes of a token; a special token is spelt out. REQUIRES: id < size().
   std::string_view TokenBytes(uint32_t id) const { return tokens_[id]; }
   uint32_t ByteId(uint8_t byte) const { return byte_ids_[byte]; }
-
-  // The bytes of all ids, joined. REQUIRES: every id < size().
-  std::string Decode(std::span<const uint32_t> ids) const;
 
   const MergeTable& merge_table() const { return table_; }
 

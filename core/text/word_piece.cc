@@ -4,8 +4,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
-#include "base/check.h"
 #include "base/data/utf8_text.h"
 #include "base/status.h"
 #include "core/text/vocabulary_file.h"
@@ -120,18 +118,6 @@ void WordPieceVocabulary::EncodeWord(std::string_view word, std::vector<uint32_t
   if (spelt) return;
   ids->resize(before);
   ids->push_back(unknown_id());
-}
-
-std::string WordPieceVocabulary::Decode(std::span<const uint32_t> ids) const {
-  std::string text;
-  bool first = true;
-  for (const uint32_t id : ids) {
-    INLIER_CHECK(id < size());
-    if (!first) text += ' ';
-    text += tokens_[id];
-    first = false;
-  }
-  return absl::StrReplaceAll(text, {{" ##", ""}});
 }
 
 }  // namespace inlier

@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -56,9 +55,6 @@ class WordPieceVocabulary {
 
   // Appends the ids of a word of BertWords.
   void EncodeWord(std::string_view word, std::vector<uint32_t>* ids) const;
-
-  // Spellings joined by spaces, each " ##" taken out. REQUIRES: every id < size().
-  std::string Decode(std::span<const uint32_t> ids) const;
 
  private:
   WordPieceVocabulary() = default;

@@ -100,13 +100,19 @@ TEST(PreTokenizerTest, WordsJoinedGiveBackAnyBytes) {
   }
 }
 
-TEST(BytePairTest, DecodingGivesBackAnyBytes) {
+std::string BytesOf(const std::vector<uint32_t>& ids) {
+  std::string bytes;
+  for (const uint32_t id : ids) bytes += Gpt2().TokenBytes(id);
+  return bytes;
+}
+
+TEST(BytePairTest, TheTokensHaveTheBytesOfTheText) {
   DefinitionEncoder encoder(BytePairDefinition(Gpt2()));
   for (uint64_t i = 0; i < 1000; ++i) {
     RandomStream stream(12, "text", i);
     const std::string text = RandomText(stream);
     const std::vector<uint32_t> ids = encoder.Ids(text);
-    ASSERT_EQ(Gpt2().Decode(ids), text);
+    ASSERT_EQ(BytesOf(ids), text);
     ASSERT_EQ(ids, encoder.Ids(text)) << "remembered words differ from new ones";
   }
 }
@@ -146,7 +152,7 @@ TEST(BytePairTest, LongWordsAreMergedAsShortOnesAre) {
 
 TEST(BytePairTest, AMegabyteWithoutASpaceIsEncodedInTime) {
   const std::vector<uint32_t> ids = Encode(Gpt2(), std::string(1 << 20, 'a'));
-  EXPECT_EQ(Gpt2().Decode(ids), std::string(1 << 20, 'a'));
+  EXPECT_EQ(BytesOf(ids), std::string(1 << 20, 'a'));
 }
 
 TEST(BytePairTest, SpecialTokensInTextAreText) {

@@ -124,7 +124,7 @@ TEST(BytePairTrainerTest, TrainedVocabularyGivesBackTheCorpus) {
   size_t bytes = 0, tokens = 0;
   for (const std::string_view text : corpus.texts()) {
     const std::vector<uint32_t> ids = encoder.Ids(text);
-    ASSERT_EQ(vocabulary.Decode(ids), text);
+    ASSERT_EQ(encoder.Text(ids), text);
     bytes += text.size();
     tokens += ids.size();
   }

@@ -1,9 +1,10 @@
-// The encoder of a definition, as production makes it.
+// The encoder of a definition and its decoding, as production makes them.
 #ifndef INLIER_TESTS_CORE_TEXT_DEFINITION_ENCODER_H_
 #define INLIER_TESTS_CORE_TEXT_DEFINITION_ENCODER_H_
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -27,6 +28,8 @@ class DefinitionEncoder {
     encoder_->Encode(text, &ids);
     return ids;
   }
+
+  std::string Text(const std::vector<uint32_t>& ids) const { return tokenizer_->Decode(ids); }
 
  private:
   std::unique_ptr<Tokenizer> tokenizer_;
