@@ -5,7 +5,7 @@ import unittest
 
 import harness
 
-SHORTER = ["--set", "training.steps=60", "--set", "training.schedule.warmup_steps=10", "--set", "evaluation.batches=2", "--set", "training.measure_outliers_every=0"]
+SHORTER = ["--set", "training.steps=20", "--set", "training.schedule.warmup_steps=5", "--set", "evaluation.batches=2", "--set", "training.measure_outliers_every=0"]
 
 
 class PaperSweepsTest(unittest.TestCase):
@@ -13,7 +13,7 @@ class PaperSweepsTest(unittest.TestCase):
         with harness.temporary_folder() as folder:
             done = harness.inlier("run", harness.ROOT / "sweeps" / f"{name}.yaml", "--scale", "small", *SHORTER, "--dir", folder)
             self.assertEqual([("SUCCEEDED", trials)], harness.sql(folder, "SELECT state, count(*) FROM trials GROUP BY state"))
-            self.assertEqual([(f"{name}-small", 60)], harness.sql(folder, "SELECT DISTINCT sweep, steps FROM trials"))
+            self.assertEqual([(f"{name}-small", 20)], harness.sql(folder, "SELECT DISTINCT sweep, steps FROM trials"))
             return [" ".join(line.split()) for line in done.stdout.splitlines()]
 
     def test_clipped_softmax_of_bondarenko_table_1(self):
