@@ -86,7 +86,7 @@ bool LooksNumeric(const std::string& text) {
   return end != text.c_str() && (*end == '\0' || *end == '%');
 }
 
-std::string Json(const google::protobuf::Message& message, bool unset_too, bool spaced) {
+std::string MessageJson(const google::protobuf::Message& message, bool unset_too, bool spaced) {
   google::protobuf::util::JsonPrintOptions options;
   options.preserve_proto_field_names = true;
   options.always_print_primitive_fields = unset_too;
@@ -210,12 +210,12 @@ std::string TextTable::ToString() const {
   return out;
 }
 
-std::string ToJson(const google::protobuf::Message& message) { return Json(message, true, true); }
+std::string ToJson(const google::protobuf::Message& message) { return MessageJson(message, true, true); }
 
-std::string SpecToJson(const google::protobuf::Message& message) { return Json(message, false, true); }
+std::string SpecToJson(const google::protobuf::Message& message) { return MessageJson(message, false, true); }
 
 std::string ToJsonLine(const google::protobuf::Message& message) {
-  return Json(message, false, false) + "\n";
+  return MessageJson(message, false, false) + "\n";
 }
 
 bool StdinIsTerminal() { return isatty(STDIN_FILENO) == 1; }

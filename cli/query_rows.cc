@@ -14,7 +14,7 @@
 namespace inlier {
 namespace {
 
-std::string ValueText(const v1::QueryValue& value) {
+std::string QueryValueText(const v1::QueryValue& value) {
   switch (value.value_case()) {
     case v1::QueryValue::kInteger:
       return absl::StrCat(value.integer());
@@ -39,7 +39,7 @@ nlohmann::json ValueJson(const v1::QueryValue& value) {
     case v1::QueryValue::VALUE_NOT_SET:
       return nullptr;
     default:
-      return ValueText(value);
+      return QueryValueText(value);
   }
 }
 
@@ -53,7 +53,7 @@ std::string CsvText(const v1::QueryResponse& response) {
   for (const v1::QueryRow& row : response.rows()) {
     for (int i = 0; i < row.values_size(); ++i) {
       const v1::QueryValue& value = row.values(i);
-      append(value.has_real() ? FormatNumber(value.real()) : ValueText(value), i == 0);
+      append(value.has_real() ? FormatNumber(value.real()) : QueryValueText(value), i == 0);
     }
     text += "\n";
   }
@@ -77,7 +77,7 @@ void PrintRows(const Session& session, const v1::QueryResponse& response, bool c
   TextTable table({response.columns().begin(), response.columns().end()});
   for (const v1::QueryRow& row : response.rows()) {
     std::vector<std::string> cells;
-    for (const v1::QueryValue& value : row.values()) cells.push_back(ValueText(value));
+    for (const v1::QueryValue& value : row.values()) cells.push_back(QueryValueText(value));
     table.AddRow(std::move(cells));
   }
   Print(table.ToString());

@@ -28,7 +28,12 @@ function(_inlier_proto_target name)
   # Generated code is not held to the project's warnings, and not to its sanitizers' speed; but messages have a field
   # more under the thread sanitizer, and all targets must agree on that.
   target_compile_options(${name} PRIVATE -w)
-  set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)  # protoc gives the same names to parts of every file.
+  # protoc gives the same names to two tables of every file: where the files are compiled as one, each has its own.
+  set_target_properties(${name} PROPERTIES UNITY_BUILD_BATCH_SIZE 8 UNITY_BUILD_UNIQUE_ID INLIER_FILE UNITY_BUILD_CODE_BEFORE_INCLUDE [[
+#define INLIER_PASTE(name, file) name##file
+#define INLIER_NAME(name, file) INLIER_PASTE(name, file)
+#define schemas INLIER_NAME(schemas_, INLIER_FILE)
+#define file_default_instances INLIER_NAME(file_default_instances_, INLIER_FILE)]])
   if(INLIER_SANITIZE STREQUAL "thread")
     target_compile_options(${name} PRIVATE -fsanitize=thread)
   endif()

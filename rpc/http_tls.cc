@@ -16,7 +16,7 @@ namespace {
 
 namespace ssl = boost::asio::ssl;
 
-absl::StatusOr<std::shared_ptr<ssl::context>> Load(const ServerTls& tls) {
+absl::StatusOr<std::shared_ptr<ssl::context>> LoadContext(const ServerTls& tls) {
   ASSIGN_OR_RETURN(const KeyPair pair, LoadKeyPair(tls.certificate, tls.key, tls.insecure));
   auto context = std::make_shared<ssl::context>(ssl::context::tls_server);
   SSL_CTX_set_min_proto_version(context->native_handle(), TLS1_2_VERSION);
@@ -38,7 +38,7 @@ absl::StatusOr<std::unique_ptr<HttpTls>> HttpTls::Open(const ServerTls& tls) {
   std::unique_ptr<HttpTls> opened(new HttpTls(tls));
   // Taken first: a change while they are read is noticed at the next connection.
   opened->stamp_ = FileStamp({tls.certificate, tls.key, tls.client_ca});
-  ASSIGN_OR_RETURN(opened->context_, Load(tls));
+  ASSIGN_OR_RETURN(opened->context_, LoadContext(tls));
   return opened;
 }
 
@@ -46,7 +46,7 @@ std::shared_ptr<ssl::context> HttpTls::Current() {
   FileStamp stamp({tls_.certificate, tls_.key, tls_.client_ca});
   if (stamp == stamp_) return context_;
   stamp_ = std::move(stamp);
-  absl::StatusOr<std::shared_ptr<ssl::context>> loaded = Load(tls_);
+  absl::StatusOr<std::shared_ptr<ssl::context>> loaded = LoadContext(tls_);
   if (loaded.ok()) {
     context_ = *std::move(loaded);
   } else {

@@ -89,7 +89,7 @@ std::string TextValue(const v1::QueryRow& row, int column) {
   return value.has_integer() ? absl::StrCat(value.integer()) : value.text();
 }
 
-absl::StatusOr<v1::QueryResponse> Rows(Session& session, const std::string& sql) {
+absl::StatusOr<v1::QueryResponse> QueryRows(Session& session, const std::string& sql) {
   v1::QueryRequest request;
   request.set_sql(sql);
   return session.Call(&v1::SweepService::Stub::Query, request, 120);
@@ -100,9 +100,9 @@ absl::Status ReadTrials(Session& session, const std::string& trials, const std::
                         std::vector<TrialInfo>* infos) {
   std::map<std::string, std::size_t> places;
   ASSIGN_OR_RETURN(const v1::QueryResponse found,
-                   Rows(session, absl::StrCat("SELECT trial, state, label, message, train_stage, "
-                                              "evaluate_stage FROM trials WHERE trial IN (",
-                                              trials, ") ORDER BY sweep_id, point")));
+                   QueryRows(session, absl::StrCat("SELECT trial, state, label, message, train_stage, "
+                                                   "evaluate_stage FROM trials WHERE trial IN (",
+                                                   trials, ") ORDER BY sweep_id, point")));
   for (const v1::QueryRow& row : found.rows()) {
     TrialInfo& info = infos->emplace_back();
     int column = 0;
@@ -112,15 +112,15 @@ absl::Status ReadTrials(Session& session, const std::string& trials, const std::
     places[info.trial] = infos->size() - 1;
   }
   ASSIGN_OR_RETURN(const v1::QueryResponse values,
-                   Rows(session, absl::StrCat("SELECT trial, \"", measurement,
-                                              "\" FROM results WHERE trial IN (", trials, ")")));
+                   QueryRows(session, absl::StrCat("SELECT trial, \"", measurement,
+                                                   "\" FROM results WHERE trial IN (", trials, ")")));
   for (const v1::QueryRow& row : values.rows()) {
     if (row.values(1).has_real() && places.contains(row.values(0).text()))
       (*infos)[places[row.values(0).text()]].value = row.values(1).real();
   }
   ASSIGN_OR_RETURN(
       const v1::QueryResponse attempts,
-      Rows(
+      QueryRows(
           session,
           absl::StrCat("SELECT trial, attempts.kind, attempts.stage, outcome, failure, worker, host, device, "
                        "build, dataset_digest, stage.checkpoint, attempt, stage.result_token = token FROM "
@@ -152,7 +152,7 @@ void NameShared(bool of_training, std::vector<TrialInfo>* infos) {
   }
 }
 
-nlohmann::ordered_json Json(const TrialInfo& info) {
+nlohmann::ordered_json TrialJson(const TrialInfo& info) {
   nlohmann::ordered_json trial = {{"trial", info.trial}, {"state", info.state}, {"label", info.label}};
   trial["value"] = info.value ? nlohmann::ordered_json(*info.value) : nlohmann::ordered_json();
   if (!info.shares_with.empty()) trial["same_result_as"] = info.shares_with;
@@ -264,7 +264,7 @@ absl::Status ExplainCell(Session& session, const v1::Table& table, const CellPla
                                   {"trainings", cell.trainings()}};
     if (cell.has_chosen()) out["chosen"] = cell.chosen();
     out["trials"] = nlohmann::ordered_json::array();
-    for (const TrialInfo& info : infos) out["trials"].push_back(Json(info));
+    for (const TrialInfo& info : infos) out["trials"].push_back(TrialJson(info));
     PrintJson(out);
     return absl::OkStatus();
   }

@@ -57,7 +57,7 @@ absl::StatusOr<HookUrl> ParseHookUrl(const std::string& text) {
   const std::size_t end = std::min(rest.find_first_of("/?#"), rest.size());
   absl::string_view host = rest.substr(0, end);
   url.target = std::string(rest.substr(end, rest.find('#') - end));
-  if (url.target.empty() || url.target.front() != '/') url.target.insert(0, "/");
+  if (url.target.empty() || url.target.front() != '/') url.target = absl::StrCat("/", url.target);
   if (host.find('@') != absl::string_view::npos)
     return Wrong("url: a name and a password before @ are not sent; sign the body with secret_file instead");
   url.host_header = std::string(host);

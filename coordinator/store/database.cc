@@ -37,7 +37,7 @@ void DisableMemoryStatistics() {
   static_cast<void>(done);  // Refused once SQLite is in use.
 }
 
-std::int64_t Integer(SQLite::Database& connection, const std::string& sql) {
+std::int64_t ReadInteger(SQLite::Database& connection, const std::string& sql) {
   return connection.execAndGet(sql).getInt64();
 }
 
@@ -49,9 +49,10 @@ absl::Status CheckOurs(SQLite::Database& connection, const std::string& path, in
                      " cannot be written; make the file and its folder writable for this user, or name "
                      "another folder with --set state_dir=FOLDER"));
   }
-  const std::int64_t application = Integer(connection, "PRAGMA application_id");
-  const std::int64_t version = Integer(connection, "PRAGMA user_version");
-  *fresh = application == 0 && version == 0 && Integer(connection, "SELECT count(*) FROM sqlite_schema") == 0;
+  const std::int64_t application = ReadInteger(connection, "PRAGMA application_id");
+  const std::int64_t version = ReadInteger(connection, "PRAGMA user_version");
+  *fresh =
+      application == 0 && version == 0 && ReadInteger(connection, "SELECT count(*) FROM sqlite_schema") == 0;
   if (*fresh) return absl::OkStatus();
   if (application != kApplicationId) {
     return absl::FailedPreconditionError(
@@ -104,7 +105,7 @@ absl::Status Backup(SQLite::Database& connection, const std::filesystem::path& p
 absl::Status Migrate(SQLite::Database& connection, const std::filesystem::path& path,
                      const std::vector<Migration>& migrations, bool fresh) {
   for (const Migration& migration : migrations) {
-    const std::int64_t version = Integer(connection, "PRAGMA user_version");
+    const std::int64_t version = ReadInteger(connection, "PRAGMA user_version");
     if (migration.to_version <= version) continue;
     INLIER_CHECK(migration.to_version == version + 1);
     if (!fresh) {
@@ -237,8 +238,9 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::filesystem::
     RETURN_IF_ERROR(Migrate(*connection, path, migrations, fresh));
     RefreshViews(*connection);
     std::unique_ptr<Database> database(new Database(path, *std::move(lock), std::move(connection)));
-    database->version_ = static_cast<int>(Integer(*database->connection_, "PRAGMA user_version"));
-    database->page_bytes_ = static_cast<std::uint32_t>(Integer(*database->connection_, "PRAGMA page_size"));
+    database->version_ = static_cast<int>(ReadInteger(*database->connection_, "PRAGMA user_version"));
+    database->page_bytes_ =
+        static_cast<std::uint32_t>(ReadInteger(*database->connection_, "PRAGMA page_size"));
     sqlite3_wal_hook(
         database->connection_->getHandle(),
         [](void* frames, sqlite3*, const char*, int count) {
@@ -257,7 +259,7 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::filesystem::
 absl::Status Database::Bind() {
   const std::filesystem::path state_dir = path_.parent_path();
   const std::string start = RandomUuid();
-  if (Integer(*connection_, "SELECT count(*) FROM sqlite_schema WHERE name = 'identity'") == 1) {
+  if (ReadInteger(*connection_, "SELECT count(*) FROM sqlite_schema WHERE name = 'identity'") == 1) {
     id_ = connection_->execAndGet("SELECT id FROM identity").getString();
     RETURN_IF_ERROR(BindFolder(state_dir, lock_, id_));
     connection_->exec(absl::StrCat("UPDATE identity SET start = '", start, "'"));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "coordinator/tables/published.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
@@ -243,7 +244,8 @@ void AddData(const v1::TrialSpec& spec, PublishedQuery* query) {
   const v1::DataSpec& data = spec.data();
   const auto name = [](const std::string& known, const std::string& path) {
     const std::string file = known.empty() ? LowerCase(LastPart(path)) : known;
-    return file.substr(0, file.find('.'));
+    const std::pair<std::string, std::string> parts = absl::StrSplit(file, absl::MaxSplits('.', 1));
+    return parts.first;
   };
   if (data.has_text()) {
     settings["corpus"] = name(data.text().corpus(), data.text().path());

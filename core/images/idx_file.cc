@@ -30,7 +30,7 @@ struct IdxHeader {
 };
 
 // A file whose header has been read.
-struct OpenIdx {
+struct OpenIdxFile {
   UnpackedFile file;
   IdxHeader header;
 };
@@ -46,10 +46,10 @@ absl::StatusOr<std::optional<std::uint32_t>> NextNumber(UnpackedFile& file, std:
   return value;
 }
 
-absl::StatusOr<OpenIdx> OpenHeader(const std::filesystem::path& path, const DataRoots& roots) {
+absl::StatusOr<OpenIdxFile> OpenHeader(const std::filesystem::path& path, const DataRoots& roots) {
   absl::StatusOr<UnpackedFile> file = UnpackedFile::Open(path, roots);
   if (!file.ok()) return file.status();
-  OpenIdx idx{*std::move(file), {}};
+  OpenIdxFile idx{*std::move(file), {}};
   ASSIGN_OR_RETURN(const std::optional<std::uint32_t> magic, NextNumber(idx.file, idx.header.bytes));
   if (!magic) return Invalid(path, "not an IDX file: it has less than four bytes");
   idx.header.magic = *magic;
@@ -67,7 +67,7 @@ absl::StatusOr<OpenIdx> OpenHeader(const std::filesystem::path& path, const Data
 
 // The rest of the file, `each` bytes for every one of sizes[0], after `before` bytes that are the caller's.
 // Memory is taken as the bytes come, and never for more than the header promises.
-absl::StatusOr<std::unique_ptr<char[]>> ReadBody(OpenIdx& idx, std::size_t before, std::int64_t each,
+absl::StatusOr<std::unique_ptr<char[]>> ReadBody(OpenIdxFile& idx, std::size_t before, std::int64_t each,
                                                  const char* what) {
   const auto wanted = static_cast<std::uint64_t>(idx.header.sizes[0] * each);
   const auto differs = [&](const char* how, const std::string& there) {
@@ -129,9 +129,9 @@ absl::StatusOr<IdxPart> IdxPart::Read(const std::filesystem::path& folder, const
     }
   }
   IdxPart part;
-  ASSIGN_OR_RETURN(OpenIdx images, OpenHeader(*images_file, roots));
+  ASSIGN_OR_RETURN(OpenIdxFile images, OpenHeader(*images_file, roots));
   RETURN_IF_ERROR(part.SetSizes(*images_file, images.header.magic == kLabelsMagic, images.header.sizes));
-  ASSIGN_OR_RETURN(OpenIdx labels, OpenHeader(*labels_file, roots));
+  ASSIGN_OR_RETURN(OpenIdxFile labels, OpenHeader(*labels_file, roots));
   if (labels.header.magic != kLabelsMagic) return Invalid(*labels_file, "images, where labels are needed");
   if (images.header.sizes[0] != labels.header.sizes[0]) {
     return Invalid(*labels_file,

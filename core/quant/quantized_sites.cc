@@ -8,13 +8,9 @@
 namespace inlier {
 namespace {
 
-constexpr SitePart kBody = SitePart::kBody;
-constexpr SitePart kNorm = SitePart::kNorm;
-constexpr SitePart kFinalNorm = SitePart::kFinalNorm;
-constexpr SitePart kHead = SitePart::kHead;
-
 // clang-format off
 const std::vector<QuantizedSite>& BertSites() {
+  using enum SitePart;
   static const auto* const table = new std::vector<QuantizedSite>{
       // path                                                      weight  activation
       {"bert.embeddings.word_embeddings",                          true,   false,  kBody},
@@ -42,6 +38,7 @@ const std::vector<QuantizedSite>& BertSites() {
 
 // A post-LN model reaches its norms after the sums and has no final norm.
 const std::vector<QuantizedSite>& OptSites() {
+  using enum SitePart;
   static const auto* const table = new std::vector<QuantizedSite>{
       // path                                                      weight  activation
       {"model.decoder.embed_tokens",                               true,   false,  kBody},
@@ -71,6 +68,7 @@ const std::vector<QuantizedSite>& OptSites() {
 // All weights and activations, as BERT has them, and the head: by the paper's text, for which there is no
 // code.
 const std::vector<QuantizedSite>& VitSites() {
+  using enum SitePart;
   static const auto* const table = new std::vector<QuantizedSite>{
       // path                                                      weight  activation
       {"vit.embeddings.patch_embeddings.projection",               true,   true,   kBody},

@@ -25,8 +25,6 @@ using google::protobuf::Value;
 
 constexpr double kExactMax = 9007199254740992.0;  // 2^53: whole numbers up to here are exact doubles.
 
-bool IsGroup(const FieldDescriptor* field) { return field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE; }
-
 std::vector<std::string> EnumNames(const EnumDescriptor* type) {
   std::vector<std::string> names;
   for (int i = 0; i < type->value_count(); ++i) names.push_back(type->value(i)->name());

@@ -20,6 +20,11 @@
 
 namespace inlier {
 
+// A message of further fields, and no number, text, choice of words or true/false.
+inline bool IsGroup(const google::protobuf::FieldDescriptor* field) {
+  return field->cpp_type() == google::protobuf::FieldDescriptor::CPPTYPE_MESSAGE;
+}
+
 class FieldPath {
  public:
   // Refuses unknown names (with the nearest known one among the siblings, then among all paths) and repeated
@@ -37,7 +42,7 @@ class FieldPath {
   const google::protobuf::FieldDescriptor* field() const { return fields_.back(); }
   // The last word of the path.
   const std::string& last_word() const { return field()->name(); }
-  // A number, a text, a choice of words or true/false: not a group of further fields.
+  // No group.
   bool is_leaf() const;
 
   // Sets a leaf from text as on the command line ("-0.03", "true", "GELU_ERF"); a group takes "{}", which

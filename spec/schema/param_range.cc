@@ -88,14 +88,14 @@ std::string ValueProblem(const FieldDescriptor* field, const Message& message) {
 
 // The parts of a descriptor that checking a message needs. Descriptors are slow to ask, and a sweep asks once
 // a trial: kept for each thread.
-struct FieldPlan {
+struct CheckedField {
   const FieldDescriptor* field;
   bool is_repeated;
   bool is_group;
   bool is_required;
 };
 struct RangePlan {
-  std::vector<FieldPlan> fields;
+  std::vector<CheckedField> fields;
   std::vector<const OneofDescriptor*> required_choices;
 };
 
@@ -168,11 +168,11 @@ std::string RangeProblem(const FieldDescriptor* field, const Message& parent) {
 
 namespace {
 
-void Check(const Message& message, const std::string& prefix, bool with_groups, Problems* problems) {
+void CheckRanges(const Message& message, const std::string& prefix, bool with_groups, Problems* problems) {
   const google::protobuf::Descriptor* type = message.GetDescriptor();
   const RangePlan& plan = RangePlanOf(type);
   const google::protobuf::Reflection& reflection = *message.GetReflection();
-  for (const FieldPlan& at : plan.fields) {
+  for (const CheckedField& at : plan.fields) {
     const FieldDescriptor* field = at.field;
     const auto path = [&] { return JoinPath(prefix, field->name()); };
     const bool present =
@@ -188,11 +188,11 @@ void Check(const Message& message, const std::string& prefix, bool with_groups, 
       continue;
     } else if (at.is_repeated) {
       for (int j = 0; j < reflection.FieldSize(message, field); ++j) {
-        Check(reflection.GetRepeatedMessage(message, field, j), path() + "[" + std::to_string(j) + "]", true,
-              problems);
+        CheckRanges(reflection.GetRepeatedMessage(message, field, j), path() + "[" + std::to_string(j) + "]",
+                    true, problems);
       }
     } else {
-      Check(reflection.GetMessage(message, field), path(), true, problems);
+      CheckRanges(reflection.GetMessage(message, field), path(), true, problems);
     }
   }
   for (const OneofDescriptor* choice : plan.required_choices) CheckChoice(choice, message, prefix, problems);
@@ -201,11 +201,11 @@ void Check(const Message& message, const std::string& prefix, bool with_groups, 
 }  // namespace
 
 void CheckDeclarations(const Message& message, const std::string& prefix, Problems* problems) {
-  Check(message, prefix, /*with_groups=*/true, problems);
+  CheckRanges(message, prefix, /*with_groups=*/true, problems);
 }
 
 void CheckOwnDeclarations(const Message& message, const std::string& prefix, Problems* problems) {
-  Check(message, prefix, /*with_groups=*/false, problems);
+  CheckRanges(message, prefix, /*with_groups=*/false, problems);
 }
 
 }  // namespace inlier

@@ -37,8 +37,6 @@ std::string Listed(const std::vector<std::string>& names) {
   return names.size() > kShown ? text + ", ..." : text;
 }
 
-bool IsGroup(const FieldDescriptor* field) { return field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE; }
-
 // Lines `file:line:column: path: text`, as many as Problems keeps.
 class Report {
  public:

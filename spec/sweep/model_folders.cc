@@ -32,8 +32,6 @@ constexpr std::string_view kStartFolder = "start_from.hugging_face";  // The end
 constexpr std::string_view kModelOverride = "model.hugging_face=";
 constexpr std::string_view kStartOverride = "training.start_from.hugging_face=";
 
-bool IsGroup(const FieldDescriptor* field) { return field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE; }
-
 // The present fields of `message` as paths; of a group without any the group itself, with the text "".
 void AddFields(const Message& message, const std::string& prefix, Fields* fields) {
   std::vector<const FieldDescriptor*> present;

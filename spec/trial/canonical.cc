@@ -75,7 +75,7 @@ bool IsImplied(const FieldDescriptor* field) {
 }
 
 // The parts of a descriptor that writing a field needs.
-struct FieldPlan {
+struct WrittenField {
   const FieldDescriptor* field;
   std::string key;  // With quotes and colon.
   bool is_group;
@@ -87,11 +87,11 @@ struct FieldPlan {
 
 // The fields of a message in the order of their numbers. Descriptors are slow to ask, and a sweep asks once a
 // trial: kept for each thread.
-const std::vector<FieldPlan>& FieldPlansOf(const google::protobuf::Descriptor* type) {
-  thread_local std::unordered_map<const google::protobuf::Descriptor*, std::vector<FieldPlan>> plans;
+const std::vector<WrittenField>& WrittenFieldsOf(const google::protobuf::Descriptor* type) {
+  thread_local std::unordered_map<const google::protobuf::Descriptor*, std::vector<WrittenField>> plans;
   const auto [it, is_new] = plans.try_emplace(type);
   if (!is_new) return it->second;
-  std::vector<FieldPlan>& plan = it->second;
+  std::vector<WrittenField>& plan = it->second;
   for (int i = 0; i < type->field_count(); ++i) {
     const FieldDescriptor* field = type->field(i);
     const bool is_group = field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
@@ -99,15 +99,16 @@ const std::vector<FieldPlan>& FieldPlansOf(const google::protobuf::Descriptor* t
                     field->options().GetExtension(v1::param).incidental(), field->has_default_value(),
                     is_group ? nullptr : FormerValue(field)});
   }
-  std::sort(plan.begin(), plan.end(),
-            [](const FieldPlan& a, const FieldPlan& b) { return a.field->number() < b.field->number(); });
+  std::sort(plan.begin(), plan.end(), [](const WrittenField& a, const WrittenField& b) {
+    return a.field->number() < b.field->number();
+  });
   return plan;
 }
 
 void AppendJson(const Message& message, Form form, std::string* json);
 
 // `"key":value`, or nothing.
-void AppendField(const FieldPlan& plan, const Message& message, Form form, std::string* json) {
+void AppendField(const WrittenField& plan, const Message& message, Form form, std::string* json) {
   const Reflection& reflection = *message.GetReflection();
   const FieldDescriptor* field = plan.field;
   const bool present = reflection.HasField(message, field);
@@ -136,7 +137,7 @@ template <typename Includes>
 void AppendObject(const Message& message, Form form, Includes includes, std::string* json) {
   *json += '{';
   const std::size_t begin = json->size();
-  for (const FieldPlan& plan : FieldPlansOf(message.GetDescriptor())) {
+  for (const WrittenField& plan : WrittenFieldsOf(message.GetDescriptor())) {
     if (!includes(plan.field)) continue;
     const std::size_t before = json->size();
     if (before > begin) *json += ',';

@@ -13,8 +13,6 @@
 namespace inlier {
 namespace {
 
-std::string Text(std::uint32_t value) { return std::to_string(value); }
-
 // True when it can be the name of a file or folder in the worker's data folder.
 bool IsName(const std::string& text) {
   constexpr char kNameCharacters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
@@ -84,9 +82,9 @@ void CheckTextSizes(const std::string& path, const Model& model, const Tokenized
   if constexpr (requires { model.vocab_size(); }) {
     const auto check_length = [&](const std::string& field, std::uint32_t length) {
       if (!model.has_max_positions() || length <= model.max_positions()) return;
-      problems->Add(field, Text(length) + " is longer than " + path + ".max_positions " +
-                               Text(model.max_positions()) + ": shorten the sequence, or give " + path +
-                               ".max_positions at least " + Text(length));
+      problems->Add(field, std::to_string(length) + " is longer than " + path + ".max_positions " +
+                               std::to_string(model.max_positions()) + ": shorten the sequence, or give " +
+                               path + ".max_positions at least " + std::to_string(length));
     };
     check_length(data.path + ".sequence_length", data.sequence_length);
     if (evaluation.has_sequence_length()) {
@@ -98,10 +96,10 @@ void CheckTextSizes(const std::string& path, const Model& model, const Tokenized
                     "its number of tokens is known to the worker only: give " + path + ".vocab_size");
     }
     if (vocab.has_value() && model.has_vocab_size() && model.vocab_size() < *vocab) {
-      problems->Add(path + ".vocab_size", Text(model.vocab_size()) + " is less than the " +
+      problems->Add(path + ".vocab_size", std::to_string(model.vocab_size()) + " is less than the " +
                                               (data.tokenizer != nullptr ? "tokenizer's " : "data's ") +
-                                              Text(*vocab) + " tokens (" + data.vocab_field +
-                                              "): leave it out, or give at least " + Text(*vocab));
+                                              std::to_string(*vocab) + " tokens (" + data.vocab_field +
+                                              "): leave it out, or give at least " + std::to_string(*vocab));
     }
   } else {
     problems->Add(data.path, path + " reads images, and this is text: choose a model that reads text");
@@ -156,18 +154,19 @@ void CheckImages(const v1::TrialSpec& spec, Problems* problems) {
   const v1::VitSpec& vit = spec.model().vit();
   if (const std::optional<KnownImages> known = FindKnownImages(images)) {
     if (vit.has_classes() && vit.classes() < known->classes) {
-      problems->Add("model.vit.classes", Text(vit.classes()) + " is less than the " + Text(known->classes) +
-                                             " classes of " + images.dataset() + ": leave it out");
+      problems->Add("model.vit.classes", std::to_string(vit.classes()) + " is less than the " +
+                                             std::to_string(known->classes) + " classes of " +
+                                             images.dataset() + ": leave it out");
     }
   }
   if (vit.channels() != 1 && vit.channels() != 3 && vit.has_channels()) {
     problems->Add("model.vit.channels",
-                  Text(vit.channels()) + " is neither 1 (grey) nor 3 (red, green, blue)");
+                  std::to_string(vit.channels()) + " is neither 1 (grey) nor 3 (red, green, blue)");
   }
   const v1::AugmentationSpec& augmentation = images.augmentation();
   if (augmentation.crop_padding() > 0 && augmentation.has_crop_scale()) {
     problems->Add("data.images.augmentation.crop_padding",
-                  Text(augmentation.crop_padding()) +
+                  std::to_string(augmentation.crop_padding()) +
                       " and crop_scale exclude each other, for both choose where to cut: give one of them");
   }
 }
@@ -221,13 +220,13 @@ void CheckBackcopy(const v1::TrialSpec& spec, Problems* problems) {
   // bos, and two tokens to choose from.
   if (data.triggers() + 3 > data.vocab_size()) {
     problems->Add("data.backcopy.triggers",
-                  Text(data.triggers()) + " of vocab_size " + Text(data.vocab_size()) +
+                  std::to_string(data.triggers()) + " of vocab_size " + std::to_string(data.vocab_size()) +
                       " leave fewer than two ordinary tokens behind bos and the triggers: give at most " +
-                      Text(data.vocab_size() - 3));
+                      std::to_string(data.vocab_size() - 3));
   }
   if (spec.training().has_epochs()) {
     problems->Add("training.epochs",
-                  Text(spec.training().epochs()) +
+                  std::to_string(spec.training().epochs()) +
                       " has no meaning with data.backcopy, whose training sequences never repeat: give "
                       "training.steps");
   }
@@ -238,13 +237,13 @@ void CheckEvaluation(const v1::TrialSpec& spec, Problems* problems) {
   const v1::EvaluationSpec& evaluation = spec.evaluation();
   if (evaluation.mask_seed() != v1::EvaluationSpec::default_instance().mask_seed() &&
       !(spec.data().has_text() && spec.data().text().objective() == v1::MLM)) {
-    problems->Add(
-        "evaluation.mask_seed",
-        Text(evaluation.mask_seed()) + " has no effect without MLM, which alone masks tokens: leave it out");
+    problems->Add("evaluation.mask_seed",
+                  std::to_string(evaluation.mask_seed()) +
+                      " has no effect without MLM, which alone masks tokens: leave it out");
   }
   if (evaluation.has_sequence_length() && !spec.data().has_text()) {
     problems->Add("evaluation.sequence_length",
-                  Text(evaluation.sequence_length()) +
+                  std::to_string(evaluation.sequence_length()) +
                       " can be met by data.text only, which is cut to that length: leave "
                       "it out");
   }

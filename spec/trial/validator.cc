@@ -22,37 +22,35 @@
 namespace inlier {
 namespace {
 
-std::string Text(std::uint32_t value) { return std::to_string(value); }
-
 // Sizes of one of the architectures' messages against each other.
 template <typename Model>
 void CheckShape(const std::string& path, const Model& model, Problems* problems) {
   if (model.has_heads() && model.heads() > 0 && model.hidden_size() % model.heads() != 0) {
-    problems->Add(path + ".heads", Text(model.heads()) + " does not divide hidden_size " +
-                                       Text(model.hidden_size()) +
+    problems->Add(path + ".heads", std::to_string(model.heads()) + " does not divide hidden_size " +
+                                       std::to_string(model.hidden_size()) +
                                        ": choose heads so that hidden_size / heads is whole");
   } else if (model.has_heads() && model.heads() > 0) {
     if constexpr (requires { model.position(); }) {
       const std::uint32_t head_size = model.hidden_size() / model.heads();
       if (model.position() == v1::ROTARY && head_size % 2 != 0) {
         problems->Add(path + ".position", "ROTARY turns pairs of features, and hidden_size / heads is " +
-                                              Text(head_size) +
+                                              std::to_string(head_size) +
                                               ", an odd number: choose heads so that it is even");
       }
     }
   }
   if constexpr (requires { model.kv_heads(); }) {
     if (model.has_kv_heads() && model.kv_heads() > 0 && model.heads() % model.kv_heads() != 0) {
-      problems->Add(path + ".kv_heads", Text(model.kv_heads()) + " does not divide heads " +
-                                            Text(model.heads()) +
+      problems->Add(path + ".kv_heads", std::to_string(model.kv_heads()) + " does not divide heads " +
+                                            std::to_string(model.heads()) +
                                             ": every key head serves the same number of queries");
     }
   }
   if constexpr (requires { model.patch_size(); }) {
     if (model.has_patch_size() && model.patch_size() > 0 && model.image_size() % model.patch_size() != 0) {
-      problems->Add(path + ".patch_size", Text(model.patch_size()) + " does not divide image_size " +
-                                              Text(model.image_size()) +
-                                              ": an image is cut into whole patches");
+      problems->Add(path + ".patch_size",
+                    std::to_string(model.patch_size()) + " does not divide image_size " +
+                        std::to_string(model.image_size()) + ": an image is cut into whole patches");
     }
   }
 }
@@ -106,8 +104,9 @@ void CheckHadamard(const v1::TrialSpec& spec, Problems* problems) {
   if (ortho.kind() != v1::OrthoAdamSpec::HADAMARD) return;
   const std::string path = "training.optimizer.ortho_adam";
   if (ortho.block() != 0 && !std::has_single_bit(ortho.block())) {
-    problems->Add(path + ".block", Text(ortho.block()) + " is not a power of two, as HADAMARD needs: give " +
-                                       Text(std::bit_floor(ortho.block())) + ", or use HAAR");
+    problems->Add(path + ".block", std::to_string(ortho.block()) +
+                                       " is not a power of two, as HADAMARD needs: give " +
+                                       std::to_string(std::bit_floor(ortho.block())) + ", or use HAAR");
     return;
   }
   if (ortho.side() != v1::OrthoAdamSpec::RESIDUAL) return;
@@ -118,10 +117,11 @@ void CheckHadamard(const v1::TrialSpec& spec, Problems* problems) {
         is_cut ? width % ortho.block() : width;  // Without a matrix of the block's size.
     if (width == 0 || rest == 0 || std::has_single_bit(rest) || (!is_cut && width > ortho.max_size())) return;
     const std::uint32_t even = width & -width;  // The largest power of two that divides it.
-    problems->Add(path + ".kind",
-                  "HADAMARD needs powers of two, and model." + std::string(name) + ".hidden_size " +
-                      Text(width) + (is_cut ? " leaves a block of " + Text(rest) : " is none") +
-                      ": use HAAR" + (even > 1 ? ", or " + path + ".block " + Text(even) : ""));
+    problems->Add(path + ".kind", "HADAMARD needs powers of two, and model." + std::string(name) +
+                                      ".hidden_size " + std::to_string(width) +
+                                      (is_cut ? " leaves a block of " + std::to_string(rest) : " is none") +
+                                      ": use HAAR" +
+                                      (even > 1 ? ", or " + path + ".block " + std::to_string(even) : ""));
   });
 }
 
@@ -171,13 +171,14 @@ void CheckTraining(const v1::TrialSpec& spec, Problems* problems) {
   CheckRegularizer(training, problems);
   if (training.has_steps() && training.schedule().warmup_steps() > training.steps()) {
     problems->Add("training.schedule.warmup_steps",
-                  Text(training.schedule().warmup_steps()) + " is more than training.steps " +
-                      Text(training.steps()) + ": shorten the warm-up, or train longer");
+                  std::to_string(training.schedule().warmup_steps()) + " is more than training.steps " +
+                      std::to_string(training.steps()) + ": shorten the warm-up, or train longer");
   }
   if (training.schedule().has_warmup_fraction() && training.schedule().warmup_steps() > 0) {
     problems->Add("training.schedule.warmup_fraction",
                   FormatNumber(training.schedule().warmup_fraction()) + " and warmup_steps " +
-                      Text(training.schedule().warmup_steps()) + " exclude each other: give one of them");
+                      std::to_string(training.schedule().warmup_steps()) +
+                      " exclude each other: give one of them");
   }
 }
 

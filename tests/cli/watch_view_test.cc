@@ -129,7 +129,7 @@ TEST(WatchViewTest, PlainLinesEndWithTheFailuresByReason) {
                 "train t-1 (method=clipped, seed=1)]\n  FAILED, CRASHED: signal 9 [train t-9 (seed=2)]\n"));
 }
 
-std::vector<std::string> LinesOf(const std::string& frame) {
+std::vector<std::string> FrameLines(const std::string& frame) {
   std::vector<std::string> lines = absl::StrSplit(frame, '\n');
   if (absl::StartsWith(lines[0], "\x1b[")) lines[0] = lines[0].substr(lines[0].find('J') + 1);
   lines.pop_back();
@@ -143,10 +143,11 @@ TEST(WatchViewTest, ALongReasonIsWrappedAndNothingIsWiderThanTheTerminal) {
     v1::RunningAttempt* attempt = update.add_running();
     attempt->set_trial_id("t-3");
     (*attempt->mutable_labels())["method"] = std::string(300, 'm');
-    for (const std::string& line : LinesOf(view.Show(update, After(0)))) EXPECT_LE(line.size(), 3u * width);
+    for (const std::string& line : FrameLines(view.Show(update, After(0))))
+      EXPECT_LE(line.size(), 3u * width);
   }
   WatchView view(40, true);
-  EXPECT_THAT(LinesOf(view.Show(WithFailures(1), After(0))),
+  EXPECT_THAT(FrameLines(view.Show(WithFailures(1), After(0))),
               ::testing::Contains("    corpus kvj [train t-1"));
 }
 

@@ -7,14 +7,14 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr Timestamp kStart{seconds(1000)};
+constexpr Timestamp kBegin{seconds(1000)};
 
 TEST(LeaseTableTest, LeaseEndsOneTermAfterItsGrantAndNotBefore) {
   LeaseTable leases(seconds(16));
-  leases.Grant(1, "w", 0, kStart);
-  EXPECT_EQ(leases.NextDeadline(), kStart + seconds(16));
-  EXPECT_TRUE(leases.Expire(kStart + seconds(16) - Duration(1)).empty());
-  const std::vector<Lease> ended = leases.Expire(kStart + seconds(16));
+  leases.Grant(1, "w", 0, kBegin);
+  EXPECT_EQ(leases.NextDeadline(), kBegin + seconds(16));
+  EXPECT_TRUE(leases.Expire(kBegin + seconds(16) - Duration(1)).empty());
+  const std::vector<Lease> ended = leases.Expire(kBegin + seconds(16));
   ASSERT_EQ(ended.size(), 1u);
   EXPECT_EQ(ended[0].token, 1u);
   EXPECT_EQ(ended[0].worker, "w");
@@ -25,57 +25,57 @@ TEST(LeaseTableTest, LeaseEndsOneTermAfterItsGrantAndNotBefore) {
 
 TEST(LeaseTableTest, RenewalMovesEveryLeaseOfTheWorkerAndNoOther) {
   LeaseTable leases(seconds(10));
-  leases.Grant(1, "a", 0, kStart);
-  leases.Grant(2, "a", 1, kStart);
-  leases.Grant(3, "b", 0, kStart);
-  EXPECT_EQ(leases.Renew("a", kStart + seconds(5)), 2);
-  const std::vector<Lease> ended = leases.Expire(kStart + seconds(10));
+  leases.Grant(1, "a", 0, kBegin);
+  leases.Grant(2, "a", 1, kBegin);
+  leases.Grant(3, "b", 0, kBegin);
+  EXPECT_EQ(leases.Renew("a", kBegin + seconds(5)), 2);
+  const std::vector<Lease> ended = leases.Expire(kBegin + seconds(10));
   ASSERT_EQ(ended.size(), 1u);
   EXPECT_EQ(ended[0].token, 3u);
-  EXPECT_EQ(leases.NextDeadline(), kStart + seconds(15));
+  EXPECT_EQ(leases.NextDeadline(), kBegin + seconds(15));
   EXPECT_EQ(leases.HeldBy("a"), (std::vector<std::uint64_t>{1, 2}));
 }
 
 TEST(LeaseTableTest, RenewalNeverShortensALease) {
   LeaseTable leases(seconds(10));
-  leases.Grant(1, "a", 0, kStart + seconds(5));
-  leases.Renew("a", kStart);
-  EXPECT_EQ(leases.NextDeadline(), kStart + seconds(15));
+  leases.Grant(1, "a", 0, kBegin + seconds(5));
+  leases.Renew("a", kBegin);
+  EXPECT_EQ(leases.NextDeadline(), kBegin + seconds(15));
 }
 
 TEST(LeaseTableTest, EndedLeaseCannotBeRenewed) {
   LeaseTable leases(seconds(10));
-  leases.Grant(1, "a", 0, kStart);
+  leases.Grant(1, "a", 0, kBegin);
   leases.End(1);
-  EXPECT_EQ(leases.Renew("a", kStart + seconds(1)), 0);
+  EXPECT_EQ(leases.Renew("a", kBegin + seconds(1)), 0);
   EXPECT_EQ(leases.Find(1), nullptr);
-  EXPECT_TRUE(leases.Expire(kStart + seconds(100)).empty());
+  EXPECT_TRUE(leases.Expire(kBegin + seconds(100)).empty());
 }
 
 TEST(LeaseTableTest, LeasesThatEndAtOnceComeEarliestFirstThenByToken) {
   LeaseTable leases(seconds(10));
-  leases.Grant(7, "a", 0, kStart + seconds(1));
-  leases.Grant(3, "a", 1, kStart + seconds(1));
-  leases.Grant(9, "b", 0, kStart);
+  leases.Grant(7, "a", 0, kBegin + seconds(1));
+  leases.Grant(3, "a", 1, kBegin + seconds(1));
+  leases.Grant(9, "b", 0, kBegin);
   std::vector<std::uint64_t> tokens;
-  for (const Lease& lease : leases.Expire(kStart + seconds(60))) tokens.push_back(lease.token);
+  for (const Lease& lease : leases.Expire(kBegin + seconds(60))) tokens.push_back(lease.token);
   EXPECT_EQ(tokens, (std::vector<std::uint64_t>{9, 3, 7}));
 }
 
 TEST(LeaseTableTest, SlotIsFreeAgainAfterItsLeaseEnded) {
   LeaseTable leases(seconds(10));
-  leases.Grant(1, "a", 4, kStart);
+  leases.Grant(1, "a", 4, kBegin);
   EXPECT_EQ(leases.HeldBy("a"), (std::vector<std::uint64_t>{1}));
   EXPECT_TRUE(leases.HeldBy("b").empty());
   leases.End(1);
-  leases.Grant(2, "a", 4, kStart);
+  leases.Grant(2, "a", 4, kBegin);
   EXPECT_EQ(leases.HeldBy("a"), (std::vector<std::uint64_t>{2}));
 }
 
 TEST(LeaseTableDeathTest, TwoLeasesOnOneSlotEndTheProcess) {
   LeaseTable leases(seconds(10));
-  leases.Grant(1, "a", 0, kStart);
-  EXPECT_DEATH(leases.Grant(2, "a", 0, kStart), "check failed");
+  leases.Grant(1, "a", 0, kBegin);
+  EXPECT_DEATH(leases.Grant(2, "a", 0, kBegin), "check failed");
 }
 
 }  // namespace

@@ -9,7 +9,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-constexpr SweepId kFirst(1), kSecond(2);
+constexpr SweepId kOne(1), kTwo(2);
 
 std::vector<std::pair<SweepId, TrialId>> DependentsOf(const Stage& stage) {
   std::vector<std::pair<SweepId, TrialId>> all;
@@ -20,46 +20,45 @@ std::vector<std::pair<SweepId, TrialId>> DependentsOf(const Stage& stage) {
 TEST(StageTest, ATrialDependsOnItOnce) {
   Stage stage;
   EXPECT_FALSE(stage.IsNeeded());
-  EXPECT_TRUE(stage.AddDependent(kFirst, TrialId(7)));
-  EXPECT_FALSE(stage.AddDependent(kFirst, TrialId(7)));
+  EXPECT_TRUE(stage.AddDependent(kOne, TrialId(7)));
+  EXPECT_FALSE(stage.AddDependent(kOne, TrialId(7)));
   EXPECT_TRUE(stage.IsNeeded());
-  EXPECT_TRUE(stage.IsNeededBy(kFirst, TrialId(7)));
-  EXPECT_FALSE(stage.IsNeededBy(kFirst, TrialId(8)));
-  EXPECT_FALSE(stage.IsNeededBy(kSecond));
-  EXPECT_THAT(DependentsOf(stage), ElementsAre(std::pair(kFirst, TrialId(7))));
-  EXPECT_FALSE(stage.RemoveDependent(kFirst, TrialId(8)));
-  EXPECT_TRUE(stage.RemoveDependent(kFirst, TrialId(7)));
-  EXPECT_FALSE(stage.RemoveDependent(kFirst, TrialId(7)));
+  EXPECT_TRUE(stage.IsNeededBy(kOne, TrialId(7)));
+  EXPECT_FALSE(stage.IsNeededBy(kOne, TrialId(8)));
+  EXPECT_FALSE(stage.IsNeededBy(kTwo));
+  EXPECT_THAT(DependentsOf(stage), ElementsAre(std::pair(kOne, TrialId(7))));
+  EXPECT_FALSE(stage.RemoveDependent(kOne, TrialId(8)));
+  EXPECT_TRUE(stage.RemoveDependent(kOne, TrialId(7)));
+  EXPECT_FALSE(stage.RemoveDependent(kOne, TrialId(7)));
   EXPECT_FALSE(stage.IsNeeded());
 }
 
 TEST(StageTest, DependentsAreOrderedBySweepThenTrial) {
   Stage stage;
-  EXPECT_TRUE(stage.AddDependent(kSecond, TrialId(9)));
-  EXPECT_FALSE(stage.AddDependent(kSecond, TrialId(4)));
-  EXPECT_TRUE(stage.AddDependent(kFirst, TrialId(6)));
-  EXPECT_THAT(DependentsOf(stage),
-              ElementsAre(std::pair(kFirst, TrialId(6)), std::pair(kSecond, TrialId(4))));
+  EXPECT_TRUE(stage.AddDependent(kTwo, TrialId(9)));
+  EXPECT_FALSE(stage.AddDependent(kTwo, TrialId(4)));
+  EXPECT_TRUE(stage.AddDependent(kOne, TrialId(6)));
+  EXPECT_THAT(DependentsOf(stage), ElementsAre(std::pair(kOne, TrialId(6)), std::pair(kTwo, TrialId(4))));
   EXPECT_THAT(stage.DependentTrials(), ElementsAre(TrialId(6), TrialId(4), TrialId(9)));
-  EXPECT_EQ(stage.FirstDependentOf(kSecond), TrialId(4));
-  EXPECT_FALSE(stage.RemoveDependent(kSecond, TrialId(4)));
-  EXPECT_FALSE(stage.RemoveDependent(kSecond, TrialId(4)));
-  EXPECT_TRUE(stage.RemoveDependent(kSecond, TrialId(9)));
+  EXPECT_EQ(stage.FirstDependentOf(kTwo), TrialId(4));
+  EXPECT_FALSE(stage.RemoveDependent(kTwo, TrialId(4)));
+  EXPECT_FALSE(stage.RemoveDependent(kTwo, TrialId(4)));
+  EXPECT_TRUE(stage.RemoveDependent(kTwo, TrialId(9)));
   EXPECT_THAT(stage.DependentTrials(), ElementsAre(TrialId(6)));
-  EXPECT_TRUE(stage.RemoveDependent(kFirst, TrialId(6)));
+  EXPECT_TRUE(stage.RemoveDependent(kOne, TrialId(6)));
   EXPECT_FALSE(stage.IsNeeded());
 }
 
 TEST(StageTest, SweepsAreAddedAndRemoved) {
   Stage stage;
-  EXPECT_FALSE(stage.RemoveSweep(kFirst));
-  stage.sweeps = {kFirst, kSecond, SweepId(3)};
+  EXPECT_FALSE(stage.RemoveSweep(kOne));
+  stage.sweeps = {kOne, kTwo, SweepId(3)};
   EXPECT_TRUE(stage.HasSweep(SweepId(3)));
-  EXPECT_TRUE(stage.RemoveSweep(kFirst));
-  EXPECT_FALSE(stage.HasSweep(kFirst));
-  EXPECT_THAT(stage.sweeps, ElementsAre(kSecond, SweepId(3)));
+  EXPECT_TRUE(stage.RemoveSweep(kOne));
+  EXPECT_FALSE(stage.HasSweep(kOne));
+  EXPECT_THAT(stage.sweeps, ElementsAre(kTwo, SweepId(3)));
   EXPECT_TRUE(stage.RemoveSweep(SweepId(3)));
-  EXPECT_TRUE(stage.RemoveSweep(kSecond));
+  EXPECT_TRUE(stage.RemoveSweep(kTwo));
   EXPECT_THAT(stage.sweeps, IsEmpty());
 }
 

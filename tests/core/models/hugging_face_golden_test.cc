@@ -262,7 +262,7 @@ void CompareGammas(GoldenReport& report, const GoldenCase& golden) {
   }
 }
 
-void CompareGroup(const std::string& group) {
+void CompareHubModels(const std::string& group) {
   GoldenReport report(group);
   for (const GoldenCase& golden : FindGoldenCases(group)) {
     if (report.SkipWhatIsNotSupported(golden)) continue;
@@ -291,10 +291,10 @@ void CompareGroup(const std::string& group) {
   report.Finish();
 }
 
-TEST(HuggingFaceGoldenTest, Gpt2) { CompareGroup("gpt2"); }
-TEST(HuggingFaceGoldenTest, Llama) { CompareGroup("llama"); }
-TEST(HuggingFaceGoldenTest, Vit) { CompareGroup("vit"); }
-TEST(HuggingFaceGoldenTest, BertWithNcsAndSoftmax1) { CompareGroup("ncs_bert"); }
+TEST(HuggingFaceGoldenTest, Gpt2) { CompareHubModels("gpt2"); }
+TEST(HuggingFaceGoldenTest, Llama) { CompareHubModels("llama"); }
+TEST(HuggingFaceGoldenTest, Vit) { CompareHubModels("vit"); }
+TEST(HuggingFaceGoldenTest, BertWithNcsAndSoftmax1) { CompareHubModels("ncs_bert"); }
 
 }  // namespace
 }  // namespace inlier

@@ -106,7 +106,7 @@ void CompareCase(GoldenReport& report, const GoldenCase& golden, at::ScalarType 
   }
 }
 
-void CompareGroup(const std::string& group) {
+void CompareModels(const std::string& group) {
   GoldenReport report(group);
   for (const GoldenCase& golden : FindGoldenCases(group)) {
     if (report.SkipWhatIsNotSupported(golden)) continue;
@@ -120,9 +120,9 @@ void CompareGroup(const std::string& group) {
   report.Finish();
 }
 
-TEST(ModelGoldenTest, BertMatchesTheReference) { CompareGroup("bert"); }
+TEST(ModelGoldenTest, BertMatchesTheReference) { CompareModels("bert"); }
 
-TEST(ModelGoldenTest, OptMatchesTheReference) { CompareGroup("opt"); }
+TEST(ModelGoldenTest, OptMatchesTheReference) { CompareModels("opt"); }
 
 // The tensors that the outlier metrics of the reference measure are found under the reference's names, with
 // its row shapes.

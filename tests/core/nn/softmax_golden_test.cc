@@ -53,7 +53,7 @@ Result Compute(const GoldenCase& golden, const at::Tensor& scores) {
   return All({file.AllUsed(), parameters.AllUsed()}) ? result : Result();
 }
 
-void CompareCase(GoldenReport& report, const GoldenCase& golden, at::ScalarType precision) {
+void CompareSoftmax(GoldenReport& report, const GoldenCase& golden, at::ScalarType precision) {
   const auto& tolerances = golden.json["tolerances"][precision == at::kDouble ? "float64" : "float32"];
   const at::Tensor scores = golden.Tensor("input/scores").to(precision).clone().requires_grad_();
   const Result result = Compute(golden, scores);
@@ -74,8 +74,8 @@ void CompareCase(GoldenReport& report, const GoldenCase& golden, at::ScalarType 
 TEST(SoftmaxGoldenTest, EveryFunctionMatchesTheReference) {
   GoldenReport report("softmax");
   for (const GoldenCase& golden : FindGoldenCases("softmax")) {
-    CompareCase(report, golden, at::kDouble);
-    CompareCase(report, golden, at::kFloat);
+    CompareSoftmax(report, golden, at::kDouble);
+    CompareSoftmax(report, golden, at::kFloat);
   }
   report.Finish();
 }

@@ -35,7 +35,7 @@ INSTANTIATE_TEST_SUITE_P(Specs, EveryOptimizerTest, testing::ValuesIn(kSpecs));
 
 TEST_P(EveryOptimizerTest, ContinuesBitForBitFromASavedState) {
   for (const at::ScalarType dtype : {at::kFloat, at::kDouble}) {
-    SmallModel straight(dtype), resumed(dtype);
+    SmallNetwork straight(dtype), resumed(dtype);
     const auto first = MakeOptimizer(Spec(GetParam()), straight.parameters());
     straight.Run(*first, 0, 3);
     resumed.CopyFrom(straight);
@@ -48,7 +48,7 @@ TEST_P(EveryOptimizerTest, ContinuesBitForBitFromASavedState) {
 }
 
 TEST_P(EveryOptimizerTest, MovesEveryParameterAndAtRateZeroNone) {
-  SmallModel model, start;
+  SmallNetwork model, start;
   const auto optimizer = MakeOptimizer(Spec(GetParam()), model.parameters());
   model.Run(*optimizer, 0, 1, /*learning_rate=*/0);
   EXPECT_EQ(model.DistanceFrom(start), 0);
@@ -59,7 +59,7 @@ TEST_P(EveryOptimizerTest, MovesEveryParameterAndAtRateZeroNone) {
 
 TEST(MakeOptimizerTest, EveryFieldHasItsEffect) {
   const auto distance = [](const std::string& one, const std::string& other) {
-    SmallModel first, second;
+    SmallNetwork first, second;
     first.Run(*MakeOptimizer(Spec(one), first.parameters()), 0, 4);
     second.Run(*MakeOptimizer(Spec(other), second.parameters()), 0, 4);
     return first.DistanceFrom(second);
@@ -116,7 +116,7 @@ TEST(MakeOptimizerTest, PeakLearningRateIsTheChosenKinds) {
 }
 
 TEST(MakeOptimizerTest, CheckNamesTheFieldThatDoesNotFit) {
-  const SmallModel model;
+  const SmallNetwork model;
   for (const char* spec : kSpecs) EXPECT_TRUE(CheckOptimizer(Spec(spec), model.parameters()).ok()) << spec;
   EXPECT_TRUE(CheckOptimizer(Spec("ortho_adam { kind: HADAMARD }"), model.parameters()).ok());
   EXPECT_FALSE(CheckOptimizer(Spec("ortho_adam { kind: HADAMARD side: OUT }"), model.parameters()).ok());

@@ -64,7 +64,7 @@ TEST(MuonTest, QueryKeyAndValueOfGpt2AreThreeMatrices) {
 }
 
 TEST(MuonTest, AllButMatricesOfLayersHaveAdamWsUpdates) {
-  SmallModel ours, plain;
+  SmallNetwork ours, plain;
   v1::OptimizerSpec muon, adamw;
   muon.mutable_muon();
   adamw.mutable_adamw();

@@ -34,9 +34,9 @@ inline at::Tensor Scattered(std::vector<std::int64_t> shape, double salt,
 
 // A small model: a table, two linear weights that read and write the residual stream (width 8), a bias, a
 // gain.
-class SmallModel {
+class SmallNetwork {
  public:
-  explicit SmallModel(at::ScalarType dtype = at::kDouble) : dtype_(dtype) {
+  explicit SmallNetwork(at::ScalarType dtype = at::kDouble) : dtype_(dtype) {
     at::set_num_threads(1);  // For so little, threads would only wait for each other.
     Add("model.embed_tokens.weight", {11, 8});
     Add("model.layers.0.mlp.up_proj.weight", {12, 8});
@@ -65,13 +65,13 @@ class SmallModel {
     }
   }
 
-  void CopyFrom(const SmallModel& other) {
+  void CopyFrom(const SmallNetwork& other) {
     for (std::size_t i = 0; i < parameters_.size(); ++i)
       parameters_[i].second.detach().copy_(other.parameters_[i].second.detach());
   }
 
   // The largest difference of a parameter.
-  double DistanceFrom(const SmallModel& other) const {
+  double DistanceFrom(const SmallNetwork& other) const {
     double distance = 0;
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
       const at::Tensor difference = parameters_[i].second.detach() - other.parameters_[i].second.detach();

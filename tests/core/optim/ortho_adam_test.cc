@@ -15,7 +15,7 @@ namespace {
 constexpr OrthoAdam::Options kOptions = {.beta1 = 0.9, .beta2 = 0.95, .epsilon = 1e-8, .weight_decay = 0.1};
 
 // A matrix for every axis of every parameter.
-std::map<std::string, Rotation> OnEveryAxis(const SmallModel& model,
+std::map<std::string, Rotation> OnEveryAxis(const SmallNetwork& model,
                                             const std::function<at::Tensor(std::int64_t)>& matrix) {
   std::map<std::string, Rotation> rotations;
   for (const auto& [name, parameter] : model.parameters()) {
@@ -41,7 +41,7 @@ at::Tensor SignedPermutation(std::int64_t size) {
 
 // The distance of OrthoAdam with these rotations from AdamW after 20 updates.
 double DistanceFromAdamW(const std::function<at::Tensor(std::int64_t)>& matrix) {
-  SmallModel rotated, plain;
+  SmallNetwork rotated, plain;
   OrthoAdam ortho(SplitForDecay(rotated.parameters(), false), kOptions, OnEveryAxis(rotated, matrix));
   Adam adam(
       SplitForDecay(plain.parameters(), false),
@@ -60,7 +60,7 @@ TEST(OrthoAdamTest, SignedPermutationEqualsAdamW) { EXPECT_LT(DistanceFromAdamW(
 TEST(OrthoAdamTest, AnotherBasisDoesNot) { EXPECT_GT(DistanceFromAdamW(HaarOf), 1e-2); }
 
 TEST(OrthoAdamTest, WithoutRotationsItIsAdamW) {
-  SmallModel ours, plain;
+  SmallNetwork ours, plain;
   OrthoAdam ortho(ours.groups(), kOptions, {});
   Adam adam(
       plain.groups(),
@@ -72,7 +72,7 @@ TEST(OrthoAdamTest, WithoutRotationsItIsAdamW) {
 
 // The first update is plus or minus the rate in every coordinate of the rotated basis.
 TEST(OrthoAdamTest, FirstUpdateHasTheNormOfAdams) {
-  SmallModel model, start;
+  SmallNetwork model, start;
   OrthoAdam::Options options = kOptions;
   options.weight_decay = 0;
   OrthoAdam ortho(model.groups(), options, OnEveryAxis(model, HaarOf));
@@ -85,7 +85,7 @@ TEST(OrthoAdamTest, FirstUpdateHasTheNormOfAdams) {
 }
 
 TEST(OrthoAdamTest, LeavesTheGradientsAsTheyAre) {
-  SmallModel model, other;
+  SmallNetwork model, other;
   OrthoAdam ortho(model.groups(), kOptions, OnEveryAxis(model, HaarOf));
   model.FillGradients(0);
   other.FillGradients(0);
@@ -95,7 +95,7 @@ TEST(OrthoAdamTest, LeavesTheGradientsAsTheyAre) {
 }
 
 TEST(OrthoAdamTest, StateHasOneChecksumARotatedParameter) {
-  SmallModel model;
+  SmallNetwork model;
   OrthoAdam ortho(model.groups(), kOptions, DrawRotations(v1::OrthoAdamSpec(), model.parameters()));
   const auto state = CopyOfState(ortho);
   EXPECT_EQ(state.size(), 1 + 2 * model.parameters().size() + 3);
@@ -105,7 +105,7 @@ TEST(OrthoAdamTest, StateHasOneChecksumARotatedParameter) {
 }
 
 TEST(OrthoAdamTest, AStateInAnotherBasisIsRefused) {
-  SmallModel model;
+  SmallNetwork model;
   const auto make = [&model](const v1::OrthoAdamSpec& spec) {
     return OrthoAdam(model.groups(), kOptions, DrawRotations(spec, model.parameters()));
   };

@@ -38,7 +38,7 @@ TEST(SgdTest, Momentum) { ExpectFormula({.momentum = 0.9, .nesterov = false, .we
 TEST(SgdTest, Nesterov) { ExpectFormula({.momentum = 0.9, .nesterov = true, .weight_decay = 0.1}); }
 
 TEST(SgdTest, KeepsNothingWithoutMomentum) {
-  Sgd sgd(SmallModel().groups(), {.momentum = 0, .nesterov = false, .weight_decay = 0.1});
+  Sgd sgd(SmallNetwork().groups(), {.momentum = 0, .nesterov = false, .weight_decay = 0.1});
   EXPECT_TRUE(sgd.State().empty());
   EXPECT_TRUE(sgd.LoadState({}).ok());
 }

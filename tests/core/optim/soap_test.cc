@@ -76,7 +76,7 @@ TEST(SoapTest, AnotherOrthogonalBasisOfTheGradientsTurnsTheUpdates) {
 }
 
 TEST(SoapTest, BasesStayOrthogonalAndRowsOfTablesHaveNone) {
-  SmallModel model;
+  SmallNetwork model;
   Soap soap({.decayed = {}, .not_decayed = {model.parameters().begin(), model.parameters().begin() + 3}},
             kSoapOptions, nullptr);
   model.Run(soap, 0, 9);

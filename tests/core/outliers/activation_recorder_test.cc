@@ -16,7 +16,7 @@ namespace {
 constexpr auto kBert = v1::ModelSpec::kBert;
 constexpr auto kOpt = v1::ModelSpec::kOpt;
 
-at::Tensor Batch(double largest, int rows = 2) {
+at::Tensor BatchWith(double largest, int rows = 2) {
   at::Tensor x = torch::zeros({rows, 3, 4});
   x.select(2, 0).fill_(largest);
   return x;
@@ -24,9 +24,9 @@ at::Tensor Batch(double largest, int rows = 2) {
 
 void ShowBertLayer(ActivationRecorder& recorder, int layer, double ffn, double residual, double output) {
   const std::string prefix = "bert.encoder.layer." + std::to_string(layer) + ".output.";
-  recorder.OnActivation(prefix + "dense", Batch(ffn));
-  recorder.OnActivation(prefix + "LayerNorm.input", Batch(residual));
-  recorder.OnActivation(prefix + "LayerNorm", Batch(output));
+  recorder.OnActivation(prefix + "dense", BatchWith(ffn));
+  recorder.OnActivation(prefix + "LayerNorm.input", BatchWith(residual));
+  recorder.OnActivation(prefix + "LayerNorm", BatchWith(output));
 }
 
 TEST(ActivationRecorderTest, BertSummaryTakesTheLargestMeanOfEachKind) {
@@ -44,9 +44,9 @@ TEST(ActivationRecorderTest, BertSummaryTakesTheLargestMeanOfEachKind) {
 TEST(ActivationRecorderTest, OptSummaryPrintsTheLayerOutputAndHasNoResidual) {
   ActivationRecorder recorder(kOpt, {.kurtosis_batches = 101});
   const std::string layer = "model.decoder.layers.0";
-  recorder.OnActivation(layer + ".self_attn.out_proj", Batch(50));
-  recorder.OnActivation(layer + ".fc2", Batch(4));
-  recorder.OnActivation(layer, Batch(9));
+  recorder.OnActivation(layer + ".self_attn.out_proj", BatchWith(50));
+  recorder.OnActivation(layer + ".fc2", BatchWith(4));
+  recorder.OnActivation(layer, BatchWith(9));
   const OutlierSummary summary = recorder.Summary();
   EXPECT_DOUBLE_EQ(summary.max_inf_norm, 9);
   EXPECT_DOUBLE_EQ(summary.max_ffn_inf_norm, 4);
@@ -57,8 +57,8 @@ TEST(ActivationRecorderTest, OptSummaryPrintsTheLayerOutputAndHasNoResidual) {
 
 TEST(ActivationRecorderTest, AMeanIsOverRowsNotOverBatches) {
   ActivationRecorder recorder(kOpt, {.kurtosis_batches = 101});
-  recorder.OnActivation("model.decoder.layers.0", Batch(1, 4));
-  recorder.OnActivation("model.decoder.layers.0", Batch(11, 1));
+  recorder.OnActivation("model.decoder.layers.0", BatchWith(1, 4));
+  recorder.OnActivation("model.decoder.layers.0", BatchWith(11, 1));
   EXPECT_DOUBLE_EQ(recorder.Sites()[0].inf_norm, 3);
 }
 
@@ -88,7 +88,7 @@ TEST(ActivationRecorderTest, TheResidualHasNoKurtosis) {
 
 TEST(ActivationRecorderTest, OtherSitesAreNotRecordedAndEverythingPassesUnchanged) {
   ActivationRecorder recorder(kBert, {.kurtosis_batches = 257});
-  const at::Tensor x = Batch(3);
+  const at::Tensor x = BatchWith(3);
   for (const char* site :
        {"hidden.1", "bert.embeddings.LayerNorm", "bert.encoder.layer.0.attention.output.dense",
         "bert.encoder.layer.0.attention.output.LayerNorm", "bert.encoder.layer.0.intermediate.0"}) {
@@ -101,8 +101,8 @@ TEST(ActivationRecorderTest, OtherSitesAreNotRecordedAndEverythingPassesUnchange
 
 TEST(ActivationRecorderTest, RowsAreKeptWhenAsked) {
   ActivationRecorder recorder(kOpt, {.kurtosis_batches = 1, .keep_rows = true});
-  recorder.OnActivation("model.decoder.layers.0", Batch(2, 2));
-  recorder.OnActivation("model.decoder.layers.0", Batch(6, 1));
+  recorder.OnActivation("model.decoder.layers.0", BatchWith(2, 2));
+  recorder.OnActivation("model.decoder.layers.0", BatchWith(6, 1));
   const SiteOutliers site = recorder.Sites()[0];
   EXPECT_TRUE(torch::equal(site.row_inf_norm, torch::tensor({2.0, 2.0, 6.0}, torch::kDouble)));
   EXPECT_EQ(site.row_kurtosis.numel(), 2);
@@ -150,8 +150,8 @@ TEST(ActivationRecorderTest, TheSecondLinearOfAFeedForwardNetworkIsKnownInEveryA
 
 TEST(ActivationRecorderTest, ADivergedModelDoesNotLookHealthy) {
   ActivationRecorder recorder(kOpt, {.kurtosis_batches = 101});
-  recorder.OnActivation("model.decoder.layers.0", Batch(std::numeric_limits<double>::quiet_NaN()));
-  recorder.OnActivation("model.decoder.layers.1", Batch(5));
+  recorder.OnActivation("model.decoder.layers.0", BatchWith(std::numeric_limits<double>::quiet_NaN()));
+  recorder.OnActivation("model.decoder.layers.1", BatchWith(5));
   const OutlierSummary summary = recorder.Summary();
   EXPECT_TRUE(std::isnan(summary.max_inf_norm));
   EXPECT_TRUE(std::isnan(summary.max_kurtosis));

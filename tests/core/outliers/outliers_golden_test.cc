@@ -100,7 +100,7 @@ KurtosisStop KurtosisStopOf(const GoldenCase& golden) {
   return {"", 1};
 }
 
-bool EverySettingIsUsed(const GoldenCase& golden) {
+bool EveryMeasurementSettingIsUsed(const GoldenCase& golden) {
   CaseSettings file(golden, "");
   file.DescribesTheFile();
   file.Describes({"batch_size", "batches", "formula", "source", "definition"});
@@ -111,7 +111,7 @@ bool EverySettingIsUsed(const GoldenCase& golden) {
   return All({file.AllUsed(), SpecIsUsed(golden)});
 }
 
-void CompareModel(GoldenComparison& compare, const GoldenCase& golden, at::ScalarType dtype) {
+void CompareOutliers(GoldenComparison& compare, const GoldenCase& golden, at::ScalarType dtype) {
   const KurtosisStop stop = KurtosisStopOf(golden);
   const auto model = ModelOfCase(golden, dtype);
   ASSERT_NE(model, nullptr);
@@ -156,10 +156,10 @@ TEST_P(OutliersGoldenTest, MetricsAreThoseOfTheReference) {
   GoldenReport report("outliers_bert_opt");
   for (const GoldenCase& golden : FindGoldenCases("outliers_bert_opt")) {
     if (golden.json.contains("spec") && report.SkipWhatIsNotSupported(golden)) continue;
-    if (!report.Accepts(golden, EverySettingIsUsed(golden))) continue;
+    if (!report.Accepts(golden, EveryMeasurementSettingIsUsed(golden))) continue;
     GoldenComparison compare(report, golden, GetParam());
     if (golden.spec) {
-      CompareModel(compare, golden, GetParam());
+      CompareOutliers(compare, golden, GetParam());
     } else if (golden.name.rfind("functions", 0) == 0) {
       CompareFunctions(compare, golden, GetParam());
     } else if (golden.name.rfind("six_sigma", 0) == 0) {

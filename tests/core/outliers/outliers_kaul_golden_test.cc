@@ -171,7 +171,7 @@ class BlockCapture : public ActivationTap {
   std::vector<at::Tensor> blocks_;
 };
 
-void CompareModel(GoldenComparison& compare, const GoldenCase& golden, at::ScalarType dtype) {
+void CompareKaulOutliers(GoldenComparison& compare, const GoldenCase& golden, at::ScalarType dtype) {
   const auto model = ModelOfCase(golden, dtype);
   ASSERT_NE(model, nullptr);
   const torch::NoGradGuard no_grad;
@@ -228,7 +228,7 @@ TEST_P(OutliersKaulGoldenTest, MetricsAreThoseOfThePaper) {
       const GoldenCase complete = WithModel(golden);
       if (report.SkipWhatIsNotSupported(complete) || !complete.spec) continue;
       GoldenComparison compare(report, complete, GetParam());
-      CompareModel(compare, complete, GetParam());
+      CompareKaulOutliers(compare, complete, GetParam());
     } else {
       ADD_FAILURE() << "outliers_kaul/" << golden.name << ": no comparison is known for this case";
     }

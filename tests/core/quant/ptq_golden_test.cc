@@ -94,7 +94,7 @@ v1::QuantizationSpec SpecOf(const GoldenCase& golden) {
   return ReadQuantization(settings);
 }
 
-bool EverySettingIsUsed(const GoldenCase& golden) {
+bool EveryPtqSettingIsUsed(const GoldenCase& golden) {
   CaseSettings file(golden, "");
   file.DescribesTheFile();
   file.Describes({"quantization", "batch_size", "calibration", "smallest_distance_to_a_rounding_tie"});
@@ -379,7 +379,7 @@ class PtqGoldenTest : public testing::TestWithParam<std::string> {};
 TEST_P(PtqGoldenTest, InDoubleEveryQuantizerAndEveryOutputIsThatOfTheReference) {
   GoldenReport report(GetParam());
   for (const GoldenCase& golden : FindGoldenCases(GetParam())) {
-    if (report.SkipWhatIsNotSupported(golden) || !report.Accepts(golden, EverySettingIsUsed(golden)))
+    if (report.SkipWhatIsNotSupported(golden) || !report.Accepts(golden, EveryPtqSettingIsUsed(golden)))
       continue;
     CompareWholeModel(report, golden, torch::kFloat64);
   }
@@ -389,7 +389,7 @@ TEST_P(PtqGoldenTest, InDoubleEveryQuantizerAndEveryOutputIsThatOfTheReference) 
 TEST_P(PtqGoldenTest, InFloatLossesAndRangesStayWithinRoundingFlips) {
   GoldenReport report(GetParam());
   for (const GoldenCase& golden : FindGoldenCases(GetParam())) {
-    if (report.SkipWhatIsNotSupported(golden) || !report.Accepts(golden, EverySettingIsUsed(golden)))
+    if (report.SkipWhatIsNotSupported(golden) || !report.Accepts(golden, EveryPtqSettingIsUsed(golden)))
       continue;
     CompareWholeModel(report, golden, torch::kFloat32);
   }
@@ -421,7 +421,7 @@ double StepOfHidden(const json& quantizers, int index, bool last) {
 TEST_P(PtqGoldenTest, InFloatWithTheReferencesRangesHiddenStatesAreWithinOneStep) {
   GoldenReport report(GetParam());
   for (const GoldenCase& golden : FindGoldenCases(GetParam())) {
-    if (report.SkipWhatIsNotSupported(golden) || !report.Accepts(golden, EverySettingIsUsed(golden)))
+    if (report.SkipWhatIsNotSupported(golden) || !report.Accepts(golden, EveryPtqSettingIsUsed(golden)))
       continue;
     const auto model = ModelOfCase(golden, torch::kFloat32);
     ASSERT_NE(model, nullptr);

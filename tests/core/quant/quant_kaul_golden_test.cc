@@ -107,7 +107,7 @@ LinearQuantizationOptions OptionsOf(const GoldenCase& golden) {
   return ReadScheme(file, scheme);
 }
 
-bool EverySettingIsUsed(const GoldenCase& golden) {
+bool EverySchemeSettingIsUsed(const GoldenCase& golden) {
   CaseSettings file(golden, ""), scheme(golden, "scheme");
   file.DescribesTheFile();
   file.Describes({"scheme", "params_from"});
@@ -268,7 +268,7 @@ bool AnActivationFlipped(const LinearQuantizationOptions& options, const Run& in
   return false;
 }
 
-void CompareModel(GoldenComparison& compare, const GoldenCase& golden, at::ScalarType dtype) {
+void CompareQuantizedModel(GoldenComparison& compare, const GoldenCase& golden, at::ScalarType dtype) {
   const auto run = RunModel(golden, dtype);
   ASSERT_NE(run, nullptr);
   const json& tolerances = golden.json["tolerances"][Precision(dtype)];
@@ -332,9 +332,9 @@ TEST_P(QuantKaulGoldenTest, TensorsAndModelsAreRoundedAsInThePaper) {
     } else if (golden.json.contains("scheme")) {
       const GoldenCase complete = WithParameters(golden, cases);
       if (report.SkipWhatIsNotSupported(complete) || !complete.spec) continue;
-      if (!report.Accepts(golden, EverySettingIsUsed(golden))) continue;
+      if (!report.Accepts(golden, EverySchemeSettingIsUsed(golden))) continue;
       GoldenComparison compare(report, complete, GetParam());
-      CompareModel(compare, complete, GetParam());
+      CompareQuantizedModel(compare, complete, GetParam());
     } else if (!golden.json.contains("spec")) {  // Else the parameters of other cases.
       ADD_FAILURE() << "quant_kaul/" << golden.name << ": no comparison is known for this case";
     } else {

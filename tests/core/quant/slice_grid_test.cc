@@ -10,7 +10,7 @@
 namespace inlier {
 namespace {
 
-const float kNan = std::numeric_limits<float>::quiet_NaN();
+const float kFloatNan = std::numeric_limits<float>::quiet_NaN();
 const float kInfinity = std::numeric_limits<float>::infinity();
 
 at::Tensor Absmax(const at::Tensor& x, int bits, at::IntArrayRef dims) {
@@ -106,7 +106,7 @@ TEST(SliceGridTest, ASpanTooSmallForAScaleIsLeftAlone) {
 }
 
 TEST(SliceGridTest, NanStaysVisible) {
-  for (const float bad : {kNan, kInfinity, -kInfinity}) {
+  for (const float bad : {kFloatNan, kInfinity, -kInfinity}) {
     const at::Tensor x = torch::tensor({{1.f, bad, 2.f}, {1.f, 2.f, 3.f}});
     for (const auto& round : {&Absmax, &Zeropoint}) {
       const at::Tensor by_row = round(x, 8, {-1});
@@ -115,7 +115,7 @@ TEST(SliceGridTest, NanStaysVisible) {
       EXPECT_TRUE(round(x, 8, {}).isnan().all().item<bool>()) << bad;
     }
   }
-  EXPECT_TRUE(AbsmaxGridOfLargest(torch::tensor({kNan}), 8).scale.isnan().item<bool>());
+  EXPECT_TRUE(AbsmaxGridOfLargest(torch::tensor({kFloatNan}), 8).scale.isnan().item<bool>());
 }
 
 TEST(SliceGridTest, HalfPrecisionIsRoundedInFloat) {

@@ -12,14 +12,14 @@
 namespace inlier {
 namespace {
 
-v1::BackcopyDataSpec Spec() {
+v1::BackcopyDataSpec BackcopySpec() {
   v1::BackcopyDataSpec spec;
   spec.set_validation_sequences(50);
   return spec;
 }
 
 TEST(BackcopyDatasetTest, BatchesAreSequencesOfTheChain) {
-  const BackcopyDataset data(Spec());
+  const BackcopyDataset data(BackcopySpec());
   const Batch batch = data.TrainBatch(1, 3, 16);
   EXPECT_EQ(batch.ids.sizes(), (std::vector<std::int64_t>{16, 32}));
   EXPECT_TRUE(torch::equal(batch.ids, batch.labels));
@@ -43,10 +43,10 @@ TEST(BackcopyDatasetTest, BatchesAreSequencesOfTheChain) {
 
 // A resumed training, and one with gradient accumulation, read the sequences of the plain one.
 TEST(BackcopyDatasetTest, ASequenceIsAFunctionOfSeedAndNumber) {
-  const BackcopyDataset data(Spec());
+  const BackcopyDataset data(BackcopySpec());
   for (const std::uint64_t index : {0, 3, 1000000007}) {
     const Batch whole = data.TrainBatch(5, index, 8);
-    EXPECT_TRUE(torch::equal(whole.ids, BackcopyDataset(Spec()).TrainBatch(5, index, 8).ids));
+    EXPECT_TRUE(torch::equal(whole.ids, BackcopyDataset(BackcopySpec()).TrainBatch(5, index, 8).ids));
     EXPECT_TRUE(torch::equal(whole.ids, torch::cat({data.TrainBatch(5, 2 * index, 4).ids,
                                                     data.TrainBatch(5, 2 * index + 1, 4).ids})));
     EXPECT_FALSE(torch::equal(whole.ids, data.TrainBatch(6, index, 8).ids));
@@ -55,12 +55,12 @@ TEST(BackcopyDatasetTest, ASequenceIsAFunctionOfSeedAndNumber) {
 }
 
 TEST(BackcopyDatasetTest, ValidationIsTheSameForEveryTrialAndApartFromTraining) {
-  const BackcopyDataset data(Spec());
+  const BackcopyDataset data(BackcopySpec());
   const Batch all = data.ValidationBatch(0, 64, 1);
   EXPECT_EQ(all.ids.size(0), 50);
   EXPECT_EQ(data.ValidationBatches(16), 4);
   EXPECT_TRUE(torch::equal(all.ids.slice(0, 48), data.ValidationBatch(3, 16, 7).ids));
-  EXPECT_FALSE(torch::equal(all.ids, data.TrainBatch(Spec().chain_seed(), 0, 50).ids));
+  EXPECT_FALSE(torch::equal(all.ids, data.TrainBatch(BackcopySpec().chain_seed(), 0, 50).ids));
   EXPECT_TRUE(
       torch::equal(data.CalibrationBatch(v1::VALIDATION, 1, 40, 3).ids.slice(0, 10), all.ids.slice(0, 0, 30)))
       << "starts again at the end";
@@ -70,7 +70,7 @@ TEST(BackcopyDatasetTest, ValidationIsTheSameForEveryTrialAndApartFromTraining) 
 }
 
 TEST(BackcopyDatasetTest, UnigramPerplexityIsThatOfTheTargets) {
-  const BackcopyDataset data(Spec());
+  const BackcopyDataset data(BackcopySpec());
   std::map<std::int64_t, double> counts;
   for (const std::int64_t id : Row(data.ValidationBatch(0, 50, 1).ids.slice(1, 1).reshape({1, -1}), 0))
     ++counts[id];
@@ -80,8 +80,8 @@ TEST(BackcopyDatasetTest, UnigramPerplexityIsThatOfTheTargets) {
 }
 
 TEST(BackcopyDatasetTest, TheDigestNamesEverySetting) {
-  const std::string plain = BackcopyDataset(Spec()).dataset_digest();
-  EXPECT_EQ(BackcopyDataset(Spec()).dataset_digest(), plain);
+  const std::string plain = BackcopyDataset(BackcopySpec()).dataset_digest();
+  EXPECT_EQ(BackcopyDataset(BackcopySpec()).dataset_digest(), plain);
   using Change = std::function<void(v1::BackcopyDataSpec&)>;
   for (const Change& change :
        {Change([](auto& spec) { spec.set_vocab_size(65); }), Change([](auto& spec) { spec.set_triggers(4); }),
@@ -89,7 +89,7 @@ TEST(BackcopyDatasetTest, TheDigestNamesEverySetting) {
         Change([](auto& spec) { spec.set_concentration(0.2); }),
         Change([](auto& spec) { spec.set_chain_seed(2); }),
         Change([](auto& spec) { spec.set_validation_sequences(51); })}) {
-    v1::BackcopyDataSpec other = Spec();
+    v1::BackcopyDataSpec other = BackcopySpec();
     change(other);
     EXPECT_NE(BackcopyDataset(other).dataset_digest(), plain) << other.ShortDebugString();
   }

@@ -19,7 +19,7 @@ namespace {
 
 using testing::HasSubstr;
 
-v1::TextDataSpec Spec() {
+v1::TextDataSpec TextSpec() {
   v1::TextDataSpec spec;
   spec.set_path(std::string(INLIER_TEST_DATA) + "/tiny.txt");
   spec.mutable_tokenizer()->mutable_byte_pair()->set_vocab_size(800);
@@ -30,7 +30,7 @@ v1::TextDataSpec Spec() {
 
 class TextDatasetTest : public testing::Test {
  protected:
-  std::unique_ptr<TextDataset> Open(v1::Objective objective, const v1::TextDataSpec& spec = Spec()) {
+  std::unique_ptr<TextDataset> Open(v1::Objective objective, const v1::TextDataSpec& spec = TextSpec()) {
     auto dataset = TryOpen(objective, spec);
     if (!dataset.ok()) ADD_FAILURE() << dataset.status();
     return *std::move(dataset);
@@ -130,7 +130,7 @@ TEST_F(TextDatasetTest, MasksAreDrawnAgainInEveryEpochOnTheSameText) {
 }
 
 TEST_F(TextDatasetTest, MaskedBatchesKeepTheMaskingContract) {
-  v1::TextDataSpec spec = Spec();
+  v1::TextDataSpec spec = TextSpec();
   spec.set_mask_probability(0.15);
   const auto dataset = Open(v1::MLM, spec);
   int64_t candidates = 0, targets = 0, masks = 0;
@@ -162,14 +162,14 @@ TEST_F(TextDatasetTest, CausalBatchesAreTheirOwnLabelsAndBeginTextsWithTheSepara
 // The whole validation part, read in order, is the last tenth of the lines with its special tokens, and
 // nothing of it is trained on.
 TEST_F(TextDatasetTest, ValidationIsTheLastLinesAndNeverTrainedOn) {
-  v1::TextDataSpec spec = Spec();
+  v1::TextDataSpec spec = TextSpec();
   spec.set_validation(v1::LAST);
   for (const v1::Objective objective : {v1::MLM, v1::CLM}) {
     const auto dataset = Open(objective, spec);
     std::string validation;
     for (int64_t i = 0; i < dataset->ValidationBatches(7); ++i)
       validation += dataset->Decode(Original(dataset->ValidationBatch(i, 7, 1)));
-    const Corpus corpus = *Corpus::Open({Spec().path()});
+    const Corpus corpus = *Corpus::Open({TextSpec().path()});
     std::string expected;
     for (size_t i = corpus.texts().size() - std::llround(corpus.texts().size() * 0.1);
          i < corpus.texts().size(); ++i) {
@@ -222,7 +222,7 @@ TEST_F(TextDatasetTest, CalibrationDrawsTrainingSequencesBySeedOrTakesTheFirstOf
 
 // A text part shorter than a sequence: MLM keeps it, padded and masked out.
 TEST_F(TextDatasetTest, AShortGroupIsPaddedAndMaskedOut) {
-  v1::TextDataSpec spec = Spec();
+  v1::TextDataSpec spec = TextSpec();
   std::string text;
   for (int i = 0; i < 99; ++i) text += "in the beginning was the word and the word was good\n";
   spec.set_path(folder_.Write("short.txt", text + "the end\n").string());
@@ -267,7 +267,7 @@ TEST_F(TextDatasetTest, UnigramPerplexityIsThatOfTheTargets) {
 
 // Words in alphabetical order, as a dictionary has them.
 TEST_F(TextDatasetTest, ValidationIsSpreadOverTheFileOrItsEnd) {
-  v1::TextDataSpec spec = Spec();
+  v1::TextDataSpec spec = TextSpec();
   std::string text;
   for (char letter = 'a'; letter <= 'z'; ++letter) {
     for (int i = 0; i < 40; ++i)
@@ -297,7 +297,7 @@ TEST_F(TextDatasetTest, ValidationIsSpreadOverTheFileOrItsEnd) {
 }
 
 TEST_F(TextDatasetTest, EqualTextsAreOnOneSideSoTwoDifferentOnesAreNeeded) {
-  v1::TextDataSpec spec = Spec();
+  v1::TextDataSpec spec = TextSpec();
   std::string text;
   for (int i = 0; i < 50; ++i) text += "the same words again and again\n";
   spec.set_path(folder_.Write("same.txt", text).string());
@@ -309,7 +309,7 @@ TEST_F(TextDatasetTest, EqualTextsAreOnOneSideSoTwoDifferentOnesAreNeeded) {
 }
 
 TEST_F(TextDatasetTest, EverySequenceBeginsWithTheTokenThatBeginsATextWhereAsked) {
-  v1::TextDataSpec spec = Spec();
+  v1::TextDataSpec spec = TextSpec();
   for (const v1::Objective objective : {v1::MLM, v1::CLM}) {
     spec.set_begin_every_sequence(false);
     spec.set_sequence_length(31);
@@ -340,7 +340,7 @@ TEST_F(TextDatasetTest, EverySequenceBeginsWithTheTokenThatBeginsATextWhereAsked
 
 TEST_F(TextDatasetTest, TheDigestNamesTextAndSettings) {
   std::set<std::string> digests;
-  v1::TextDataSpec spec = Spec();
+  v1::TextDataSpec spec = TextSpec();
   digests.insert(Open(v1::MLM, spec)->dataset_digest());
   digests.insert(Open(v1::CLM, spec)->dataset_digest());
   spec.set_sequence_length(16);
@@ -354,7 +354,7 @@ TEST_F(TextDatasetTest, TheDigestNamesTextAndSettings) {
 constexpr char kGolden[] = INLIER_GOLDEN_DEFAULT "/tokenizers";
 
 TEST_F(TextDatasetTest, WordPieceTextsAreBetweenItsOwnSpecialTokens) {
-  v1::TextDataSpec spec = Spec();
+  v1::TextDataSpec spec = TextSpec();
   spec.mutable_tokenizer()->mutable_wordpiece()->set_vocab(std::string(kGolden) +
                                                            "/bert-base-uncased-vocab.txt");
   const auto dataset = Open(v1::MLM, spec);
@@ -376,7 +376,7 @@ TEST_F(TextDatasetTest, WordPieceTextsAreBetweenItsOwnSpecialTokens) {
 }
 
 TEST_F(TextDatasetTest, SpecialTokensThatATextSpellsAreNeverTargets) {
-  v1::TextDataSpec spec = Spec();
+  v1::TextDataSpec spec = TextSpec();
   std::string text;
   for (int i = 0; i < 300; ++i) text += "one [SEP] two [MASK] three\n";
   spec.set_path(folder_.Write("spelt.txt", text).string());
@@ -392,7 +392,7 @@ TEST_F(TextDatasetTest, SpecialTokensThatATextSpellsAreNeverTargets) {
 }
 
 TEST_F(TextDatasetTest, Gpt2TextsBeginWithEndOfText) {
-  v1::TextDataSpec spec = Spec();
+  v1::TextDataSpec spec = TextSpec();
   spec.mutable_tokenizer()->mutable_gpt2()->set_vocab(std::string(kGolden) + "/gpt2-vocab.json");
   const auto dataset = Open(v1::CLM, spec);
   EXPECT_EQ(dataset->vocab_size(), 50257);
@@ -404,7 +404,7 @@ TEST_F(TextDatasetTest, Gpt2TextsBeginWithEndOfText) {
 }
 
 TEST_F(TextDatasetTest, AMissingVocabularyIsNamedWithTheRemedy) {
-  v1::TextDataSpec spec = Spec();
+  v1::TextDataSpec spec = TextSpec();
   spec.mutable_tokenizer()->mutable_wordpiece();
   const absl::Status status = TryOpen(v1::MLM, spec).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
@@ -425,7 +425,7 @@ TEST_F(TextDatasetTest, AnotherLengthIsTheSameTextCutAgain) {
     ASSERT_TRUE(longer.ok()) << longer.status();
     EXPECT_EQ((*longer)->sequence_length(), 64);
     EXPECT_NE((*longer)->dataset_digest(), dataset->dataset_digest());
-    v1::TextDataSpec spec = Spec();
+    v1::TextDataSpec spec = TextSpec();
     spec.set_sequence_length(64);
     EXPECT_EQ((*longer)->dataset_digest(), Open(objective, spec)->dataset_digest());
     const std::vector<int64_t> row = Row(Original((*longer)->ValidationBatch(0, 1, 1)), 0);
@@ -440,7 +440,7 @@ TEST_F(TextDatasetTest, AnotherLengthIsTheSameTextCutAgain) {
 }
 
 TEST_F(TextDatasetTest, AFolderAndJsonLinesAreTheSameTextsAsAFile) {
-  const Corpus corpus = *Corpus::Open({Spec().path()});
+  const Corpus corpus = *Corpus::Open({TextSpec().path()});
   std::string lines, objects;
   std::filesystem::create_directory(folder_ / "many");
   for (size_t i = 0; i < corpus.texts().size(); ++i) {
@@ -449,7 +449,7 @@ TEST_F(TextDatasetTest, AFolderAndJsonLinesAreTheSameTextsAsAFile) {
     if (i == corpus.texts().size() / 2) folder_.Write("many/a.txt", std::exchange(lines, ""));
   }
   folder_.Write("many/b.txt", lines);
-  v1::TextDataSpec spec = Spec();
+  v1::TextDataSpec spec = TextSpec();
   const auto from_file = Open(v1::CLM, spec);
   spec.set_path((folder_ / "many").string());
   const auto from_folder = Open(v1::CLM, spec);
@@ -464,7 +464,7 @@ TEST_F(TextDatasetTest, AFolderAndJsonLinesAreTheSameTextsAsAFile) {
 }
 
 TEST_F(TextDatasetTest, MissingTextIsNamedWithTheRemedy) {
-  v1::TextDataSpec spec = Spec();
+  v1::TextDataSpec spec = TextSpec();
   spec.set_path("/no/such/file.txt");
   const absl::Status no_file = TryOpen(v1::MLM, spec).status();
   EXPECT_EQ(no_file.code(), absl::StatusCode::kNotFound);
@@ -475,18 +475,18 @@ TEST_F(TextDatasetTest, MissingTextIsNamedWithTheRemedy) {
   EXPECT_EQ(no_corpus.code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(std::string(no_corpus.message()), HasSubstr("make corpora"));
 
-  spec = Spec();
+  spec = TextSpec();
   spec.set_sequence_length(1000000);
   EXPECT_THAT(std::string(TryOpen(v1::CLM, spec).status().message()),
               HasSubstr("a smaller data.text.sequence_length"));
-  spec = Spec();
+  spec = TextSpec();
   spec.mutable_tokenizer()->mutable_byte_pair()->set_vocab_size(261);
   EXPECT_THAT(std::string(TryOpen(v1::MLM, spec).status().message()), HasSubstr("261 is below 262"));
 }
 
 TEST_F(TextDatasetTest, ACorpusOfTheDataFolderIsOpenedByName) {
-  std::filesystem::copy_file(Spec().path(), folder_ / "mine.txt");
-  v1::TextDataSpec spec = Spec();
+  std::filesystem::copy_file(TextSpec().path(), folder_ / "mine.txt");
+  v1::TextDataSpec spec = TextSpec();
   spec.set_corpus("mine");
   EXPECT_EQ(Open(v1::MLM, spec)->dataset_digest(), Open(v1::MLM)->dataset_digest());
 }

@@ -1,12 +1,13 @@
 // Trainings by several ranks against trainings by one: the same examples, masks and dropout, so that only the rounding
 // of sums differs.
+#include "tests/core/gang/ranks.h"
+
 #include <ATen/Functions.h>
 
 #include <cmath>
 #include <memory>
 
 #include "core/train/checkpoint.h"
-#include "tests/core/gang/ranks.h"
 #include "tests/core/train/train_fixture.h"
 
 namespace inlier {
@@ -30,7 +31,8 @@ struct Setting {
 };
 
 // What each rank has at the end of a training into `folder`.
-std::vector<Trained> Train(const v1::TrialSpec& spec, const std::filesystem::path& folder, const Setting& setting) {
+std::vector<Trained> TrainRanks(const v1::TrialSpec& spec, const std::filesystem::path& folder,
+                                const Setting& setting) {
   std::vector<Trained> runs(static_cast<std::size_t>(setting.processes));
   const auto dataset = TinyDataset(spec);
   RunRanks(setting.processes, [&](Gang gang) {
@@ -76,7 +78,8 @@ constexpr char kOneGradient[] =
 
 TEST(RanksTest, GradientsInDoubleAreThoseOfOneProcess) {
   const std::string opt =
-      "model { opt { layers: 2 hidden_size: 32 heads: 2 ffn_size: 64 } } attention { softmax { clipped { gamma: -0.03 } } } ";
+      "model { opt { layers: 2 hidden_size: 32 heads: 2 ffn_size: 64 } } attention { softmax { clipped { "
+      "gamma: -0.03 } } } ";
   const std::string cases[] = {
       "batch_size: 8 engine: FUSED }",
       "batch_size: 8 engine: REFERENCE }",
@@ -94,10 +97,11 @@ TEST(RanksTest, GradientsInDoubleAreThoseOfOneProcess) {
     const TemporaryFolder folder;
     const auto before = TinyModel(spec);
     before->to(at::kDouble);
-    const std::vector<Trained> one = Train(spec, folder.path(), {.in_double = true});
+    const std::vector<Trained> one = TrainRanks(spec, folder.path(), {.in_double = true});
     EXPECT_GT(Difference(*before, *one[0].model), 1e-3) << changes;
     for (const int processes : {2, 4}) {
-      const std::vector<Trained> runs = Train(spec, folder.path(), {.processes = processes, .in_double = true});
+      const std::vector<Trained> runs =
+          TrainRanks(spec, folder.path(), {.processes = processes, .in_double = true});
       EXPECT_LT(Difference(*one[0].model, *runs[0].model), 1e-13) << processes << ": " << changes;
       for (const Trained& run : runs) ExpectSameBits(*run.model, *runs[0].model);
       for (const char* curve : {"train_loss", "gradient_norm", "penalty"}) {
@@ -117,12 +121,13 @@ TEST(RanksTest, ARankWithoutATargetTakesPartInTheSums) {
   const auto dataset = TinyDataset(spec);
   int without = 0;
   for (std::uint64_t example = 0; example < 8; ++example)
-    without += dataset->TrainBatch(spec.seed(), example, 1).labels.ne(kIgnoredLabel).any().item<bool>() ? 0 : 1;
+    without +=
+        dataset->TrainBatch(spec.seed(), example, 1).labels.ne(kIgnoredLabel).any().item<bool>() ? 0 : 1;
   ASSERT_GT(without, 0);
   ASSERT_LT(without, 8);
   const TemporaryFolder folder;
-  const std::vector<Trained> one = Train(spec, folder.path(), {.in_double = true});
-  const std::vector<Trained> runs = Train(spec, folder.path(), {.processes = 8, .in_double = true});
+  const std::vector<Trained> one = TrainRanks(spec, folder.path(), {.in_double = true});
+  const std::vector<Trained> runs = TrainRanks(spec, folder.path(), {.processes = 8, .in_double = true});
   EXPECT_LT(Difference(*one[0].model, *runs[0].model), 1e-13);
   for (const Trained& run : runs) ExpectSameBits(*run.model, *runs[0].model);
 }
@@ -130,20 +135,21 @@ TEST(RanksTest, ARankWithoutATargetTakesPartInTheSums) {
 // 200 updates in float32: rounding grows from update to update, and the curves stay together.
 TEST(RanksTest, CurvesOf200UpdatesStayWithinRounding) {
   for (const std::string engine : {"FUSED", "REFERENCE"}) {
-    const v1::TrialSpec spec = TinySpec("training { steps: 200 batch_size: 8 checkpoint_every: 1000 engine: " +
-                                        engine + " measure_outliers_every: 0 }");
+    const v1::TrialSpec spec =
+        TinySpec("training { steps: 200 batch_size: 8 checkpoint_every: 1000 engine: " + engine +
+                 " measure_outliers_every: 0 }");
     const TemporaryFolder folder;
-    const std::vector<double> alone = Train(spec, folder.path(), {})[0].sink.Curve("train_loss");
+    const std::vector<double> alone = TrainRanks(spec, folder.path(), {})[0].sink.Curve("train_loss");
     ASSERT_EQ(alone.size(), 200u);
     for (const int processes : {2, 4}) {
       const std::vector<double> shared =
-          Train(spec, folder.path(), {.processes = processes})[0].sink.Curve("train_loss");
+          TrainRanks(spec, folder.path(), {.processes = processes})[0].sink.Curve("train_loss");
       ASSERT_EQ(shared.size(), alone.size());
       double largest = 0;
       for (std::size_t i = 0; i < alone.size(); ++i)
         largest = std::max(largest, std::abs(shared[i] - alone[i]) / alone[i]);
-      std::printf("%s, %d ranks: losses of 200 updates differ by up to %.2g of them\n", engine.c_str(), processes,
-                  largest);
+      std::printf("%s, %d ranks: losses of 200 updates differ by up to %.2g of them\n", engine.c_str(),
+                  processes, largest);
       EXPECT_LT(largest, 1e-4) << engine << ", " << processes << " ranks";
       EXPECT_LT(shared.back(), shared.front() - 0.5) << "it learns";
     }
@@ -153,8 +159,8 @@ TEST(RanksTest, CurvesOf200UpdatesStayWithinRounding) {
 TEST(RanksTest, TheSameRanksGiveTheSameBits) {
   const v1::TrialSpec spec = TinySpec("training { measure_outliers_every: 5 }");
   const TemporaryFolder folder;
-  const std::vector<Trained> first = Train(spec, folder.path(), {.processes = 2}),
-                         second = Train(spec, folder.path(), {.processes = 2});
+  const std::vector<Trained> first = TrainRanks(spec, folder.path(), {.processes = 2}),
+                             second = TrainRanks(spec, folder.path(), {.processes = 2});
   ExpectSameBits(*first[0].model, *second[0].model);
   EXPECT_EQ(first[0].sink.Curve("train_loss"), second[0].sink.Curve("train_loss"));
   EXPECT_EQ(first[0].sink.Curve("max_inf_norm").size(), 4u);
@@ -169,7 +175,7 @@ TEST(RanksTest, StoppedByOneRankAndResumedWithOtherNumbersOfRanks) {
   for (const bool shard : {false, true}) {
     const v1::TrialSpec spec = TinySpec("training { batch_size: 8 checkpoint_every: 1000 }");
     const TemporaryFolder folder, whole;
-    const std::vector<double> alone = Train(spec, whole.path(), {})[0].sink.Curve("train_loss");
+    const std::vector<double> alone = TrainRanks(spec, whole.path(), {})[0].sink.Curve("train_loss");
     std::vector<double> curve;
     std::filesystem::path checkpoint;
     const auto continue_with = [&](int processes, std::uint64_t until) {
@@ -178,7 +184,7 @@ TEST(RanksTest, StoppedByOneRankAndResumedWithOtherNumbersOfRanks) {
       setting.stop = [&](int rank, int asked) {
         return rank == processes - 1 && from + static_cast<std::uint64_t>(asked) == until;
       };
-      const std::vector<Trained> runs = Train(spec, folder.path(), setting);
+      const std::vector<Trained> runs = TrainRanks(spec, folder.path(), setting);
       for (const Trained& run : runs) {
         EXPECT_EQ(run.result->step, until);
         EXPECT_EQ(run.result->end, until == 20 ? TrainResult::End::kFinished : TrainResult::End::kStopped);
@@ -202,21 +208,24 @@ TEST(RanksTest, AShardedOptimizerChangesNoBit) {
   for (const std::string optimizer :
        {"adamw { learning_rate: 0.001 }", "sgd { learning_rate: 0.1 momentum: 0.9 }", "muon {}", "soap {}",
         "ortho_adam {}"}) {
-    const v1::TrialSpec spec = TinySpec("training { steps: 8 checkpoint_every: 4 optimizer { " + optimizer + " } }");
+    const v1::TrialSpec spec =
+        TinySpec("training { steps: 8 checkpoint_every: 4 optimizer { " + optimizer + " } }");
     const TemporaryFolder folder, sharded_folder;
-    const std::vector<Trained> whole = Train(spec, folder.path(), {.processes = 2}),
-                           sharded = Train(spec, sharded_folder.path(), {.processes = 2, .shard_optimizer = true});
+    const std::vector<Trained> whole = TrainRanks(spec, folder.path(), {.processes = 2}),
+                               sharded = TrainRanks(spec, sharded_folder.path(),
+                                                    {.processes = 2, .shard_optimizer = true});
     for (const Trained& run : sharded) ExpectSameBits(*run.model, *whole[0].model);
     // The checkpoint in the middle has the whole state.
     const std::string middle = PeriodicCheckpointName(4);
-    const std::vector<Trained> from_whole = Train(spec, folder.path(), {.resume_from = folder / middle}),
-                           from_sharded = Train(spec, folder.path(), {.resume_from = sharded_folder / middle});
+    const std::vector<Trained> from_whole = TrainRanks(spec, folder.path(), {.resume_from = folder / middle}),
+                               from_sharded =
+                                   TrainRanks(spec, folder.path(), {.resume_from = sharded_folder / middle});
     ExpectSameBits(*from_whole[0].model, *from_sharded[0].model);
     // And each rank takes its part of it.
     const TemporaryFolder resumed_folder;
     const std::vector<Trained> resumed =
-        Train(spec, resumed_folder.path(),
-              {.processes = 2, .shard_optimizer = true, .resume_from = sharded_folder / middle});
+        TrainRanks(spec, resumed_folder.path(),
+                   {.processes = 2, .shard_optimizer = true, .resume_from = sharded_folder / middle});
     for (const Trained& run : resumed) ExpectSameBits(*run.model, *whole[0].model);
   }
 }

@@ -26,7 +26,7 @@
 namespace inlier {
 namespace {
 
-const std::map<std::string, std::string> kModels = {
+const std::map<std::string, std::string> kPenalizedModels = {
     {"bert", "bert { vocab_size: 31 max_positions: 12 "},
     {"opt", "opt { vocab_size: 31 max_positions: 12 embedding_size: 8 "},
     {"gpt2", "gpt2 { vocab_size: 31 max_positions: 12 "},
@@ -41,22 +41,22 @@ const std::vector<std::string> kPenalties = {"ffn_output { weight: 0.7 tau: 0.8 
                                              "kurtosis { weight: 0.2 }",
                                              "ffn_output { weight: 0.7 } kurtosis { weight: 0.2 }"};
 
-struct Instance {
+struct Penalized {
   std::shared_ptr<Model> model;
   ModelInput input;
   at::Tensor labels;
 };
 
 // In float64, with weights of ordinary size.
-Instance Make(const std::string& architecture) {
+Penalized Make(const std::string& architecture) {
   at::set_num_threads(1);
   v1::TrialSpec spec;
-  const std::string text = "model { " + kModels.at(architecture) +
+  const std::string text = "model { " + kPenalizedModels.at(architecture) +
                            "layers: 2 hidden_size: 16 heads: 4 ffn_size: 24 } } training { steps: 1 } "
                            "attention { gate { linear {} } }";
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &spec)) << text;
   spec = *Resolve(spec);
-  Instance made{*MakeModel(spec), {}, {}};
+  Penalized made{*MakeModel(spec), {}, {}};
   InitialiseWeights(*made.model, spec, 1);
   torch::manual_seed(2);
   if (spec.model().has_vit()) {
@@ -107,7 +107,7 @@ struct LossAndPenalty {
 };
 
 // By the reference's operations.
-LossAndPenalty WholeLoss(Instance& made, const v1::RegularizerSpec& spec) {
+LossAndPenalty WholeLoss(Penalized& made, const v1::RegularizerSpec& spec) {
   const at::NoGradGuard no_grad;
   Regularizer regularizer(spec);
   ModelInput input = made.input;
@@ -124,7 +124,7 @@ TEST(RegularizerTest, PenaltiesAreTheirFormulas) {
                                                                        {"llama", {".mlp.down_proj", 7}},
                                                                        {"vit", {".output.dense", 6}}};
   for (const auto& [architecture, sites] : expected) {
-    Instance made = Make(architecture);
+    Penalized made = Make(architecture);
     Recorder seen;
     made.model->Loss(made.input, made.labels, &seen);
     double power = 0, kurtosis = 0;
@@ -160,12 +160,12 @@ TEST(RegularizerTest, PenaltiesAreTheirFormulas) {
 // The gradient that an update uses, by each engine that takes the penalty, against finite differences of the whole loss,
 // along random directions of all parameters.
 TEST(RegularizerTest, GradientsAreThoseOfTheWholeLoss) {
-  for (const auto& [architecture, fields] : kModels) {
+  for (const auto& [architecture, fields] : kPenalizedModels) {
     for (const auto& [text, products] : PenaltiesAndEngines()) {
       const bool fused = products != fused::Products::kReference;
       const std::string what = architecture + ", " + text + (fused ? ", fused" : "");
       const v1::RegularizerSpec spec = Penalties(text);
-      Instance made = Make(architecture);
+      Penalized made = Make(architecture);
       v1::OptimizerSpec sgd;
       sgd.mutable_sgd();
       TrainingStep step(*made.model, MakeOptimizer(sgd, ParametersOf(*made.model)),
@@ -215,7 +215,7 @@ TEST(RegularizerTest, GradientsAreThoseOfTheWholeLoss) {
 // As for a part of a micro-batch.
 TEST(RegularizerTest, AWeightScalesThePenaltyInBothEngines) {
   for (const fused::Products products : {fused::Products::kReference, fused::Products::kFloat32}) {
-    Instance made = Make("opt");
+    Penalized made = Make("opt");
     const v1::RegularizerSpec spec = Penalties(kPenalties[0]);
     v1::OptimizerSpec sgd;
     sgd.mutable_sgd();
@@ -244,7 +244,7 @@ TEST(RegularizerTest, AWeightScalesThePenaltyInBothEngines) {
 }
 
 TEST(RegularizerTest, TheEngineIsTheOneThatTakesThePenalty) {
-  const Instance made = Make("bert");
+  const Penalized made = Make("bert");
   v1::TrainingSpec spec;
   ASSERT_NE(ChooseEngine(spec, *made.model, c10::kCPU).products, fused::Products::kReference);
   for (const std::string& text : kPenalties) {
