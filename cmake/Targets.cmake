@@ -79,6 +79,17 @@ set(INLIER_TEST_ENVIRONMENT OMP_WAIT_POLICY=passive)
 
 add_custom_target(golden_tests)  # What `make golden` builds.
 
+# inlier_test_program(NAME SOURCES a_test.cc LIBS x y [HEADERS kind]): lands in <build>/tests, without a case of ctest.
+function(inlier_test_program name)
+  cmake_parse_arguments(ARG "" "HEADERS" "SOURCES;LIBS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE inlier_options ${ARG_LIBS} GTest::gmock GTest::gtest GTest::gtest_main)
+  if(ARG_HEADERS)
+    inlier_precompiled(${name} ${ARG_HEADERS}_test)
+  endif()
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+endfunction()
+
 # inlier_test(NAME SOURCES a_test.cc LIBS x y LABEL unit|adapter|golden|integration|lint [TIMEOUT seconds] [HEADERS kind] [WHOLE]):
 # one GoogleTest program; each TEST becomes a case of ctest, or the whole program is one case with WHOLE
 # (for programs whose start is slow, such as those that load LibTorch).
@@ -87,12 +98,7 @@ function(inlier_test name)
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
-  add_executable(${name} ${ARG_SOURCES})
-  target_link_libraries(${name} PRIVATE inlier_options ${ARG_LIBS} GTest::gmock GTest::gtest GTest::gtest_main)
-  if(ARG_HEADERS)
-    inlier_precompiled(${name} ${ARG_HEADERS}_test)
-  endif()
-  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  inlier_test_program(${name} SOURCES ${ARG_SOURCES} LIBS ${ARG_LIBS} HEADERS ${ARG_HEADERS})
   if(ARG_LABEL STREQUAL "golden")
     add_dependencies(golden_tests ${name})
   endif()

@@ -105,10 +105,10 @@ absl::StatusOr<EvaluationResult> EvaluateQuantized(Model& model, const Dataset& 
     if (i + 1 == sensitivity_batches) sensitivity_baseline = scores.MeanLoss();
   }
   if (scores.targets() == 0)
-    return absl::FailedPreconditionError(absl::StrCat(
-        "evaluation: ", batches, batches == 1 ? " batch has" : " batches have",
-        " no token to predict, so there is no loss: give evaluation.batches more, or text a higher "
-        "data.text.mask_probability"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("evaluation: ", batches, batches == 1 ? " batch has" : " batches have",
+                     " no token to predict, so the loss is undefined: raise evaluation.batches, or of text "
+                     "data.text.mask_probability"));
   EvaluationResult result{.scores = scores.Summary(),
                           .outliers = probe.Report(),
                           .quantizers = {},

@@ -7,6 +7,7 @@
 
 #include "base/utf8.h"
 #include "inlier/v1/param_options.pb.h"
+#include "spec/schema/field_path.h"
 #include "spec/schema/number_text.h"
 
 namespace inlier {
@@ -112,7 +113,7 @@ const RangePlan& RangePlanOf(const google::protobuf::Descriptor* type) {
   for (int i = 0; i < type->field_count(); ++i) {
     const FieldDescriptor* field = type->field(i);
     if (field->is_map()) continue;
-    const bool is_group = field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
+    const bool is_group = IsGroup(field);
     const bool is_required = field->options().GetExtension(v1::param).required();
     // Any value is one: a sweep has lists of thousands.
     if (is_group && field->is_repeated() && !is_required && !IsDeclared(field->message_type())) continue;

@@ -94,7 +94,7 @@ const std::vector<WrittenField>& WrittenFieldsOf(const google::protobuf::Descrip
   std::vector<WrittenField>& plan = it->second;
   for (int i = 0; i < type->field_count(); ++i) {
     const FieldDescriptor* field = type->field(i);
-    const bool is_group = field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
+    const bool is_group = IsGroup(field);
     plan.push_back({field, JsonString(field->name()) + ":", is_group, is_group && IsImplied(field),
                     field->options().GetExtension(v1::param).incidental(), field->has_default_value(),
                     is_group ? nullptr : FormerValue(field)});
