@@ -84,14 +84,15 @@ class Terminal:
     def text(self):
         return "\n".join(self.lines())
 
-    def wait(self, pattern, seconds=60):
-        """Until the screen matches the regular expression; its text."""
+    def wait(self, *patterns, seconds=60):
+        """Until the screen matches every regular expression; its text. What one frame shows is asked for in one call: the screen may hold half of it."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             self.read()
-            if re.search(pattern, self.text(), re.MULTILINE):
+            if all(re.search(pattern, self.text(), re.MULTILINE) for pattern in patterns):
                 return self.text()
-        raise AssertionError(f"the screen never had {pattern!r}:\n{self.text()}")
+        missing = [pattern for pattern in patterns if not re.search(pattern, self.text(), re.MULTILINE)]
+        raise AssertionError(f"the screen never had {missing}:\n{self.text()}")
 
     def type(self, keys):
         os.write(self.master, keys.encode())
@@ -167,13 +168,11 @@ class TerminalTest(unittest.TestCase):
     @needs_terminals
     def test_watch_shows_attempts_and_follows_the_size_of_the_terminal(self):
         terminal = self.open("watch", "long")
-        text = terminal.wait(r"> t-\d+ +train \d+/100000 .*[▁▂▃▄▅▆▇█]{2}.*\d/s.*\n    method=vanilla, seed=[12]$")
-        self.assertRegex(text, r"(?m)^long  s-2  active")
+        terminal.wait(r"> t-\d+ +train \d+/100000 .*[▁▂▃▄▅▆▇█]{2}.*\d/s.*\n    method=vanilla, seed=[12]$", r"^long  s-2  active")
         self.wait_until_it_fits(terminal, 120)
         for columns in (60, 40, 150, 60):
             terminal.resize(columns, 24)
-            terminal.wait(r"> t-\d+ +train \d+/100000")
-            terminal.wait(r"^    method=vanilla, seed=[12]" if columns < 140 else r"method=vanilla, seed=[12]$")
+            terminal.wait(r"> t-\d+ +train \d+/100000", r"^    method=vanilla, seed=[12]" if columns < 140 else r"method=vanilla, seed=[12]$")
             self.wait_until_it_fits(terminal, columns)
         terminal.type("q")
         self.assertEqual(0, terminal.end())
@@ -193,11 +192,7 @@ class TerminalTest(unittest.TestCase):
         terminal.type("\x1bOA")  # Up, as ncurses asks a terminal to send it.
         terminal.wait(rf"^> {first} ")
         terminal.type("\r")
-        text = terminal.wait(r"^log$")
-        self.assertRegex(text, rf"(?m)^{first}  of long")
-        self.assertRegex(text, r"(?m)^why$")
-        self.assertRegex(text, r"attempt \d+ runs on worker")
-        terminal.wait(r"started on .* parameters")
+        terminal.wait(rf"^{first}  of long", r"^why$", r"attempt \d+ runs on worker", r"^log$", r"started on .* parameters")
         terminal.type("\x1b")
         terminal.wait(r"> t-\d+ +train")
         terminal.type("p")
@@ -246,10 +241,7 @@ class TerminalTest(unittest.TestCase):
     @needs_terminals
     def test_top_lists_sweeps_and_workers_and_opens_a_sweep(self):
         terminal = self.open("top", columns=120)
-        text = terminal.wait(r"> s-2 .*0/4 trials")
-        self.assertRegex(text, r"(?m)^1 active sweep, \d of 2 slots busy")
-        self.assertRegex(text, r"(?m)^  \S+ +connected +\d/2 busy")
-        terminal.wait(r"^  t-\d+ +train")
+        terminal.wait(r"> s-2 .*0/4 trials", r"^1 active sweep, \d of 2 slots busy", r"^  \S+ +connected +\d/2 busy", r"^  t-\d+ +train")
         terminal.resize(60, 24)
         terminal.wait(r"^    0/4 trials")
         terminal.type("\r")
