@@ -17,6 +17,8 @@
 namespace inlier {
 namespace {
 
+constexpr char kProbe[] = ".writable.";  // Names of the files by which a folder is tried begin so.
+
 std::filesystem::path FolderOf(const std::filesystem::path& path) {
   return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
 }
@@ -105,7 +107,7 @@ std::vector<std::filesystem::path> EntriesOf(const std::filesystem::path& folder
   std::vector<std::filesystem::path> entries;
   std::error_code error;
   for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
-    entries.push_back(at->path());
+    if (!at->path().filename().string().starts_with(kProbe)) entries.push_back(at->path());
   std::sort(entries.begin(), entries.end());
   return entries;
 }
@@ -123,7 +125,7 @@ absl::Status MakeFolder(const std::filesystem::path& folder) {
 
 absl::Status MakeWritableFolder(const std::filesystem::path& folder) {
   RETURN_IF_ERROR(MakeFolder(folder));
-  std::string probe = (folder / ".writable.XXXXXX").string();
+  std::string probe = (folder / absl::StrCat(kProbe, "XXXXXX")).string();
   const Descriptor file(::mkostemp(probe.data(), O_CLOEXEC));
   if (file.fd() < 0) {
     const absl::Status status = ErrnoStatus(absl::StrCat("cannot write in ", folder.string()));

@@ -44,7 +44,8 @@ absl::Status SyncPath(const std::filesystem::path& path);
 // Bytes of a file; 0 where that cannot be told.
 std::uint64_t SizeOf(const std::filesystem::path& file);
 
-// The entries of `folder` by name; those that could be read where it cannot be read (to its end).
+// The entries of `folder` by name, without those by which MakeWritableFolder tries it; those that could be read where it
+// cannot be read (to its end).
 std::vector<std::filesystem::path> EntriesOf(const std::filesystem::path& folder);
 
 // Makes `folder` with its parents. The error names the folder and the remedy.

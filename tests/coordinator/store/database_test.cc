@@ -128,6 +128,13 @@ TEST_F(FolderTest, NoDatabaseTakesThePlaceOfAMissingOne) {
   EXPECT_EQ(ReadFile(File("inlier.db-wal")).value_or(""), "frames");
 }
 
+// A worker that starts at the same moment tries whether it can write there.
+TEST_F(FolderTest, AProbeOfAWorkerIsNoSignOfADatabase) {
+  std::filesystem::create_directories(File("artifacts"));
+  std::ofstream(File("artifacts") / ".writable.a1B2c3").close();
+  EXPECT_EQ(MessageOf(folder_), "OK");
+}
+
 TEST_F(FolderTest, AnEmptyFileIsNoDatabase) {
   std::ofstream(File("inlier.db")).close();
   EXPECT_THAT(MessageOf(folder_), HasSubstr(File("inlier.db").string() + " is empty. Nothing was changed"));
