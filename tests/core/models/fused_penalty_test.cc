@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
+#include <cmath>
 #include <string>
 
 #include "core/fused/matmul.h"
@@ -117,22 +118,29 @@ TEST(FusedPenaltyTest, Padding) {
   }
 }
 
+// Of several inputs: the difference of one is a matter of chance. Not with ReLU, whose slope jumps where rounding
+// changes a sign: by 1 to 25 % of a gradient, in both.
 TEST(FusedPenaltyTest, Bfloat16IsAsNearAsThatOfAutocast) {
   if (!fused::CanMultiply<fused::Bf16>()) GTEST_SKIP() << "no products of bfloat16 on this processor";
   for (const std::string architecture : kArchitectures) {
-    const auto model = SmallModel(SmallSpec(architecture));
+    const auto model = SmallModel(SmallSpec(architecture, "", "activation: GELU_ERF"));
     MoveWeights(*model, 0.2);
-    const ModelInput input = SmallInput(4, 12);
-    const at::Tensor labels = SomeLabels(input);
     for (const kernels::ScaledPower& scaled : {kPenaltyPowers[0], kPenaltyPowers[1]}) {
-      const Penalised exact = Penalise(*model, input, labels, fused::Products::kReference, scaled);
-      const Penalised fused = Penalise(*model, input, labels, fused::Products::kBfloat16, scaled);
-      FfnPenalty penalty(kPenaltyWeight, scaled);
-      ModelInput penalised = input;
-      penalised.ffn_penalty = &penalty;
-      const double autocast = Difference(exact.whole, ComputeWithAutocast(*model, penalised, labels));
-      EXPECT_LT(Difference(exact.whole, fused.whole), 1.5 * autocast) << architecture << Text(scaled);
-      EXPECT_NEAR(fused.penalty, exact.penalty, 0.02 * exact.penalty) << architecture << Text(scaled);
+      double fused_squares = 0, autocast_squares = 0;
+      for (std::int64_t number = 0; number < 5; ++number) {
+        ModelInput input = SmallInput(4, 12);
+        input.ids = (input.ids - 3 + 5 * number).remainder(28) + 3;
+        const at::Tensor labels = SomeLabels(input);
+        const Penalised exact = Penalise(*model, input, labels, fused::Products::kReference, scaled);
+        const Penalised fused = Penalise(*model, input, labels, fused::Products::kBfloat16, scaled);
+        FfnPenalty penalty(kPenaltyWeight, scaled);
+        ModelInput penalised = input;
+        penalised.ffn_penalty = &penalty;
+        fused_squares += std::pow(Difference(exact.whole, fused.whole), 2);
+        autocast_squares += std::pow(Difference(exact.whole, ComputeWithAutocast(*model, penalised, labels)), 2);
+        EXPECT_NEAR(fused.penalty, exact.penalty, 0.02 * exact.penalty) << architecture << Text(scaled);
+      }
+      EXPECT_LT(std::sqrt(fused_squares), 1.5 * std::sqrt(autocast_squares)) << architecture << Text(scaled);
     }
   }
 }
