@@ -30,19 +30,6 @@ std::string QueryValueText(const v1::QueryValue& value) {
   return "";
 }
 
-nlohmann::json ValueJson(const v1::QueryValue& value) {
-  switch (value.value_case()) {
-    case v1::QueryValue::kInteger:
-      return value.integer();
-    case v1::QueryValue::kReal:
-      return value.real();
-    case v1::QueryValue::VALUE_NOT_SET:
-      return nullptr;
-    default:
-      return QueryValueText(value);
-  }
-}
-
 std::string CsvText(const v1::QueryResponse& response) {
   std::string text;
   const auto append = [&text](const std::string& cell, bool first) {
@@ -51,10 +38,7 @@ std::string CsvText(const v1::QueryResponse& response) {
   for (int i = 0; i < response.columns_size(); ++i) append(response.columns(i), i == 0);
   text += "\n";
   for (const v1::QueryRow& row : response.rows()) {
-    for (int i = 0; i < row.values_size(); ++i) {
-      const v1::QueryValue& value = row.values(i);
-      append(value.has_real() ? FormatNumber(value.real()) : QueryValueText(value), i == 0);
-    }
+    for (int i = 0; i < row.values_size(); ++i) append(ExactText(row.values(i)), i == 0);
     text += "\n";
   }
   return text;
@@ -62,13 +46,31 @@ std::string CsvText(const v1::QueryResponse& response) {
 
 }  // namespace
 
+absl::StatusOr<v1::QueryResponse> QueryRows(Session& session, const std::string& sql, std::uint32_t max_rows) {
+  v1::QueryRequest request;
+  request.set_sql(sql);
+  if (max_rows > 0) request.set_max_rows(max_rows);
+  return session.Call(&v1::SweepService::Stub::Query, request, 120);
+}
+
+std::string ExactText(const v1::QueryValue& value) {
+  return value.has_real() ? FormatNumber(value.real()) : QueryValueText(value);
+}
+
+nlohmann::json JsonOf(const v1::QueryValue& value) {
+  if (value.has_integer()) return value.integer();
+  if (value.has_real()) return value.real();
+  if (value.value_case() == v1::QueryValue::VALUE_NOT_SET) return nullptr;
+  return QueryValueText(value);
+}
+
 void PrintRows(const Session& session, const v1::QueryResponse& response, bool csv) {
   if (csv) return PrintData(CsvText(response));
   if (session.mode() == OutputMode::kJson) {
     nlohmann::ordered_json out = nlohmann::ordered_json::array();
     for (const v1::QueryRow& row : response.rows()) {
       nlohmann::ordered_json object;
-      for (int i = 0; i < row.values_size(); ++i) object[response.columns(i)] = ValueJson(row.values(i));
+      for (int i = 0; i < row.values_size(); ++i) object[response.columns(i)] = JsonOf(row.values(i));
       out.push_back(std::move(object));
     }
     PrintJson(out);

@@ -1,14 +1,27 @@
-// The rows of a query on standard output: a JSON list of objects with --json, CSV (RFC 4180, numbers in full, NULL
-// empty) with `csv`, else a table.
+// Rows of SQL from the coordinator.
 #ifndef INLIER_CLI_QUERY_ROWS_H_
 #define INLIER_CLI_QUERY_ROWS_H_
 
+#include <cstdint>
 #include <string>
 
+#include "absl/status/statusor.h"
 #include "cli/session.h"
+#include "nlohmann/json.hpp"
 
 namespace inlier {
 
+// Waits longer than for other calls. max_rows: 0 for the coordinator's own limit.
+absl::StatusOr<v1::QueryResponse> QueryRows(Session& session, const std::string& sql, std::uint32_t max_rows = 0);
+
+// An integer or text as it is, a number with all its digits; empty for NULL.
+std::string ExactText(const v1::QueryValue& value);
+
+// null for NULL.
+nlohmann::json JsonOf(const v1::QueryValue& value);
+
+// On standard output: a JSON list of objects with --json, CSV (RFC 4180, numbers in full, NULL empty) with `csv`, else a
+// table.
 void PrintRows(const Session& session, const v1::QueryResponse& response, bool csv = false);
 
 // A text as SQL has it, in quotes.

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/status.h"
+#include "cli/query_rows.h"
 #include "nlohmann/json.hpp"
 
 namespace inlier {
@@ -40,14 +41,13 @@ std::string ReportOf(const Rerun& rerun) {
 
 absl::Status PrintReruns(Session& session, const std::string& sweep_id) {
   if (session.mode() == OutputMode::kQuiet) return absl::OkStatus();
-  v1::QueryRequest request;
-  request.set_sql(absl::StrCat(
-      "SELECT trial, label, measurement, before, now, equal, digest_before, digest_now FROM reruns "
-      "WHERE sweep_id = '",
-      sweep_id, "' AND site = '' ORDER BY length(trial), trial, measurement"));
-  request.set_max_rows(100'000);
-  ASSIGN_OR_RETURN(const v1::QueryResponse response,
-                   session.Call(&v1::SweepService::Stub::Query, request, 120));
+  ASSIGN_OR_RETURN(
+      const v1::QueryResponse response,
+      QueryRows(session,
+                absl::StrCat("SELECT trial, label, measurement, before, now, equal, digest_before, digest_now "
+                             "FROM reruns WHERE sweep_id = '",
+                             sweep_id, "' AND site = '' ORDER BY length(trial), trial, measurement"),
+                100'000));
   std::map<std::pair<std::size_t, std::string>, Rerun> reruns;  // By number.
   for (const v1::QueryRow& row : response.rows()) {
     const std::string& trial = row.values(kTrial).text();

@@ -16,6 +16,7 @@
 #include "base/status.h"
 #include "base/version.h"
 #include "cli/output.h"
+#include "cli/query_rows.h"
 #include "dashboard/page/page_files.h"
 #include "nlohmann/json.hpp"
 #include "spec/sweep/point_labels.h"
@@ -32,29 +33,13 @@ constexpr std::size_t kTrialsAtOnce = 8;
 constexpr char kCurvesSaved[] =
     "'train_loss', 'loss', 'max_inf_norm', 'avg_kurtosis', 'learning_rate', 'gradient_norm'";
 
-Json ValueOf(const v1::QueryValue& value) {
-  switch (value.value_case()) {
-    case v1::QueryValue::kInteger:
-      return value.integer();
-    case v1::QueryValue::kReal:
-      return value.real();
-    case v1::QueryValue::kText:
-      return value.text();
-    default:
-      return nullptr;
-  }
-}
-
 // Rows as objects, as the page's own queries have them.
 absl::StatusOr<Json> Rows(Session& session, const std::string& sql, std::uint32_t rows_max = 10000) {
-  v1::QueryRequest request;
-  request.set_sql(sql);
-  request.set_max_rows(rows_max);
-  ASSIGN_OR_RETURN(const v1::QueryResponse response, session.Call(&Stub::Query, request, kSavedPageSeconds));
+  ASSIGN_OR_RETURN(const v1::QueryResponse response, QueryRows(session, sql, rows_max));
   Json rows = Json::array();
   for (const v1::QueryRow& row : response.rows()) {
     Json object = Json::object();
-    for (int i = 0; i < row.values_size(); ++i) object[response.columns(i)] = ValueOf(row.values(i));
+    for (int i = 0; i < row.values_size(); ++i) object[response.columns(i)] = JsonOf(row.values(i));
     rows.push_back(std::move(object));
   }
   return rows;

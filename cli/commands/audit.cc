@@ -20,10 +20,8 @@ struct AuditArguments {
 
 // NotFound where the audit has no call of `who` at all.
 absl::Status CheckCaller(Session& session, const std::string& who) {
-  v1::QueryRequest query;
-  query.set_sql("SELECT DISTINCT who FROM audit ORDER BY who");
   ASSIGN_OR_RETURN(const v1::QueryResponse response,
-                   session.Call(&v1::SweepService::Stub::Query, query, 120));
+                   QueryRows(session, "SELECT DISTINCT who FROM audit ORDER BY who"));
   std::vector<std::string> known;
   for (const v1::QueryRow& row : response.rows()) known.push_back(row.values(0).text());
   if (std::find(known.begin(), known.end(), who) != known.end()) return absl::OkStatus();
@@ -47,12 +45,12 @@ absl::Status Show(Session& session, const AuditArguments& arguments) {
           ? "*"
           : "at, who, role, method, coalesce(trial, worker, sweep_id, '') AS \"of\", outcome, "
             "iif(calls > 1, calls || ' calls: ', '') || iif(message = '', request, message) AS detail, peer";
-  v1::QueryRequest query;
-  query.set_sql(absl::StrCat("SELECT ", columns, " FROM (SELECT * FROM audit", where,
-                             " ORDER BY number DESC LIMIT ", arguments.rows, ") ORDER BY number"));
-  query.set_max_rows(arguments.rows);
-  ASSIGN_OR_RETURN(const v1::QueryResponse response,
-                   session.Call(&v1::SweepService::Stub::Query, query, 120));
+  ASSIGN_OR_RETURN(
+      const v1::QueryResponse response,
+      QueryRows(session,
+                absl::StrCat("SELECT ", columns, " FROM (SELECT * FROM audit", where,
+                             " ORDER BY number DESC LIMIT ", arguments.rows, ") ORDER BY number"),
+                arguments.rows));
   if (!arguments.who.empty() && response.rows_size() == 0)
     RETURN_IF_ERROR(CheckCaller(session, arguments.who));
   PrintRows(session, response);

@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "cli/commands.h"
 #include "cli/programs/model_of_trial.h"
+#include "cli/query_rows.h"
 #include "cli/temporary_file.h"
 #include "cli/trial_program.h"
 #include "nlohmann/json.hpp"
@@ -29,9 +30,8 @@ struct ExportArguments {
 // `checkpoint` and `spec` of a trial.
 absl::StatusOr<json> AttemptOfTrial(Session& session, const std::string& trial) {
   ASSIGN_OR_RETURN(const std::filesystem::path file, ModelOfTrial(session, trial));
-  v1::QueryRequest request;
-  request.set_sql(absl::StrCat("SELECT spec FROM trials WHERE trial = '", trial, "'"));
-  ASSIGN_OR_RETURN(const v1::QueryResponse response, session.Call(&v1::SweepService::Stub::Query, request));
+  ASSIGN_OR_RETURN(const v1::QueryResponse response,
+                   QueryRows(session, absl::StrCat("SELECT spec FROM trials WHERE trial = '", trial, "'")));
   if (response.rows().empty()) return absl::NotFoundError(absl::StrCat(trial, ": there is no such trial"));
   return json{{"checkpoint", std::filesystem::absolute(file).string()},
               {"spec", json::parse(response.rows(0).values(0).text())}};

@@ -14,6 +14,7 @@
 #include "cli/plots/picture_writer.h"
 #include "cli/plots/plot_trials.h"
 #include "cli/programs/model_of_trial.h"
+#include "cli/query_rows.h"
 #include "cli/sweeps/axis_arguments.h"
 #include "cli/trial_program.h"
 #include "nlohmann/json.hpp"
@@ -120,12 +121,7 @@ class Plotting {
 
  private:
   RunQuery Queries() {
-    return [this](const std::string& sql) {
-      v1::QueryRequest request;
-      request.set_sql(sql);
-      request.set_max_rows(kRowsOfAnAnswer);
-      return session_.Call(&v1::SweepService::Stub::Query, request, 120);
-    };
+    return [this](const std::string& sql) { return QueryRows(session_, sql, kRowsOfAnAnswer); };
   }
 
   absl::StatusOr<std::vector<v1::FigureSpec>> Figures(const SweepGrid& grid) {

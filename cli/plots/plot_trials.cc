@@ -10,7 +10,6 @@
 #include "base/status.h"
 #include "cli/query_rows.h"
 #include "nlohmann/json.hpp"
-#include "spec/schema/number_text.h"
 #include "spec/schema/struct_value.h"
 
 namespace inlier {
@@ -22,19 +21,6 @@ constexpr std::size_t kCurvesOfAQuery = 50;  // Whose curves are read together.
 
 std::string SqlName(const std::string& name) {
   return absl::StrCat("\"", absl::StrReplaceAll(name, {{"\"", "\"\""}}), "\"");
-}
-
-std::string Text(const v1::QueryValue& value) {
-  switch (value.value_case()) {
-    case v1::QueryValue::kInteger:
-      return absl::StrCat(value.integer());
-    case v1::QueryValue::kReal:
-      return FormatNumber(value.real());
-    case v1::QueryValue::kText:
-      return value.text();
-    default:
-      return "";
-  }
 }
 
 double Number(const v1::QueryValue& value) {
@@ -93,22 +79,22 @@ absl::StatusOr<std::vector<PlotTrial>> ReadPlotTrials(const RunQuery& query, con
       [&](const v1::QueryRow* last) {
         return absl::StrCat("SELECT point, trial, state, labels, train_stage, evaluate_stage", Names(columns),
                             " FROM trials", of_sweep,
-                            last == nullptr ? "" : absl::StrCat(" AND point > ", Text(last->values(0))),
+                            last == nullptr ? "" : absl::StrCat(" AND point > ", ExactText(last->values(0))),
                             " ORDER BY point");
       },
       [&](const v1::QueryRow& row) {
         PlotTrial& trial = trials.emplace_back();
-        trial.id = Text(row.values(1));
-        trial.state = Text(row.values(2));
-        const auto labels = nlohmann::json::parse(Text(row.values(3)), nullptr, /*allow_exceptions=*/false);
+        trial.id = ExactText(row.values(1));
+        trial.state = ExactText(row.values(2));
+        const auto labels = nlohmann::json::parse(ExactText(row.values(3)), nullptr, /*allow_exceptions=*/false);
         if (labels.is_object()) {
           for (const auto& [axis, label] : labels.items())
             trial.labels[axis] = label.is_string() ? label.get<std::string>() : label.dump();
         }
-        trial.train_stage = Text(row.values(4));
-        trial.evaluate_stage = Text(row.values(5));
+        trial.train_stage = ExactText(row.values(4));
+        trial.evaluate_stage = ExactText(row.values(5));
         int i = 6;
-        for (const std::string& column : columns) trial.columns[column] = Text(row.values(i++));
+        for (const std::string& column : columns) trial.columns[column] = ExactText(row.values(i++));
         trial.measurements.assign(measurements.size(), std::numeric_limits<double>::quiet_NaN());
         index[trial.id] = trials.size() - 1;
       }));
@@ -118,11 +104,11 @@ absl::StatusOr<std::vector<PlotTrial>> ReadPlotTrials(const RunQuery& query, con
       [&](const v1::QueryRow* last) {
         return absl::StrCat(
             "SELECT trial", Names(measurements), " FROM results", of_sweep, " AND state = 'SUCCEEDED'",
-            last == nullptr ? "" : absl::StrCat(" AND trial > ", SqlText(Text(last->values(0)))),
+            last == nullptr ? "" : absl::StrCat(" AND trial > ", SqlText(ExactText(last->values(0)))),
             " ORDER BY trial");
       },
       [&](const v1::QueryRow& row) {
-        const auto found = index.find(Text(row.values(0)));
+        const auto found = index.find(ExactText(row.values(0)));
         if (found == index.end()) return;  // Stored after the first statement.
         PlotTrial& trial = trials[found->second];
         trial.state = "SUCCEEDED";
@@ -147,13 +133,13 @@ absl::StatusOr<std::map<std::string, Curve>> ReadCurves(const RunQuery& query,
                               ") AND kind = 'TRAIN' AND site = '' AND name = ", SqlText(measurement),
                               last == nullptr
                                   ? ""
-                                  : absl::StrCat(" AND (trial, step) > (", SqlText(Text(last->values(0))),
-                                                 ", ", Text(last->values(1)), ")"),
+                                  : absl::StrCat(" AND (trial, step) > (", SqlText(ExactText(last->values(0))),
+                                                 ", ", ExactText(last->values(1)), ")"),
                               " ORDER BY trial, step");
         },
         [&](const v1::QueryRow& row) {
           const double value = Number(row.values(2));
-          if (!std::isnan(value)) curves[Text(row.values(0))].emplace_back(Number(row.values(1)), value);
+          if (!std::isnan(value)) curves[ExactText(row.values(0))].emplace_back(Number(row.values(1)), value);
         }));
   }
   return curves;

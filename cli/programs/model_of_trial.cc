@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "cli/query_rows.h"
 #include "s3/bucket_note.h"
 
 namespace inlier {
@@ -15,11 +16,10 @@ bool IsTrialId(const std::string& text) {
 }
 
 absl::StatusOr<std::filesystem::path> ModelOfTrial(Session& session, const std::string& trial) {
-  v1::QueryRequest request;
-  request.set_sql(absl::StrCat(
-      "SELECT stage.checkpoint FROM trial JOIN stage ON stage.id = trial.train_stage WHERE trial.id = ",
-      trial.substr(2)));
-  ASSIGN_OR_RETURN(const v1::QueryResponse response, session.Call(&v1::SweepService::Stub::Query, request));
+  ASSIGN_OR_RETURN(const v1::QueryResponse response,
+                   QueryRows(session, absl::StrCat("SELECT stage.checkpoint FROM trial JOIN stage ON stage.id = "
+                                                   "trial.train_stage WHERE trial.id = ",
+                                                   trial.substr(2))));
   if (response.rows().empty())
     return absl::NotFoundError(absl::StrCat(trial, ": there is no such trial; `inlier status` lists sweeps"));
   const std::string& digest = response.rows(0).values(0).text();

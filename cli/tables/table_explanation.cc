@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status.h"
+#include "cli/query_rows.h"
 #include "cli/sweeps/axis_arguments.h"
 #include "cli/tables/table_cells.h"
 #include "cli/tables/table_counts.h"
@@ -84,17 +85,6 @@ absl::StatusOr<int> FindRow(const v1::Table& table, const std::vector<std::strin
   return absl::InvalidArgumentError(absl::StrCat("--explain: no row has all of \"", text, "\""));
 }
 
-std::string TextValue(const v1::QueryRow& row, int column) {
-  const v1::QueryValue& value = row.values(column);
-  return value.has_integer() ? absl::StrCat(value.integer()) : value.text();
-}
-
-absl::StatusOr<v1::QueryResponse> QueryRows(Session& session, const std::string& sql) {
-  v1::QueryRequest request;
-  request.set_sql(sql);
-  return session.Call(&v1::SweepService::Stub::Query, request, 120);
-}
-
 // Adds those trials with their rows in the database; `trials` is "'t-1','t-2'".
 absl::Status ReadTrials(Session& session, const std::string& trials, const std::string& measurement,
                         std::vector<TrialInfo>* infos) {
@@ -108,7 +98,7 @@ absl::Status ReadTrials(Session& session, const std::string& trials, const std::
     int column = 0;
     for (std::string* field :
          {&info.trial, &info.state, &info.label, &info.message, &info.train_stage, &info.evaluate_stage})
-      *field = TextValue(row, column++);
+      *field = ExactText(row.values(column++));
     places[info.trial] = infos->size() - 1;
   }
   ASSIGN_OR_RETURN(const v1::QueryResponse values,
@@ -133,7 +123,7 @@ absl::Status ReadTrials(Session& session, const std::string& trials, const std::
     int column = 1;
     for (std::string* field : {&info.kind, &info.stage, &info.outcome, &info.failure, &info.worker,
                                &info.host, &info.device, &info.build, &info.data, &info.checkpoint})
-      *field = TextValue(row, column++);
+      *field = ExactText(row.values(column++));
     info.number = row.values(column++).integer();
     info.gave_result = row.values(column).integer() != 0;
     if (!info.gave_result) info.checkpoint.clear();

@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "base/file.h"
 #include "base/status.h"
+#include "cli/query_rows.h"
 #include "cli/sweeps/axis_arguments.h"
 #include "cli/tables/table_explanation.h"
 #include "cli/tables/table_formats.h"
@@ -16,7 +17,6 @@
 #include "nlohmann/json.hpp"
 #include "spec/schema/columns.h"
 #include "spec/schema/did_you_mean.h"
-#include "spec/schema/number_text.h"
 #include "spec/sweep/default_table.h"
 #include "spec/sweep/point_labels.h"
 #include "spec/sweep/sweep_grid.h"
@@ -82,18 +82,12 @@ absl::StatusOr<std::vector<std::string>> ValuesOfColumn(Session& session,
                                                         const std::string& column) {
   std::vector<std::string> ids;
   for (const v1::SweepStatus& sweep : sweeps) ids.push_back(absl::StrCat("'", sweep.sweep_id(), "'"));
-  v1::QueryRequest request;
-  request.set_sql(absl::StrCat("SELECT DISTINCT \"", column,
-                               "\" FROM trials WHERE withdrawn = 0 AND sweep_id IN (",
-                               absl::StrJoin(ids, ","), ") ORDER BY 1"));
-  ASSIGN_OR_RETURN(const v1::QueryResponse found, session.Call(&v1::SweepService::Stub::Query, request, 120));
+  ASSIGN_OR_RETURN(const v1::QueryResponse found,
+                   QueryRows(session, absl::StrCat("SELECT DISTINCT \"", column,
+                                                   "\" FROM trials WHERE withdrawn = 0 AND sweep_id IN (",
+                                                   absl::StrJoin(ids, ","), ") ORDER BY 1")));
   std::vector<std::string> values;
-  for (const v1::QueryRow& row : found.rows()) {
-    const v1::QueryValue& value = row.values(0);
-    values.push_back(value.has_integer() ? absl::StrCat(value.integer())
-                     : value.has_real()  ? FormatNumber(value.real())
-                                         : value.text());
-  }
+  for (const v1::QueryRow& row : found.rows()) values.push_back(ExactText(row.values(0)));
   return values;
 }
 
