@@ -75,12 +75,4 @@ at::Tensor LanguageModel::Loss(const ModelInput& input, const at::Tensor& labels
                                 label_smoothing);
 }
 
-at::Tensor LanguageModel::LossPerToken(const ModelInput& input, const at::Tensor& labels,
-                                       ActivationTap* tap) {
-  const at::Tensor predictions = Predicting(Logits(input, tap));
-  const at::Tensor losses = at::cross_entropy_loss(AtLeastFloat32(predictions), Targets(labels), {},
-                                                   at::Reduction::None, kIgnoredLabel);
-  return losses.view({labels.size(0), -1});
-}
-
 }  // namespace inlier

@@ -22,9 +22,6 @@ class LanguageModel : public Model {
 
   std::int64_t TargetsIn(const at::Tensor& labels) const override;
 
-  // Cross-entropy of every position, 0 where there is no target. Masked: (B, T); causal: (B, T - 1).
-  at::Tensor LossPerToken(const ModelInput& input, const at::Tensor& labels, ActivationTap* tap = nullptr);
-
   void Observe(const ModelInput& input, ActivationTap& tap) override;
 
   // Position t of a causal model predicts the label of t + 1. labels (B, T). A head that the tap does not see is computed

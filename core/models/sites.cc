@@ -4,19 +4,6 @@
 
 namespace inlier {
 
-bool IsObservationSite(std::string_view site) {
-  if (site.substr(0, 7) == "hidden.") return true;
-  const std::string_view last = site.substr(site.rfind('.') + 1);
-  if (last == "probs" || last == "gate" || last == "context" || last == "input") return true;
-  // "model.decoder.layers.3" is a whole layer; "bert.encoder.layer.0.intermediate.0" is a linear.
-  for (const std::string_view layers : {".layers.", ".h.", ".layer."}) {
-    const std::size_t at = site.rfind(layers);
-    if (at != std::string_view::npos && site.find('.', at + layers.size()) == std::string_view::npos)
-      return true;
-  }
-  return last == "residual" || last == "act";
-}
-
 bool IsFfnOutputSite(std::string_view site) {
   if (!IsWithinLayer(site)) return false;
   // OPT, GPT-2, Llama; BERT and ViT, whose attention has an output.dense too.

@@ -6,7 +6,7 @@
 //         which it calls site + ".weight_quantizer" or site + ".activation_quantizer". ViT's are placed by its paper's
 //         text (docs/decisions/0006-reference-quantizers.md).
 //   O     observation sites (OnActivation): measured, never quantized. The tap's result is used in the tensor's place,
-//         so a quantizing tap must return such tensors unchanged (IsObservationSite).
+//         so a quantizing tap must return such tensors unchanged.
 //
 // B sequences, T tokens, d hidden_size, H heads, h = d / H, F ffn_size, V vocab_size, E width of the token embedding.
 //
@@ -124,9 +124,6 @@ namespace inlier {
 
 // The tied head of OPT: the same matrix as the token table, with quantizers of its own.
 inline constexpr std::string_view kTiedHeadSite = "lm_head";
-
-// True when OnActivation(site, …) is an observation (kind O above), which quantization must return unchanged.
-bool IsObservationSite(std::string_view site);
 
 // True at the output (B, T, d) or (B*T, d) of the second linear of a layer's feed-forward network.
 bool IsFfnOutputSite(std::string_view site);

@@ -77,10 +77,11 @@ class Queries {
     return mask_.padding.defined() ? x.masked_fill(mask_.not_first.unsqueeze(1), 0).sum()
                                    : x.select(2, 0).sum();
   }
-  // x: (B, H, T) -> (H)
-  at::Tensor SumByHead(const at::Tensor& x) const {
-    return (mask_.padding.defined() ? x.masked_fill(mask_.padding.unsqueeze(1), 0) : x)
-        .sum(at::IntArrayRef({0, 2}));
+  // x: (B, H, T) -> (B, H): the mean over a sequence's queries, 0 where all is padding.
+  at::Tensor MeanBySequence(const at::Tensor& x) const {
+    if (!mask_.padding.defined()) return x.mean(2);
+    const at::Tensor queries = mask_.padding.logical_not().sum(1, /*keepdim=*/true).clamp_min(1);
+    return x.masked_fill(mask_.padding.unsqueeze(1), 0).sum(2) / queries;
   }
   // (B, H, T, T) -> (B, H, T): those of the first key.
   at::Tensor OfFirstKey(const at::Tensor& weights) const {
@@ -144,12 +145,13 @@ void AttentionRecorder::RecordWeights(const std::string& site, const at::Tensor&
                  queries.Sum(ones * queries.visible_keys())});
   // NaN is neither the largest nor zero: it is added so that it shows.
   const at::Tensor visible_nan = queries.Sum(largest).mul_(0);
-  const at::Tensor by_head = queries.SumByHead(first) + visible_nan;
+  const at::Tensor sinks =
+      queries.MeanBySequence(first).gt(options_.sink_threshold).sum(0).to(at::kDouble) + visible_nan;
   sums.slice(0, 0, kQueries).add_(visible_nan);  // The counts stay.
 
   Layer& layer = FindOrAdd(layers_, site);
   layer.sums = layer.sums.defined() ? layer.sums + sums : sums;
-  layer.head_sum = layer.head_sum.defined() ? layer.head_sum + by_head : by_head;
+  layer.sinks = layer.sinks.defined() ? layer.sinks + sinks : sinks;
 }
 
 void AttentionRecorder::RecordGate(const std::string& site, const at::Tensor& values) {
@@ -166,12 +168,12 @@ void AttentionRecorder::RecordGate(const std::string& site, const at::Tensor& va
   gate.sums = gate.sums.defined() ? gate.sums + sums : sums;
 }
 
-at::Tensor AttentionRecorder::HeadMeans(const Layer& layer) {
-  const at::Tensor queries_of_a_head = layer.sums[kQueries] / layer.head_sum.size(0);
-  return (layer.head_sum / queries_of_a_head).to(at::kCPU);
+at::Tensor AttentionRecorder::SinkShares(const Layer& layer) {
+  const at::Tensor sequences = layer.sums[kFirstQueries] / layer.sinks.size(0);
+  return (layer.sinks / sequences).to(at::kCPU);
 }
 
-AttentionShares AttentionRecorder::SharesOf(const at::Tensor& sums, const at::Tensor& head_means) const {
+AttentionShares AttentionRecorder::SharesOf(const at::Tensor& sums, const at::Tensor& sink_shares) {
   const auto sum = [on_cpu = sums.to(at::kCPU)](Sum which) { return on_cpu[which].item<double>(); };
   const double queries = sum(kQueries);
   AttentionShares shares;
@@ -185,9 +187,7 @@ AttentionShares AttentionRecorder::SharesOf(const at::Tensor& sums, const at::Te
     shares.first_key_mass_without_query1 = (sum(kMass) - sum(kMassOfQuery1)) / later;
     shares.uniform_first_key_mass_without_query1 = (sum(kUniform) - sum(kUniformOfQuery1)) / later;
   }
-  // A mean that is NaN is not larger, and shows.
-  shares.sink_rate =
-      (head_means.gt(options_.sink_threshold).to(at::kDouble) + head_means * 0).mean().item<double>();
+  shares.sink_rate = sink_shares.mean().item<double>();
   shares.entropy = sum(kEntropy) / queries;
   shares.max_weight = sum(kLargest) / queries;
   shares.zero_share = sum(kZeros) / sum(kWeights);
@@ -199,7 +199,7 @@ std::vector<LayerAttention> AttentionRecorder::Layers() const {
   std::vector<LayerAttention> layers;
   for (const Layer& layer : layers_) {
     layers.push_back({.site = layer.site,
-                      .shares = SharesOf(layer.sums, HeadMeans(layer)),
+                      .shares = SharesOf(layer.sums, SinkShares(layer)),
                       .queries = static_cast<std::int64_t>(layer.sums[kQueries].item<double>())});
   }
   return layers;
@@ -208,12 +208,12 @@ std::vector<LayerAttention> AttentionRecorder::Layers() const {
 std::optional<AttentionShares> AttentionRecorder::Summary() const {
   if (layers_.empty()) return std::nullopt;
   at::Tensor sums;
-  std::vector<at::Tensor> head_means;
+  std::vector<at::Tensor> sink_shares;
   for (const Layer& layer : layers_) {
     sums = sums.defined() ? sums + layer.sums : layer.sums;
-    head_means.push_back(HeadMeans(layer));
+    sink_shares.push_back(SinkShares(layer));
   }
-  return SharesOf(sums, at::cat(head_means));
+  return SharesOf(sums, at::cat(sink_shares));
 }
 
 std::vector<GateMean> AttentionRecorder::Gates() const {

@@ -11,7 +11,8 @@
 //   ..._without_query1 over q = 2 .. T, because in a causal model query 1 sees nothing else
 //   uniform_...        mean of 1 / (keys that q may see): first_key_mass where attention is uniform, and the
 //                      first_share that is to be expected where it does not depend on the position
-//   sink_rate          share of heads, over layers, whose first_key_mass exceeds sink_threshold
+//   sink_rate          share of heads, over layers, whose first_key_mass in a sequence exceeds sink_threshold, mean over
+//                      the sequences (Gu et al. 2025)
 //   entropy            mean of - sum_k a[k] ln a[k], a = A[q, k] / sum_k A[q, k]; 0 for a row of zeros
 //   max_weight         mean of max_k A[q, k]
 //   zero_share         share of the weights of visible keys that are exactly 0; causal: k <= q is visible
@@ -89,8 +90,8 @@ class AttentionRecorder : public ActivationTap {
  private:
   struct Layer {
     std::string site;
-    at::Tensor sums;      // As listed in the source; on the device, in double. The same for the next.
-    at::Tensor head_sum;  // (H): of A[q, 1].
+    at::Tensor sums;   // As listed in the source; on the device, in double. The same for the next.
+    at::Tensor sinks;  // (H): sequences in which the head is a sink.
   };
   struct Gate {
     std::string site;
@@ -99,9 +100,9 @@ class AttentionRecorder : public ActivationTap {
 
   void RecordWeights(const std::string& site, const at::Tensor& all_weights);
   void RecordGate(const std::string& site, const at::Tensor& values);
-  // first_key_mass of each head, on the CPU.
-  static at::Tensor HeadMeans(const Layer& layer);
-  AttentionShares SharesOf(const at::Tensor& sums, const at::Tensor& head_means) const;
+  // (H), on the CPU: the share of sequences in which each head is a sink.
+  static at::Tensor SinkShares(const Layer& layer);
+  static AttentionShares SharesOf(const at::Tensor& sums, const at::Tensor& sink_shares);
 
   const bool causal_;
   const AttentionRecorderOptions options_;

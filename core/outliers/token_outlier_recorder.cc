@@ -27,7 +27,10 @@ enum SumOf {
   kSixSigma,
   kMassiveElements,
   kSequences,
-  kLaterTokens  // 2 .. T, of all sequences.
+  kLaterTokens,  // 2 .. T, of all sequences.
+  kFirstMaxima,  // Of the sequences' maxima.
+  kRestMaxima,
+  kLongSequences  // Those with later tokens.
 };
 enum MaximumOf { kFirstMaximum, kRestMaximum };
 
@@ -44,13 +47,13 @@ struct TokenGroups {
   at::Tensor All(const at::Tensor& x) const {
     return mask.padding.defined() ? x.masked_fill(mask.padding, 0).sum() : x.sum();
   }
-  // The largest of x >= 0; 0 in a group without tokens.
+  // (B): the largest x >= 0 of each sequence; 0 in a group without tokens.
   at::Tensor LargestFirst(const at::Tensor& x) const {
-    return mask.padding.defined() ? x.masked_fill(mask.not_first, 0).amax() : x.select(1, 0).amax();
+    return mask.padding.defined() ? x.masked_fill(mask.not_first, 0).amax(1) : x.select(1, 0);
   }
   at::Tensor LargestRest(const at::Tensor& x) const {
-    if (mask.padding.defined()) return x.masked_fill(mask.not_later, 0).amax();
-    return x.size(1) > 1 ? x.slice(1, 1).amax() : x.amax() * 0;
+    if (mask.padding.defined()) return x.masked_fill(mask.not_later, 0).amax(1);
+    return x.size(1) > 1 ? x.slice(1, 1).amax(1) : x.select(1, 0) * 0;
   }
 };
 
@@ -91,6 +94,7 @@ Group Summarise(const std::vector<TokenOutliers>& blocks, std::int64_t width) {
     group.mean.kurtosis += block.kurtosis / size;
     group.mean.norm_ratio += block.norm_ratio / size;
     group.mean.max_abs += block.max_abs / size;
+    group.mean.mean_max_abs += block.mean_max_abs / size;
     kurtoses.push_back(block.kurtosis);
     ratios.push_back(block.norm_ratio);
   }
@@ -120,10 +124,12 @@ at::Tensor TokenOutlierRecorder::OnActivation(const std::string& site, const at:
   const at::Tensor six_sigma =
       BeyondSixSigma(activation, SixSigmaScope::kSequence, padding).sum().to(at::kDouble);
   const at::Tensor massive = MassiveActivations(activation, padding).sum().to(at::kDouble);
+  const at::Tensor first_maxima = groups.LargestFirst(largest), rest_maxima = groups.LargestRest(largest);
   const at::Tensor sums =
       at::stack({groups.First(kurtosis), groups.Rest(kurtosis), groups.First(ratio), groups.Rest(ratio),
-                 six_sigma + visible_nan, massive + visible_nan, groups.First(ones), groups.Rest(ones)});
-  const at::Tensor maxima = at::stack({groups.LargestFirst(largest), groups.LargestRest(largest)});
+                 six_sigma + visible_nan, massive + visible_nan, groups.First(ones), groups.Rest(ones),
+                 first_maxima.sum(), rest_maxima.sum(), groups.LargestRest(ones).sum()});
+  const at::Tensor maxima = at::stack({first_maxima.amax(), rest_maxima.amax()});
 
   Block& block = blocks_[*number];
   block.site = site;
@@ -145,11 +151,13 @@ std::vector<BlockTokenOutliers> TokenOutlierRecorder::Blocks() const {
     result.width = block.width;
     result.first = {.kurtosis = sum(kFirstKurtosis) / sequences,
                     .norm_ratio = sum(kFirstRatio) / sequences,
-                    .max_abs = maximum(kFirstMaximum)};
+                    .max_abs = maximum(kFirstMaximum),
+                    .mean_max_abs = sum(kFirstMaxima) / sequences};
     if (later > 0) {
       result.rest = {.kurtosis = sum(kRestKurtosis) / later,
                      .norm_ratio = sum(kRestRatio) / later,
-                     .max_abs = maximum(kRestMaximum)};
+                     .max_abs = maximum(kRestMaximum),
+                     .mean_max_abs = sum(kRestMaxima) / sum(kLongSequences)};
     }
     result.kurtosis = (sum(kFirstKurtosis) + sum(kRestKurtosis)) / (sequences + later);
     result.six_sigma_count = sum(kSixSigma) / sequences;

@@ -6,7 +6,9 @@
 //
 //   kurtosis         per token (token_metrics.h); mean over the group's tokens and sequences, then blocks
 //   norm_ratio       the same
-//   max_abs          largest |x| over the group's tokens, sequences and features; mean over blocks
+//   max_abs          largest |x| over the group's tokens, sequences and features; mean over blocks. It grows with the
+//                    number of sequences
+//   mean_max_abs     largest |x| over a sequence's tokens and features; mean over sequences, then blocks
 //   six_sigma_count  elements of a sequence's (T, d) with |x - mean| > 6 standard deviations; mean over
 //                    sequences
 //   massive_count    elements of a sequence's (T, d) that are massive (outlier_metrics.h); mean over sequences
@@ -38,6 +40,7 @@ struct TokenOutliers {
   double kurtosis = 0;
   double norm_ratio = 0;
   double max_abs = 0;
+  double mean_max_abs = 0;
 };
 
 struct BlockTokenOutliers {

@@ -38,6 +38,7 @@ void ReportEvaluation(const EvaluationResult& result, const Baseline& baseline, 
   MeasurementReporter reporter(ReportKind::kResult, step, sink);
   reporter.Add("loss", result.scores.loss);
   reporter.Add("perplexity", result.scores.perplexity);
+  reporter.Add("token_perplexity", result.scores.token_perplexity);
   reporter.Add("accuracy", result.scores.accuracy);
   reporter.Add("f1", result.scores.f1);
   reporter.Add("matthews_correlation", result.scores.matthews_correlation);

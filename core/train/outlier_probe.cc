@@ -26,6 +26,7 @@ void ReportTokenOutliers(const TokenOutlierSummary& tokens, const std::vector<Bl
   reporter.Add("kurtosis_first", tokens.first.kurtosis);
   reporter.Add("kurtosis_first_over_ceiling", tokens.first_over_ceiling);
   reporter.Add("max_abs_first", tokens.first.max_abs);
+  reporter.Add("mean_max_abs_first", tokens.first.mean_max_abs);
   reporter.Add("norm_ratio_first", tokens.first.norm_ratio);
   reporter.Add("pearson_kurtosis_norm_ratio_first", tokens.first_pearson);
   reporter.Add("massive_activation_count", tokens.massive_count);
@@ -33,6 +34,7 @@ void ReportTokenOutliers(const TokenOutlierSummary& tokens, const std::vector<Bl
     reporter.Add("kurtosis_rest", tokens.rest->kurtosis);
     reporter.Add("kurtosis_rest_over_ceiling", tokens.rest_over_ceiling);
     reporter.Add("max_abs_rest", tokens.rest->max_abs);
+    reporter.Add("mean_max_abs_rest", tokens.rest->mean_max_abs);
     reporter.Add("norm_ratio_rest", tokens.rest->norm_ratio);
     reporter.Add("pearson_kurtosis_norm_ratio_rest", tokens.rest_pearson);
   }

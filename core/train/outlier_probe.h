@@ -1,5 +1,5 @@
 // All measurements inside a running model, from the recorders of core/outliers: at the end of training over
-// the validation part, or the first batches of it, and during training on one batch.
+// the validation part, or the first batches of it, and during training on its first examples.
 //
 // Thread safety: none. On a GPU no call before Report() waits for the device.
 #ifndef INLIER_CORE_TRAIN_OUTLIER_PROBE_H_

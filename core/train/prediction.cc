@@ -49,6 +49,7 @@ void ScoreSum::Add(const Prediction& prediction, std::int64_t examples) {
   examples_ += examples;
   if (prediction.targets == 0) return;
   loss_ += prediction.loss * static_cast<double>(examples);
+  target_loss_ += prediction.loss * static_cast<double>(prediction.targets);
   weight_ += examples;
   targets_ += prediction.targets;
   correct_ += prediction.correct;
@@ -66,6 +67,7 @@ Scores ScoreSum::Summary() const {
   }
   if (predicted_.empty()) {
     scores.perplexity = std::exp(scores.loss);
+    scores.token_perplexity = std::exp(target_loss_ / static_cast<double>(targets_));
     return scores;
   }
   const at::Tensor predicted = at::cat(predicted_), truth = at::cat(truth_);

@@ -33,8 +33,9 @@ struct Scores {
   // The batches' mean losses, each weighted by its number of examples, as in the reference. A batch without a target has
   // no loss, and no part in it.
   double loss = 0;
-  std::optional<double> perplexity;  // exp(loss)
-  std::optional<double> accuracy;    // Share of all targets that are predicted right.
+  std::optional<double> perplexity;        // exp(loss)
+  std::optional<double> token_perplexity;  // exp of the mean over all targets.
+  std::optional<double> accuracy;          // Share of all targets that are predicted right.
   std::optional<double> f1;
   std::optional<double> matthews_correlation;
   std::optional<double> pearson_correlation;
@@ -56,6 +57,7 @@ class ScoreSum {
 
  private:
   double loss_ = 0;
+  double target_loss_ = 0;   // Summed over targets.
   std::int64_t weight_ = 0;  // Examples of the batches that have targets.
   std::int64_t examples_ = 0;
   std::int64_t targets_ = 0;

@@ -158,19 +158,23 @@ std::optional<Trainer::Update> Trainer::RunUpdate(const std::function<bool()>& s
 }
 
 void Trainer::MeasureOutliers() {
-  // The first validation examples. Not in inference mode, whose tensors a later update could not use.
   const std::int64_t size = spec_.training().batch_size();
-  const Batch batch = dataset_.ValidationBatch(0, size, kCurveMaskSeed);
+  const std::int64_t batches = std::min(dataset_.ValidationBatches(size), (kCurveExamples + size - 1) / size);
+  // Not in inference mode, whose tensors a later update could not use.
   const at::NoGradGuard no_gradient;
   model_.eval();
   // By the defaults: trials that differ in their evaluation share a training.
-  OutlierProbe probe(model_, spec_.model().architecture_case(), /*kurtosis_batches=*/1,
+  OutlierProbe probe(model_, spec_.model().architecture_case(), /*kurtosis_batches=*/static_cast<int>(batches),
                      v1::OutlierSpec::default_instance());
   TapChain tap(probe.taps());
-  const Prediction prediction = Predict(model_, InputOf(batch, device_), batch.labels.to(device_), &tap);
+  ScoreSum scores;
+  for (std::int64_t i = 0; i < batches; ++i) {
+    const Batch batch = dataset_.ValidationBatch(i, size, kCurveMaskSeed);
+    scores.Add(Predict(model_, InputOf(batch, device_), batch.labels.to(device_), &tap), batch.labels.size(0));
+  }
   model_.train();
   MeasurementReporter reporter = Reporter(ReportKind::kCurve);
-  reporter.Add("loss", prediction.loss);
+  if (scores.targets() > 0) reporter.Add("loss", scores.MeanLoss());
   ReportOutliers(probe.Report(), reporter);
 }
 

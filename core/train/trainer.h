@@ -50,6 +50,9 @@ struct TrainResult {
 // The number of updates of a training of `spec` on `dataset`: its steps, or those of its epochs.
 std::uint64_t UpdatesOf(const v1::TrainingSpec& spec, const Dataset& dataset);
 
+// Examples of a point of the outlier curves, where the validation part has them. More where a batch has more.
+inline constexpr std::int64_t kCurveExamples = 32;
+
 struct TrainingRanks {
   Gang gang = {};                // One process by itself.
   bool shard_optimizer = false;  // Each rank keeps a part of the optimizer's state.
@@ -94,7 +97,7 @@ class Trainer {
   void ReportUpdate(const Update& update, double loss, double tokens_per_second);
   // The curves of outliers and of the quantized model, where they have a point now.
   absl::Status MeasureModel();
-  // Loss and outliers of one batch of the validation part, without dropout.
+  // Loss and outliers of the first kCurveExamples of the validation part, in batches of the training, without dropout.
   void MeasureOutliers();
   // The same batch or more of them, quantized and in float.
   absl::Status MeasureQuantizedLoss();

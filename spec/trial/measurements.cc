@@ -14,6 +14,10 @@ const std::vector<MeasurementInfo>& Measurements() {
        "each weighed by its examples",
        "", "evaluate", true, true, Better::kLower},
       {"perplexity", "1", "exp(loss)", "", "evaluate", true, false, Better::kLower},
+      {"token_perplexity", "1",
+       "exp of the mean cross-entropy over all targets, each with the same weight: where sequences differ in "
+       "length (instructions) perplexity gives those of a batch with few targets more",
+       "", "evaluate", true, false, Better::kLower},
       {"accuracy", "1",
        "targets whose most probable class is the right one / all targets: MLM the masked tokens, CLM all but "
        "the first token of a sequence, else one an example",
@@ -67,10 +71,16 @@ const std::vector<MeasurementInfo>& Measurements() {
       {"kurtosis_rest_over_ceiling", "1", "kurtosis_rest / (d - 2)", "", "evaluate", true, true,
        Better::kLower},
       {"max_abs_first", "1",
-       "mean over layers of the largest |x_j| of token 1 over all sequences (Kaul et al. 2025)", "",
-       "evaluate", true, true, Better::kLower},
+       "mean over layers of the largest |x_j| of token 1 over all sequences, of which more have a larger one "
+       "(Kaul et al. 2025)",
+       "", "evaluate", true, true, Better::kLower},
       {"max_abs_rest", "1", "the same over tokens 2 .. T (Kaul et al. 2025)", "", "evaluate", true, true,
        Better::kLower},
+      {"mean_max_abs_first", "1",
+       "mean over sequences, then layers, of the largest |x_j| of token 1: it does not depend on how many "
+       "sequences are measured",
+       "", "evaluate", true, true, Better::kLower},
+      {"mean_max_abs_rest", "1", "the same over tokens 2 .. T", "", "evaluate", true, true, Better::kLower},
       {"norm_ratio_first", "1",
        "mean over sequences, then layers, of max |x_j| / ||x||_2 of token 1 (Kaul et al. 2025)", "",
        "evaluate", true, true, Better::kLower},
@@ -126,7 +136,7 @@ const std::vector<MeasurementInfo>& Measurements() {
       {"uniform_first_key_mass_without_query1", "1", "the same over queries 2 .. T", "", "evaluate", true,
        true},
       {"sink_rate", "1",
-       "share of heads, over layers, whose mean of A[q,1] over sequences and queries exceeds "
+       "share of heads, over layers and sequences, whose mean of A[q,1] over the sequence's queries exceeds "
        "evaluation.outliers.sink_threshold (Gu et al. 2025)",
        "", "evaluate", true, true, Better::kLower},
       {"attention_entropy", "nat",
@@ -212,12 +222,6 @@ const MeasurementInfo* FindMeasurement(std::string_view name) {
 std::string_view PeriodFieldOf(const MeasurementInfo& curve) {
   if (!curve.period.empty()) return curve.period;
   return curve.source == "train" ? "measure_every" : "measure_outliers_every";
-}
-
-std::vector<std::string> MeasurementNames() {
-  std::vector<std::string> names;
-  for (const MeasurementInfo& info : Measurements()) names.emplace_back(info.name);
-  return names;
 }
 
 std::string MeasurementsMarkdown() {

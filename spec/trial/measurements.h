@@ -32,9 +32,6 @@ const MeasurementInfo* FindMeasurement(std::string_view name);
 // The field of TrainingSpec that has the updates between the points of this curve.
 std::string_view PeriodFieldOf(const MeasurementInfo& curve);
 
-// All names, in the table's order; for "did you mean".
-std::vector<std::string> MeasurementNames();
-
 // docs/reference/measurements.md
 std::string MeasurementsMarkdown();
 

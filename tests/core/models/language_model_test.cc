@@ -10,6 +10,7 @@
 #include <string>
 
 #include "tests/core/models/test_models.h"
+#include "tests/core/support/loss_per_token.h"
 
 namespace inlier {
 namespace {
@@ -36,7 +37,7 @@ TEST(LanguageModelTest, LossAtTheTargetsEqualsTheLossOfAllLogits) {
       ActivationTap tap;
       const double of_targets = model->Loss(input, labels).item<double>();
       EXPECT_NEAR(model->Loss(input, labels, &tap).item<double>(), of_targets, 1e-13) << architecture;
-      const at::Tensor per_token = model->LossPerToken(input, labels);
+      const at::Tensor per_token = LossPerToken(*model, input, labels);
       const at::Tensor predicted = model->causal() ? labels.slice(1, 1) : labels;
       ASSERT_EQ(per_token.sizes(), predicted.sizes());
       EXPECT_TRUE(per_token.ne(0).equal(predicted.ne(kIgnoredLabel)));

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tests/core/support/golden_case.h"
+#include "tests/core/support/observation_sites.h"
 
 namespace inlier {
 namespace {

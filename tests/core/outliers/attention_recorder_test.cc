@@ -133,8 +133,8 @@ TEST(AttentionRecorderTest, EveryShareIsThatOfThePlainDefinition) {
     double queries = 0, later = 0, mass = 0, later_mass = 0, uniform = 0, later_uniform = 0, entropy = 0,
            largest = 0, dominated = 0, zeros = 0, visible = 0, sinks = 0;
     for (int h = 0; h < kHeads; ++h) {
-      double head_mass = 0, head_queries = 0;
       for (int b = 0; b < kSequences; ++b) {
+        double sequence_mass = 0, sequence_queries = 0;
         int first = 0;
         while (!real[b][first]) ++first;
         for (int q = 0; q < kTokens; ++q) {
@@ -153,8 +153,8 @@ TEST(AttentionRecorderTest, EveryShareIsThatOfThePlainDefinition) {
             if (share > 0) row_entropy -= share * std::log(share);
           }
           const double on_first = weights[b][h][q][first].item<double>();
-          head_mass += on_first;
-          ++head_queries;
+          sequence_mass += on_first;
+          ++sequence_queries;
           visible += keys;
           uniform += 1 / keys;
           dominated += on_first > 0 && on_first == most;
@@ -165,10 +165,10 @@ TEST(AttentionRecorderTest, EveryShareIsThatOfThePlainDefinition) {
           later_mass += on_first;
           later_uniform += 1 / keys;
         }
+        mass += sequence_mass;
+        queries += sequence_queries;
+        sinks += sequence_mass / sequence_queries > 0.25;
       }
-      mass += head_mass;
-      queries += head_queries;
-      sinks += head_mass / head_queries > 0.25;
     }
     EXPECT_NEAR(shares.first_share, dominated / queries, 1e-12) << causal;
     EXPECT_NEAR(shares.first_key_mass, mass / queries, 1e-12) << causal;
@@ -179,7 +179,7 @@ TEST(AttentionRecorderTest, EveryShareIsThatOfThePlainDefinition) {
     EXPECT_NEAR(shares.max_weight, largest / queries, 1e-12) << causal;
     EXPECT_NEAR(shares.zero_share, zeros / visible, 1e-12) << causal;
     EXPECT_GT(shares.zero_share, 0.05);
-    EXPECT_NEAR(shares.sink_rate, sinks / kHeads, 1e-12) << causal;
+    EXPECT_NEAR(shares.sink_rate, sinks / (kHeads * kSequences), 1e-12) << causal;
     EXPECT_EQ(recorder.Layers()[0].queries, static_cast<std::int64_t>(queries));
   }
 }
@@ -211,6 +211,26 @@ TEST(AttentionRecorderTest, ASinkIsAHeadAndTheThresholdIsAnOption) {
   EXPECT_DOUBLE_EQ(none.Summary()->sink_rate, 0) << "0.9 is not above 0.9";
   EXPECT_DOUBLE_EQ(usual.Layers()[1].shares.sink_rate, 0);
   EXPECT_DOUBLE_EQ(usual.Layers()[1].shares.entropy, 0) << "a row of zeros";
+}
+
+// Gu et al. average the indicator over sequences: a head that is a sink in one of four is a quarter of one.
+TEST(AttentionRecorderTest, AHeadIsASinkInASequence) {
+  at::Tensor weights = torch::zeros({4, 1, 2, 2}, torch::kDouble);
+  weights[2].select(2, 0).fill_(1);
+  AttentionRecorder recorder(/*causal=*/false, {.sink_threshold = 0.2});
+  recorder.OnActivation(kSite, weights.slice(0, 0, 3));
+  recorder.OnActivation(kSite, weights.slice(0, 3));
+  EXPECT_DOUBLE_EQ(recorder.Summary()->sink_rate, 0.25);
+  EXPECT_DOUBLE_EQ(recorder.Summary()->first_key_mass, 0.25) << "their mean is above the threshold";
+}
+
+// A sequence of padding alone is none.
+TEST(AttentionRecorderTest, SinksArePaddingsNot) {
+  const at::Tensor weights = torch::full({2, 1, 2, 2}, 0.5, torch::kDouble);
+  AttentionRecorder recorder(/*causal=*/false);
+  recorder.OnPass(torch::tensor({{1, 1}, {0, 0}}));
+  recorder.OnActivation(kSite, weights);
+  EXPECT_DOUBLE_EQ(recorder.Summary()->sink_rate, 1);
 }
 
 TEST(AttentionRecorderTest, CountedPaddingGivesTheNumbersOfAPassWithoutAMask) {

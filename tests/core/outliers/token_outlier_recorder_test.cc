@@ -27,6 +27,8 @@ TEST(TokenOutlierRecorderTest, TheFirstTokenIsMeasuredApart) {
   EXPECT_DOUBLE_EQ(block.first.norm_ratio, 1);
   EXPECT_DOUBLE_EQ(block.first.max_abs, 8);
   EXPECT_DOUBLE_EQ(block.rest->max_abs, 5);
+  EXPECT_DOUBLE_EQ(block.first.mean_max_abs, 8);
+  EXPECT_DOUBLE_EQ(block.rest->mean_max_abs, (1.0 + 5) / 2) << "of two sequences, whatever their number";
   EXPECT_NEAR(block.rest->kurtosis, TokenKurtosis(x).slice(1, 1).mean().item<double>(), 1e-12);
   EXPECT_NEAR(block.kurtosis, TokenKurtosis(x).mean().item<double>(), 1e-12);
 }
@@ -42,6 +44,7 @@ TEST(TokenOutlierRecorderTest, BatchesOfUnequalSizeAddUp) {
   EXPECT_NEAR(a.first.kurtosis, b.first.kurtosis, 1e-12);
   EXPECT_NEAR(a.rest->norm_ratio, b.rest->norm_ratio, 1e-12);
   EXPECT_EQ(a.rest->max_abs, b.rest->max_abs);
+  EXPECT_NEAR(a.rest->mean_max_abs, b.rest->mean_max_abs, 1e-12);
   EXPECT_NEAR(a.six_sigma_count, b.six_sigma_count, 1e-12);
 }
 
@@ -135,6 +138,8 @@ TEST(TokenOutlierRecorderTest, PaddingIsNoToken) {
   EXPECT_NEAR(block.rest->norm_ratio, (at(ratio, 0, 1) + at(ratio, 0, 2)) / 2, 1e-12);
   EXPECT_DOUBLE_EQ(block.first.max_abs, std::max(at(largest, 0, 0), at(largest, 1, 2)));
   EXPECT_DOUBLE_EQ(block.rest->max_abs, std::max(at(largest, 0, 1), at(largest, 0, 2)));
+  EXPECT_NEAR(block.first.mean_max_abs, (at(largest, 0, 0) + at(largest, 1, 2)) / 2, 1e-12);
+  EXPECT_DOUBLE_EQ(block.rest->mean_max_abs, block.rest->max_abs) << "the second sequence has no later token";
   EXPECT_EQ(old.kurtosis, untold.Blocks()[0].kurtosis);
   EXPECT_EQ(old.rest->max_abs, untold.Blocks()[0].rest->max_abs);
   EXPECT_NE(old.kurtosis, block.kurtosis);
@@ -154,6 +159,7 @@ TEST(TokenOutlierRecorderTest, ADivergedModelDoesNotLookHealthy) {
   EXPECT_TRUE(std::isnan(block.rest->kurtosis));
   EXPECT_TRUE(std::isnan(block.rest->norm_ratio));
   EXPECT_TRUE(std::isnan(block.rest->max_abs));
+  EXPECT_TRUE(std::isnan(block.rest->mean_max_abs));
   EXPECT_TRUE(std::isnan(block.six_sigma_count));
   EXPECT_TRUE(std::isnan(recorder.Summary()->rest->max_abs));
   EXPECT_TRUE(std::isnan(recorder.Summary()->kurtosis));

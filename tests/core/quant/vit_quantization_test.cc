@@ -16,6 +16,7 @@
 #include "core/models/sites.h"
 #include "core/quant/make_quantization.h"
 #include "core/quant/quantized_sites.h"
+#include "tests/core/support/observation_sites.h"
 
 namespace inlier {
 namespace {

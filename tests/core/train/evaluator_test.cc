@@ -29,6 +29,7 @@ TEST(EvaluatorTest, BatchMeansAreWeightedByExamples) {
   EXPECT_EQ(sum.examples(), 5);
   const Scores scores = sum.Summary();
   EXPECT_DOUBLE_EQ(*scores.perplexity, std::exp(13.0 / 5.0));
+  EXPECT_DOUBLE_EQ(*scores.token_perplexity, std::exp(23.0 / 10.0)) << "by targets";
   EXPECT_DOUBLE_EQ(*scores.accuracy, 0.4) << "by targets, not by examples";
   EXPECT_FALSE(scores.f1.has_value()) << "a metric of examples";
 }
@@ -246,8 +247,8 @@ TEST(EvaluatorTest, EveryReportedNameIsInTheTableOfMeasurements) {
       EXPECT_EQ(point.step(), 20u);
       if (!point.has_site()) ++whole_model[point.name()];
     }
-    for (const char* name : {"perplexity", "accuracy", "unigram_perplexity", "max_inf_norm", "avg_kurtosis",
-                             "kurtosis_first", "kurtosis_rest", "max_abs_first", "first_attention_share",
+    for (const char* name : {"perplexity", "token_perplexity", "accuracy", "unigram_perplexity", "max_inf_norm", "avg_kurtosis",
+                             "kurtosis_first", "kurtosis_rest", "max_abs_first", "mean_max_abs_first", "first_attention_share",
                              "attention_zero_share", "uniform_first_key_mass", "sink_rate",
                              "attention_entropy", "attention_max_weight", "massive_activation_count"})
       EXPECT_EQ(whole_model[name], 1) << name;
