@@ -24,8 +24,8 @@ cuda::AttentionShape AttentionOf(const fused::LayerShape& shape, const fused::La
           .zeta = clipped ? static_cast<float>(shape.attention.zeta) : 1,
           .causal = shape.attention.causal,
           .key_hidden = Data<std::uint8_t>(inputs.key_mask),
-          .row_gamma = Data<float>(inputs.row_gamma),
-          .gamma_sequence = inputs.row_gamma.defined() && inputs.row_gamma.size(0) > 1 ? shape.tokens : 0,
+          .row_gamma = Data<float>(inputs.row_constant),
+          .gamma_sequence = inputs.row_constant.defined() && inputs.row_constant.size(0) > 1 ? shape.tokens : 0,
           .null_score = Data<float>(null_scores),
           .dropout = shape.probabilities,
           .first_row = 0};

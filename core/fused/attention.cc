@@ -66,14 +66,17 @@ struct Block {
       : first(first), queries(std::min(kQueries, shape.tokens - first)) {
     const std::int64_t seen = std::min(shape.causal ? first + queries : shape.tokens, head.visible_keys);
     keys = std::min((seen + kPanel - 1) / kPanel * kPanel, shape.tokens);  // Whole panels.
-    rows = {.rows = queries,
+    const bool has_constant = shape.softmax == SoftmaxKind::kClipped || shape.softmax == SoftmaxKind::kSigmoid;
+    rows = {.kind = shape.softmax,
+            .rows = queries,
             .first_query = first,
             .causal = shape.causal,
             .visible_keys = head.visible_keys,
             .key_hidden = head.key_hidden,
             .scale = static_cast<Real<T>>(shape.scale),
             .zeta = shape.softmax == SoftmaxKind::kClipped ? static_cast<Real<T>>(shape.zeta) : Real<T>{1},
-            .row_gamma = shape.softmax == SoftmaxKind::kClipped ? head.row_gamma : nullptr,
+            .epsilon = static_cast<Real<T>>(shape.epsilon),
+            .row_constant = has_constant ? head.row_constant : nullptr,
             .null_score = shape.softmax == SoftmaxKind::kNullKey ? &head.null_score : nullptr,
             .dropout = head.dropout,
             .first_row = head.first_row};
@@ -157,13 +160,13 @@ void AttentionBackward(const AttentionShape& shape, const AttentionHead<T>& head
                                 null_score_gradient, memory.factors);
     MultiplyFirstRows<T>(queries, keys, tokens, size, memory.score_gradients, memory.stride,
                          memory.keys_by_row, memory.block);
-    kernels::StoreHead<T>(queries, size, memory.block, nullptr, nullptr, dq + first * d_stride, d_stride);
+    kernels::StoreHead<T>(queries, size, memory.block, {}, nullptr, dq + first * d_stride, d_stride);
     // The sums over queries.
     AddOverQueries<T>(memory, block, size, memory.score_gradients, q, head.stride, memory.k_gradient);
     AddOverQueries<T>(memory, block, size, memory.left, gradient, o_stride, memory.v_gradient);
   }
-  kernels::StoreHead<T>(tokens, size, memory.k_gradient, nullptr, nullptr, dk, d_stride);
-  kernels::StoreHead<T>(tokens, size, memory.v_gradient, nullptr, nullptr, dv, d_stride);
+  kernels::StoreHead<T>(tokens, size, memory.k_gradient, {}, nullptr, dk, d_stride);
+  kernels::StoreHead<T>(tokens, size, memory.v_gradient, {}, nullptr, dv, d_stride);
 }
 
 #define INLIER_ATTENTION(T)                                                                                 \

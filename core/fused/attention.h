@@ -7,7 +7,9 @@
 //
 // Backward (clipped: shared/reference section 3 of the gradients): with y = clip(slope p + gamma, 0, 1), m = 1 where
 // y is not clipped, z the dropout's factors:  dv = (y z)^T do;  dp = slope m z (do v^T);  D = sum_j p dp;
-// ds = p (dp - D);  dq = scale ds k;  dk = scale ds^T q. Exact zeros stay zeros; a hidden key gets no gradient.
+// ds = p (dp - D);  dq = scale ds k;  dk = scale ds^T q. Exact zeros stay zeros; a hidden key gets no gradient. Softpick,
+// with y = relu(r) / N, D = sum_j y dp and dp = z (do v^T):  ds = (exp(s - m) / N) (dp [r > 0] - sign(r) D); sigmoid:
+// ds = y (1 - y) dp.
 #ifndef INLIER_CORE_FUSED_ATTENTION_H_
 #define INLIER_CORE_FUSED_ATTENTION_H_
 
@@ -15,14 +17,11 @@
 
 #include "core/fused/matmul.h"
 #include "core/kernels/dropout.h"
+#include "core/kernels/softmax_rows.h"
 
 namespace inlier::fused {
 
-enum class SoftmaxKind {
-  kSoftmax,
-  kClipped,  // clip((zeta - gamma) p + gamma, 0, 1); also NCS, with a gamma a row.
-  kNullKey,  // softmax with a further key of score null_score and value 0: softmax-1, softmax-n, sink.
-};
+using kernels::SoftmaxKind;
 
 // Shared by all heads of a call of the layer.
 struct AttentionShape {
@@ -32,6 +31,7 @@ struct AttentionShape {
   bool causal = false;
   SoftmaxKind softmax = SoftmaxKind::kSoftmax;
   double zeta = 1;
+  double epsilon = 0;  // kSoftpick.
 };
 
 // One head of one sequence. T: type of operands.
@@ -44,9 +44,9 @@ struct AttentionHead {
   std::int64_t visible_keys = 0;  // Keys from here on are padding; T without padding. At least 1.
   const std::uint8_t* key_hidden =
       nullptr;                         // (T), 1 = hidden, for padding that is not at the end; null for none.
-  const Real<T>* row_gamma = nullptr;  // kClipped: (T).
-  Real<T> null_score = 0;              // kNullKey.
-  kernels::Dropout dropout;            // On the probabilities; row first_row + t, column = key.
+  const Real<T>* row_constant = nullptr;  // (T): gamma of kClipped, ln n of kSigmoid.
+  Real<T> null_score = 0;                 // kNullKey.
+  kernels::Dropout dropout;               // On the probabilities; row first_row + t, column = key.
   std::uint64_t first_row = 0;
 };
 

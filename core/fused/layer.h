@@ -70,10 +70,10 @@ struct LayerInputs {
   at::Tensor attention_input =
       {};                // (B, T, d), what query, key and value are projected from; undefined: x, or its norm
                          // with pre_norm.
-  at::Tensor gate = {};  // (B, H, T), factors of the heads' contexts; undefined: none.
+  at::Tensor gate = {};  // (B, H, T), factors of the heads' contexts, or (B, H, T, h), of their elements; undefined: none.
   at::Tensor key_mask = {};           // (B, T) uint8, 1 = hidden; undefined: all keys are visible.
   at::Tensor cosine = {}, sine = {};  // (T, h / 2), of rotary positions; undefined: none.
-  at::Tensor row_gamma = {};          // kClipped: (B, T) or (1, T), one a query.
+  at::Tensor row_constant = {};       // (B, T) or (1, T), one a query: gamma of kClipped, ln n of kSigmoid.
 };
 
 // Columns of the joined query, key and value projection.

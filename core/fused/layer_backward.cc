@@ -49,7 +49,7 @@ struct Backward {
     const std::int64_t m = blocks.tokens;
     result.x = Empty<R>({shape.batch, shape.tokens, d});
     if (inputs.attention_input.defined()) result.attention_input = Empty<R>({shape.batch, shape.tokens, d});
-    if (inputs.gate.defined()) result.gate = Empty<R>({shape.batch, shape.heads, shape.tokens});
+    if (inputs.gate.defined()) result.gate = Empty<R>(inputs.gate.sizes());
     output_result = Empty<T>({m, d});
     ffn_result = Empty<T>({m, d});
     input_result = Empty<T>({m, f});
@@ -168,9 +168,9 @@ struct Backward {
         const std::int64_t place = sequence * tokens * d + head * size;
         T* const gradient = Data<T>(context) + place;
         if (inputs.gate.defined()) {
-          kernels::GateBackward<T>(tokens, size, gradient, Data<R>(inputs.gate) + number * tokens,
+          kernels::GateBackward<T>(tokens, size, gradient, GateOf<T>(shape, inputs.gate, number),
                                    Data<T>(saved.ungated) + place, gradient,
-                                   Data<R>(result.gate) + number * tokens, d);
+                                   Data<R>(result.gate) + GatePlace(shape, inputs.gate, number), d);
         }
         const bool first = head == key_head * group;
         const auto part = HeadOf<T>(shape, weights, inputs, Data<T>(saved.qkv), sequence, head);

@@ -94,10 +94,9 @@ struct Forward {
                           HeadOf<T>(shape, weights, inputs, Data<T>(saved.qkv), sequence, head), o, size,
                           Data<R>(saved.softmax_statistics) + 2 * item * tokens, scratch + own);
       const std::int64_t place = sequence * tokens * d + head * size;
-      const bool gated = inputs.gate.defined();
-      kernels::StoreHead<T>(tokens, size, o, gated ? Data<R>(inputs.gate) + item * tokens : nullptr,
-                            gated ? Data<T>(saved.ungated) + place : nullptr, Data<T>(saved.context) + place,
-                            d);
+      kernels::StoreHead<T>(tokens, size, o, GateOf<T>(shape, inputs.gate, item),
+                            inputs.gate.defined() ? Data<T>(saved.ungated) + place : nullptr,
+                            Data<T>(saved.context) + place, d);
     });
   }
 

@@ -12,6 +12,7 @@
 #include "core/fused/layer.h"
 #include "core/fused/matmul.h"
 #include "core/fused/parallel.h"
+#include "core/kernels/heads.h"
 
 namespace inlier::fused {
 
@@ -91,6 +92,17 @@ kernels::NormWeights<R> NormOf(const LayerShape& shape, const LayerNormWeights& 
           .offset = Data<R>(norm.offset)};
 }
 
+// Where the part of a head, the `number`th of the batch, begins in LayerInputs::gate and its gradient.
+inline std::int64_t GatePlace(const LayerShape& shape, const at::Tensor& gate, std::int64_t number) {
+  return number * shape.tokens * (gate.dim() == 4 ? shape.attention.head_size : 1);
+}
+
+template <typename T>
+kernels::HeadGate<T> GateOf(const LayerShape& shape, const at::Tensor& gate, std::int64_t number) {
+  if (!gate.defined()) return {};
+  return {.factors = Data<Real<T>>(gate) + GatePlace(shape, gate, number), .by_element = gate.dim() == 4};
+}
+
 // Head `head` of sequence `sequence` for the attention.
 template <typename T>
 AttentionHead<T> HeadOf(const LayerShape& shape, const LayerWeights& weights, const LayerInputs& inputs,
@@ -106,9 +118,9 @@ AttentionHead<T> HeadOf(const LayerShape& shape, const LayerWeights& weights, co
   result.visible_keys = shape.tokens;
   if (inputs.key_mask.defined())
     result.key_hidden = Data<std::uint8_t>(inputs.key_mask) + sequence * shape.tokens;
-  if (inputs.row_gamma.defined()) {
-    const bool per_sequence = inputs.row_gamma.size(0) > 1;
-    result.row_gamma = Data<Real<T>>(inputs.row_gamma) + (per_sequence ? sequence * shape.tokens : 0);
+  if (inputs.row_constant.defined()) {
+    const bool per_sequence = inputs.row_constant.size(0) > 1;
+    result.row_constant = Data<Real<T>>(inputs.row_constant) + (per_sequence ? sequence * shape.tokens : 0);
   }
   result.null_score =
       weights.sinks.defined() ? Data<Real<T>>(weights.sinks)[head] : static_cast<Real<T>>(shape.null_score);

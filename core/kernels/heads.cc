@@ -5,7 +5,7 @@ namespace {
 
 template <typename T>
 __attribute__((always_inline)) inline void StoreHeadOf(std::int64_t rows, std::int64_t width,
-                                                       const Real<T>* o, const Real<T>* gate, T* raw, T* out,
+                                                       const Real<T>* o, const HeadGate<T>& gate, T* raw, T* out,
                                                        std::int64_t stride) {
   for (std::int64_t r = 0; r < rows; ++r) {
     const Real<T>* from = o + r * width;
@@ -13,7 +13,13 @@ __attribute__((always_inline)) inline void StoreHeadOf(std::int64_t rows, std::i
 #pragma omp simd
       for (std::int64_t c = 0; c < width; ++c) raw[r * stride + c] = ToElement<T>(from[c]);
     }
-    const Real<T> factor = gate == nullptr ? Real<T>{1} : gate[r];
+    if (gate.by_element) {
+      const Real<T>* factors = gate.factors + r * width;
+#pragma omp simd
+      for (std::int64_t c = 0; c < width; ++c) out[r * stride + c] = ToElement<T>(from[c] * factors[c]);
+      continue;
+    }
+    const Real<T> factor = gate.factors == nullptr ? Real<T>{1} : gate.factors[r];
 #pragma omp simd
     for (std::int64_t c = 0; c < width; ++c) out[r * stride + c] = ToElement<T>(from[c] * factor);
   }
@@ -21,14 +27,24 @@ __attribute__((always_inline)) inline void StoreHeadOf(std::int64_t rows, std::i
 
 template <typename T>
 __attribute__((always_inline)) inline void GateBackwardOf(std::int64_t rows, std::int64_t width,
-                                                          const T* out_gradient, const Real<T>* gate,
+                                                          const T* out_gradient, const HeadGate<T>& gate,
                                                           const T* raw, T* o_gradient, Real<T>* gate_gradient,
                                                           std::int64_t stride) {
   for (std::int64_t r = 0; r < rows; ++r) {
     const T* from = out_gradient + r * stride;
     const T* o = raw + r * stride;
     T* to = o_gradient + r * stride;
-    const Real<T> factor = gate[r];
+    if (gate.by_element) {
+      const Real<T>* factors = gate.factors + r * width;
+#pragma omp simd
+      for (std::int64_t c = 0; c < width; ++c) {
+        const Real<T> g = ToReal(from[c]);
+        gate_gradient[r * width + c] = g * ToReal(o[c]);
+        to[c] = ToElement<T>(g * factors[c]);
+      }
+      continue;
+    }
+    const Real<T> factor = gate.factors[r];
     Real<T> sum = 0;
 #pragma omp simd reduction(+ : sum)
     for (std::int64_t c = 0; c < width; ++c) {
@@ -78,12 +94,12 @@ __attribute__((always_inline)) inline void AddHeadOf(std::int64_t rows, std::int
 #define INLIER_HEADS(T)                                                                             \
   template <>                                                                                       \
   INLIER_KERNEL void StoreHead<T>(std::int64_t rows, std::int64_t width, const Real<T>* o,          \
-                                  const Real<T>* gate, T* raw, T* out, std::int64_t stride) {       \
+                                  const HeadGate<T>& gate, T* raw, T* out, std::int64_t stride) {   \
     StoreHeadOf<T>(rows, width, o, gate, raw, out, stride);                                         \
   }                                                                                                 \
   template <>                                                                                       \
   INLIER_KERNEL void GateBackward<T>(std::int64_t rows, std::int64_t width, const T* out_gradient,  \
-                                     const Real<T>* gate, const T* raw, T* o_gradient,              \
+                                     const HeadGate<T>& gate, const T* raw, T* o_gradient,          \
                                      Real<T>* gate_gradient, std::int64_t stride) {                 \
     GateBackwardOf<T>(rows, width, out_gradient, gate, raw, o_gradient, gate_gradient, stride);     \
   }                                                                                                 \

@@ -9,16 +9,21 @@
 
 namespace inlier::kernels {
 
-// out = o * gate[row] as T; raw = o as T. o is contiguous (rows, width), out and raw have a stride. `gate` (rows) and
-// `raw` may be null.
 template <typename T>
-void StoreHead(std::int64_t rows, std::int64_t width, const Real<T>* o, const Real<T>* gate, T* raw, T* out,
+struct HeadGate {
+  const Real<T>* factors = nullptr;  // (rows), or (rows, width) by element; null: no gate.
+  bool by_element = false;
+};
+
+// out = o * gate as T; raw = o as T. o is contiguous (rows, width), out and raw have a stride. `raw` may be null.
+template <typename T>
+void StoreHead(std::int64_t rows, std::int64_t width, const Real<T>* o, const HeadGate<T>& gate, T* raw, T* out,
                std::int64_t stride);
 
-// From the gradient of `out`: that of o, as T (may be out_gradient itself), and of the gate, gate_gradient[row] =
-// sum of out_gradient * raw.
+// From the gradient of `out`: that of o, as T (may be out_gradient itself), and of the gate, in its shape:
+// out_gradient * raw, a row's sum where a row has one factor. REQUIRES: there is a gate.
 template <typename T>
-void GateBackward(std::int64_t rows, std::int64_t width, const T* out_gradient, const Real<T>* gate,
+void GateBackward(std::int64_t rows, std::int64_t width, const T* out_gradient, const HeadGate<T>& gate,
                   const T* raw, T* o_gradient, Real<T>* gate_gradient, std::int64_t stride);
 
 // Rotary positions (core/nn/rotary.h) of `heads` heads side by side, in place: row r is token (first + r) % tokens.

@@ -108,6 +108,96 @@ INLIER_INLINE void BackwardRow(const SoftmaxRows<T>& shape, std::int64_t keys, c
   if (null_gradient != nullptr) *null_gradient -= Exp(*shape.null_score - largest * scale) * inverse * sum;
 }
 
+// 0 where the key is hidden, which counts in no sum.
+template <typename R>
+INLIER_INLINE R Softpicked(R score, R weight, R floor) {
+  return score > -std::numeric_limits<R>::infinity() ? weight - floor : R{0};
+}
+
+template <typename T>
+INLIER_INLINE void SoftpickForwardRow(const SoftmaxRows<T>& shape, std::int64_t keys, Real<T>* statistics,
+                                      Real<T>* s, const Real<T>* factors, T* out) {
+  using R = Real<T>;
+  const std::int64_t end = WholeVectors(keys);
+  const R scale = shape.scale;
+  R largest = -std::numeric_limits<R>::infinity();
+#pragma omp simd reduction(max : largest)
+  for (std::int64_t j = 0; j < end; ++j) largest = s[j] > largest ? s[j] : largest;
+  if (largest == -std::numeric_limits<R>::infinity()) largest = 0;  // Every key is hidden.
+  const R floor = Exp(-largest * scale);
+  R sum = shape.epsilon;
+#pragma omp simd reduction(+ : sum)
+  for (std::int64_t j = 0; j < end; ++j) {
+    s[j] = Softpicked(s[j], Weight(s[j], largest, scale), floor);
+    sum += std::abs(s[j]);
+  }
+  const R inverse = 1 / sum;
+  statistics[0] = largest;
+  statistics[1] = inverse;
+#pragma omp simd
+  for (std::int64_t j = 0; j < end; ++j) s[j] = std::max(s[j], R{0}) * inverse * factors[j];
+#pragma omp simd
+  for (std::int64_t j = 0; j < end; ++j) out[j] = ToElement<T>(s[j]);
+}
+
+template <typename T>
+INLIER_INLINE void SoftpickBackwardRow(const SoftmaxRows<T>& shape, std::int64_t keys,
+                                       const Real<T>* statistics, Real<T>* s, Real<T>* g, Real<T>* factors,
+                                       T* left, T* out) {
+  using R = Real<T>;
+  const std::int64_t end = WholeVectors(keys);
+  const R scale = shape.scale, largest = statistics[0], inverse = statistics[1];
+  const R floor = Exp(-largest * scale);
+  R sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (std::int64_t j = 0; j < end; ++j) {
+    const R weight = Weight(s[j], largest, scale);
+    const R r = Softpicked(s[j], weight, floor);
+    const R y = std::max(r, R{0}) * inverse;
+    g[j] *= factors[j];
+    factors[j] = y * factors[j];
+    sum += y * g[j];
+    // Of the score, but for the sum: its part has the sign of r.
+    g[j] = r > 0 ? g[j] : R{0};
+    s[j] = r == 0 ? R{0} : r > 0 ? weight : -weight;
+  }
+#pragma omp simd
+  for (std::int64_t j = 0; j < end; ++j) left[j] = ToElement<T>(factors[j]);
+#pragma omp simd
+  for (std::int64_t j = 0; j < end; ++j) {
+    out[j] = ToElement<T>(scale * inverse * (std::abs(s[j]) * g[j] - s[j] * sum));
+  }
+}
+
+template <typename T>
+INLIER_INLINE void SigmoidForwardRow(const SoftmaxRows<T>& shape, std::int64_t keys, Real<T> log_length,
+                                     Real<T>* s, const Real<T>* factors, T* out) {
+  const std::int64_t end = WholeVectors(keys);
+  const Real<T> scale = shape.scale;
+#pragma omp simd
+  for (std::int64_t j = 0; j < end; ++j) s[j] = Sigmoid(s[j] * scale - log_length) * factors[j];
+#pragma omp simd
+  for (std::int64_t j = 0; j < end; ++j) out[j] = ToElement<T>(s[j]);
+}
+
+template <typename T>
+INLIER_INLINE void SigmoidBackwardRow(const SoftmaxRows<T>& shape, std::int64_t keys, Real<T> log_length,
+                                      Real<T>* s, Real<T>* g, Real<T>* factors, T* left, T* out) {
+  using R = Real<T>;
+  const std::int64_t end = WholeVectors(keys);
+  const R scale = shape.scale;
+#pragma omp simd
+  for (std::int64_t j = 0; j < end; ++j) {
+    const SigmoidSlope<R> y = SigmoidWithSlope(s[j] * scale - log_length);
+    g[j] *= factors[j] * scale * y.slope;
+    factors[j] *= y.value;
+  }
+#pragma omp simd
+  for (std::int64_t j = 0; j < end; ++j) left[j] = ToElement<T>(factors[j]);
+#pragma omp simd
+  for (std::int64_t j = 0; j < end; ++j) out[j] = ToElement<T>(g[j]);
+}
+
 template <typename T>
 INLIER_INLINE void Forward(const SoftmaxRows<T>& shape, std::int64_t columns, Real<T>* scores,
                            std::int64_t score_stride, T* probabilities, std::int64_t stride,
@@ -116,10 +206,16 @@ INLIER_INLINE void Forward(const SoftmaxRows<T>& shape, std::int64_t columns, Re
     Real<T>* const s = scores + row * score_stride;
     T* const out = probabilities + row * stride;
     const std::int64_t keys = Keys(shape, row), query = shape.first_query + row;
-    const Real<T> gamma = shape.row_gamma == nullptr ? Real<T>{0} : shape.row_gamma[query];
+    const Real<T> constant = shape.row_constant == nullptr ? Real<T>{0} : shape.row_constant[query];
     Hide(shape, keys, s);
     Factors(shape, query, keys, factors);
-    ForwardRow(shape, keys, statistics + 2 * query, gamma, s, factors, out);
+    if (shape.kind == SoftmaxKind::kSoftpick) {
+      SoftpickForwardRow(shape, keys, statistics + 2 * query, s, factors, out);
+    } else if (shape.kind == SoftmaxKind::kSigmoid) {
+      SigmoidForwardRow(shape, keys, constant, s, factors, out);
+    } else {
+      ForwardRow(shape, keys, statistics + 2 * query, constant, s, factors, out);
+    }
     std::fill(out + keys, out + std::max(columns, keys), T{});
   }
 }
@@ -135,11 +231,17 @@ INLIER_INLINE void Backward(const SoftmaxRows<T>& shape, std::int64_t columns, R
     T* const left = probabilities + row * stride;
     T* const out = score_gradients + row * stride;
     const std::int64_t keys = Keys(shape, row), query = shape.first_query + row;
-    const Real<T> gamma = shape.row_gamma == nullptr ? Real<T>{0} : shape.row_gamma[query];
+    const Real<T> constant = shape.row_constant == nullptr ? Real<T>{0} : shape.row_constant[query];
     Hide(shape, keys, s);
     std::fill(g + keys, g + WholeVectors(keys), Real<T>{0});
     Factors(shape, query, keys, factors);
-    BackwardRow(shape, keys, statistics + 2 * query, gamma, s, g, factors, left, out, null_gradient);
+    if (shape.kind == SoftmaxKind::kSoftpick) {
+      SoftpickBackwardRow(shape, keys, statistics + 2 * query, s, g, factors, left, out);
+    } else if (shape.kind == SoftmaxKind::kSigmoid) {
+      SigmoidBackwardRow(shape, keys, constant, s, g, factors, left, out);
+    } else {
+      BackwardRow(shape, keys, statistics + 2 * query, constant, s, g, factors, left, out, null_gradient);
+    }
     std::fill(left + keys, left + std::max(columns, keys), T{});
     std::fill(out + keys, out + std::max(columns, keys), T{});
   }

@@ -1,8 +1,8 @@
 // The rows of attention's softmax family, from scores to the probabilities that multiply the values, and
 // back.
 //
-// Kinds and gradients: core/fused/attention.h. Every kind takes one path: softmax is the clipped one with
-// gamma 0 and zeta 1, so that the two are equal bit for bit.
+// Kinds and gradients: core/fused/attention.h. Those that sum exponentials take one path: softmax is the clipped one
+// with gamma 0 and zeta 1, so that the two are equal bit for bit.
 #ifndef INLIER_CORE_KERNELS_SOFTMAX_ROWS_H_
 #define INLIER_CORE_KERNELS_SOFTMAX_ROWS_H_
 
@@ -13,9 +13,19 @@
 
 namespace inlier::kernels {
 
+// core/nn/softmax.h has the formulas and their sources.
+enum class SoftmaxKind {
+  kSoftmax,
+  kClipped,   // clip((zeta - gamma) p + gamma, 0, 1); also NCS, with a gamma a row.
+  kNullKey,   // softmax with a further key of score null_score and value 0: softmax-1, softmax-n, sink.
+  kSoftpick,  // relu(r) / (sum |r| + epsilon), r = exp(s - largest) - exp(-largest).
+  kSigmoid    // The logistic function of s - ln n, with an n a row.
+};
+
 // Rows of queries `first_query` … of one head.
 template <typename T>
 struct SoftmaxRows {
+  SoftmaxKind kind = SoftmaxKind::kSoftmax;
   std::int64_t rows = 0;
   std::int64_t first_query = 0;
   bool causal = false;                       // Query t sees keys up to t.
@@ -23,7 +33,8 @@ struct SoftmaxRows {
   const std::uint8_t* key_hidden = nullptr;  // 1 = hidden; null for none.
   Real<T> scale = 1;                         // Of the scores.
   Real<T> zeta = 1;
-  const Real<T>* row_gamma = nullptr;   // Of the head's query 0 on; null: 0.
+  Real<T> epsilon = 0;                   // kSoftpick.
+  const Real<T>* row_constant = nullptr;  // Of the head's query 0 on, gamma, or ln n of kSigmoid; null: 0.
   const Real<T>* null_score = nullptr;  // Of a further key without a value; null: none.
   Dropout dropout;
   std::uint64_t first_row = 0;  // The dropout's row of query 0.
@@ -36,7 +47,7 @@ inline constexpr std::int64_t kSoftmaxVector = 16;
 // scores (rows, columns), before the scale, with a stride; overwritten. probabilities (rows, stride): to be
 // multiplied with the values, 0 for hidden keys and up to `columns`. statistics (query, 2), of query 0 on,
 // for the backward pass: the largest score (before the scale) and the inverse of the sum of exponentials, the
-// null key's among both.
+// null key's among both; kSoftpick: of the denominator; kSigmoid: nothing.
 template <typename T>
 void SoftmaxForward(const SoftmaxRows<T>& shape, std::int64_t columns, Real<T>* scores,
                     std::int64_t score_stride, T* probabilities, std::int64_t stride, Real<T>* statistics,

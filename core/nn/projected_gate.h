@@ -37,8 +37,8 @@ class ProjectedGate {
 
   bool exists() const { return options_.place != Place::kNone; }
   bool is_at(Place place) const { return exists() && options_.place == place; }
-  // True when the gate is a factor a head and token of the context, as the gates of attention_gate.h are.
-  bool is_factor_of_context() const { return is_at(Place::kContext) && options_.headwise; }
+  // True when the gate is a factor a head and token, as the gates of attention_gate.h are.
+  bool headwise() const { return options_.headwise; }
 
   // output_factor * sigmoid(W x), the sigmoid observed at the gate's site: (B, n, T, h), headwise (B, n, T, 1).
   // REQUIRES: exists().

@@ -129,26 +129,14 @@ at::Tensor SelfAttention::FastContext(const at::Tensor& x, const AttentionFrame&
 
 bool SelfAttention::can_fuse(fused::Place place) const {
   using Kind = SoftmaxOptions::Kind;
-  const bool has_unfused_gate = projected_gate_.exists() && !projected_gate_.is_factor_of_context();
-  if (has_unfused_gate || query_key_norm_.exists() || options_.key_value_bias) return false;
-  const bool even = head_size() % 2 == 0;
-  if (place == fused::Place::kCpuBfloat16 && !even) return false;
-  if (place == fused::Place::kGpuBfloat16 &&
-      !device::CanFuse(options_.hidden_size, options_.heads, options_.kv_heads)) {
-    return false;
-  }
-  switch (options_.softmax.kind) {
-    case Kind::kVanilla:
-    case Kind::kClipped:
-    case Kind::kNcs:
-    case Kind::kNullKey:
-    case Kind::kSink:
-      return true;
-    case Kind::kSoftpick:
-    case Kind::kSigmoid:
-      break;
-  }
-  return false;
+  const bool gates_context = projected_gate_.is_at(ProjectedGate::Place::kContext);
+  if (projected_gate_.exists() && !gates_context) return false;
+  if (query_key_norm_.exists() || options_.key_value_bias) return false;
+  if (place == fused::Place::kCpuBfloat16) return head_size() % 2 == 0;
+  if (place != fused::Place::kGpuBfloat16) return true;
+  const Kind kind = options_.softmax.kind;
+  return kind != Kind::kSoftpick && kind != Kind::kSigmoid && (!gates_context || projected_gate_.headwise()) &&
+         device::CanFuse(options_.hidden_size, options_.heads, options_.kv_heads);
 }
 
 void SelfAttention::Describe(const at::Tensor& input, const AttentionFrame& frame,
@@ -171,22 +159,19 @@ void SelfAttention::Describe(const at::Tensor& input, const AttentionFrame& fram
     inputs.cosine = frame.rotary.cosine.to(input.scalar_type()).contiguous();
     inputs.sine = frame.rotary.sine.to(input.scalar_type()).contiguous();
   }
+  // (B or 1, 1, T or 1, 1) -> (B or 1, T)
+  const auto by_query = [&](const at::Tensor& x) {
+    return x.view({x.size(0), -1}).expand({x.size(0), tokens}).to(input.scalar_type()).contiguous();
+  };
   switch (softmax.kind) {
     case Kind::kClipped:
-    case Kind::kNcs: {
+    case Kind::kNcs:
       shape.attention.softmax = fused::SoftmaxKind::kClipped;
       shape.attention.zeta = softmax.zeta;
-      if (frame.row_lengths.defined()) {
-        const at::Tensor gamma = NcsGamma(softmax.beta, softmax.zeta, frame.row_lengths);
-        inputs.row_gamma = gamma.view({gamma.size(0), -1})
-                               .expand({gamma.size(0), tokens})
-                               .to(input.scalar_type())
-                               .contiguous();
-      } else {
-        inputs.row_gamma = at::full({1, tokens}, softmax.UniformGamma(tokens), input.options());
-      }
+      inputs.row_constant = frame.row_lengths.defined()
+                                ? by_query(NcsGamma(softmax.beta, softmax.zeta, frame.row_lengths))
+                                : at::full({1, tokens}, softmax.UniformGamma(tokens), input.options());
       break;
-    }
     case Kind::kNullKey:
       shape.attention.softmax = fused::SoftmaxKind::kNullKey;
       shape.null_score = softmax.null_score;
@@ -198,13 +183,19 @@ void SelfAttention::Describe(const at::Tensor& input, const AttentionFrame& fram
     case Kind::kVanilla:
       break;
     case Kind::kSoftpick:
+      shape.attention.softmax = fused::SoftmaxKind::kSoftpick;
+      shape.attention.epsilon = softmax.epsilon;
+      break;
     case Kind::kSigmoid:
-      TORCH_CHECK(false, "the fused engine has no softmax of kind ", static_cast<int>(softmax.kind));
+      shape.attention.softmax = fused::SoftmaxKind::kSigmoid;
+      inputs.row_constant = by_query(frame.row_lengths.clamp_min(1).log());
   }
   if (!has_gate()) return;
   const at::Tensor factors =
       projected_gate_.exists() ? projected_gate_.Factors(input, context) : gate_.Factors(input, context);
-  inputs.gate = factors.squeeze(-1).expand({batch, options_.heads, tokens}).contiguous();
+  inputs.gate = factors.size(-1) == 1
+                    ? factors.squeeze(-1).expand({batch, options_.heads, tokens}).contiguous()
+                    : factors.contiguous();
 }
 
 at::Tensor SelfAttention::operator()(const at::Tensor& x, const AttentionFrame& frame,

@@ -149,7 +149,7 @@ struct Reference {
         .key_hidden = a.c.hide ? a.hidden.data() + b * t : nullptr,
         .scale = shape.scale,
         .zeta = shape.zeta,
-        .row_gamma = a.c.gamma == 0 ? nullptr : gamma.data(),
+        .row_constant = a.c.gamma == 0 ? nullptr : gamma.data(),
         .null_score = a.c.null ? &null_score : nullptr,
         .dropout = a.dropout,
         .first_row = shape.first_row + static_cast<std::uint64_t>((b * a.c.heads + h) * t)};

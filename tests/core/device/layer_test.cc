@@ -79,7 +79,7 @@ void DrawInputs(const Case& c, Call& call) {
     inputs.sine = angles.sin();
   }
   if (c.softmax == SoftmaxKind::kClipped) {
-    inputs.row_gamma =
+    inputs.row_constant =
         Draw({c.gamma_of_sequence ? c.batch : 1, c.tokens}, 0.1, -0.4) / static_cast<double>(c.tokens);
   }
   call.y_gradient = Draw({c.batch, c.tokens, d}, 1);
@@ -154,7 +154,7 @@ Call Moved(Call call, c10::Device device) {
   VisitWeights(call.weights, narrow);
   fused::LayerInputs& inputs = call.inputs;
   for (at::Tensor* x : {&inputs.x, &inputs.attention_input, &inputs.gate, &inputs.cosine, &inputs.sine,
-                        &inputs.row_gamma, &inputs.key_mask, &call.y_gradient}) {
+                        &inputs.row_constant, &inputs.key_mask, &call.y_gradient}) {
     narrow(*x);
   }
   return call;

@@ -10,6 +10,8 @@
 #include <cstring>
 #include <limits>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "core/fused/layer_parts.h"
@@ -21,7 +23,7 @@ struct Call {
   AttentionShape shape;
   std::int64_t visible_keys = 0;         // 0: all.
   std::vector<std::uint8_t> key_hidden;  // Empty: none.
-  std::vector<double> row_gamma;         // Empty: null.
+  std::vector<double> row_constants;     // Empty: null.
   double null_score = 0;
   kernels::Dropout dropout;
   at::Tensor q, k, v, d_o;  // (T, h) float64.
@@ -47,9 +49,12 @@ Call MakeCall(std::int64_t tokens, std::int64_t head_size, bool causal, SoftmaxK
   if (kind == SoftmaxKind::kClipped) {
     call.shape.zeta = 1.05;
     for (std::int64_t t = 0; t < tokens; ++t)  // Another gamma each row; about half of the keys are clipped.
-      call.row_gamma.push_back(-(0.5 + 0.1 * static_cast<double>(t % 5)) / static_cast<double>(tokens + 1));
+      call.row_constants.push_back(-(0.5 + 0.1 * static_cast<double>(t % 5)) / static_cast<double>(tokens + 1));
   }
   if (kind == SoftmaxKind::kNullKey) call.null_score = 0.7;
+  if (kind == SoftmaxKind::kSoftpick) call.shape.epsilon = 1e-3;
+  for (std::int64_t t = 0; t < tokens && kind == SoftmaxKind::kSigmoid; ++t)
+    call.row_constants.push_back(std::log(static_cast<double>(1 + t % 5)));
   return call;
 }
 
@@ -69,6 +74,14 @@ at::Tensor HiddenKeys(const Call& call) {
   return hidden;
 }
 
+// Softpick's probabilities of masked scores, and the logarithm of its denominator as that of a sum of exponentials.
+std::pair<at::Tensor, at::Tensor> PlainSoftpick(const at::Tensor& scores, const at::Tensor& hidden, double epsilon) {
+  const at::Tensor m = scores.detach().amax(1, /*keepdim=*/true);
+  const at::Tensor r = (at::exp(scores - m) - at::exp(-m)).masked_fill(hidden, 0);
+  const at::Tensor sum = r.abs().sum(1, /*keepdim=*/true) + epsilon;
+  return {at::relu(r) / sum, (m + sum.log()).squeeze(1)};
+}
+
 // The plain formulas in `type`.
 template <typename T>
 Result Plain(const Call& call, at::ScalarType type) {
@@ -83,11 +96,18 @@ Result Plain(const Call& call, at::ScalarType type) {
   const at::Tensor scores = (at::mm(q, k.t()) * call.shape.scale).masked_fill(hidden, -infinity);
   const bool null_key = call.shape.softmax == SoftmaxKind::kNullKey;
   const at::Tensor all = null_key ? at::cat({scores, z.expand({tokens, 1})}, 1) : scores;
-  at::Tensor p = at::softmax(all, 1).slice(1, 0, tokens);
+  at::Tensor p = at::softmax(all, 1).slice(1, 0, tokens), log_sum = at::logsumexp(all, 1);
+  if (call.shape.softmax == SoftmaxKind::kSoftpick)
+    std::tie(p, log_sum) = PlainSoftpick(scores, hidden, call.shape.epsilon);
+  if (call.shape.softmax == SoftmaxKind::kSigmoid) {
+    const at::Tensor logarithms = torch::tensor(call.row_constants, at::kDouble).to(kTypeOf<Real<T>>).to(type);
+    p = at::sigmoid(scores - logarithms.unsqueeze(1));
+    log_sum = torch::zeros({tokens}, type);
+  }
   if (call.shape.softmax == SoftmaxKind::kClipped) {
     at::Tensor gamma = torch::zeros({tokens, 1}, type);
-    for (std::int64_t t = 0; t < tokens && !call.row_gamma.empty(); ++t)
-      gamma[t] = static_cast<Real<T>>(call.row_gamma[static_cast<std::size_t>(t)]);
+    for (std::int64_t t = 0; t < tokens && !call.row_constants.empty(); ++t)
+      gamma[t] = static_cast<Real<T>>(call.row_constants[static_cast<std::size_t>(t)]);
     p = ((call.shape.zeta - gamma) * p + gamma).clamp(0, 1).masked_fill(hidden, 0);
   }
   if (call.dropout.active()) {
@@ -100,7 +120,7 @@ Result Plain(const Call& call, at::ScalarType type) {
   const at::Tensor o = at::mm(p, v);
   o.backward(Rounded<T>(call.d_o).to(type));
   const at::Tensor null_gradient = z.grad().defined() ? z.grad() : torch::zeros({1});
-  Result result{o.detach(), at::logsumexp(all, 1).detach(), q.grad(), k.grad(), v.grad(), null_gradient};
+  Result result{o.detach(), log_sum.detach(), q.grad(), k.grad(), v.grad(), null_gradient};
   for (at::Tensor* x :
        {&result.o, &result.log_sum, &result.dq, &result.dk, &result.dv, &result.null_score_gradient})
     *x = x->to(at::kDouble);
@@ -121,7 +141,7 @@ Result Fused(const Call& call) {
   const at::Tensor gradients = torch::full({tokens, 3 * size + kFurther}, kUntouched, kTypeOf<T>);
   const at::Tensor statistics = torch::empty({tokens, 2}, kTypeOf<Real<T>>);
   const at::Tensor null_gradient = torch::full({1}, 3.0, kTypeOf<Real<T>>);
-  const at::Tensor gamma = torch::tensor(call.row_gamma, at::kDouble).to(kTypeOf<Real<T>>);
+  const at::Tensor gamma = torch::tensor(call.row_constants, at::kDouble).to(kTypeOf<Real<T>>);
 
   AttentionHead<T> head;
   head.q = Data<T>(qkv);
@@ -130,7 +150,7 @@ Result Fused(const Call& call) {
   head.stride = 3 * size;
   head.visible_keys = call.visible_keys > 0 ? call.visible_keys : tokens;
   head.key_hidden = call.key_hidden.empty() ? nullptr : call.key_hidden.data();
-  head.row_gamma = call.row_gamma.empty() ? nullptr : Data<Real<T>>(gamma);
+  head.row_constant = call.row_constants.empty() ? nullptr : Data<Real<T>>(gamma);
   head.null_score = static_cast<Real<T>>(call.null_score);
   head.dropout = call.dropout;
   head.first_row = 1000;
@@ -147,7 +167,9 @@ Result Fused(const Call& call) {
                        dq + size, dq + 2 * size, 3 * size + kFurther,
                        null_key ? Data<Real<T>>(null_gradient) : nullptr, scratch);
   const at::Tensor largest = statistics.select(1, 0).to(at::kDouble) * call.shape.scale;
-  const at::Tensor log_sum = largest - statistics.select(1, 1).to(at::kDouble).log();
+  const at::Tensor log_sum = call.shape.softmax == SoftmaxKind::kSigmoid  // It saves nothing.
+                                 ? torch::zeros({tokens}, at::kDouble)
+                                 : largest - statistics.select(1, 1).to(at::kDouble).log();
   const auto part = [&](const at::Tensor& x, std::int64_t i) {
     return x.slice(1, i * size, (i + 1) * size).to(at::kDouble).contiguous();
   };
@@ -182,7 +204,8 @@ void ExpectPlain(const Call& call, const std::string& what) {
   }
 }
 
-constexpr SoftmaxKind kKinds[] = {SoftmaxKind::kSoftmax, SoftmaxKind::kClipped, SoftmaxKind::kNullKey};
+constexpr SoftmaxKind kKinds[] = {SoftmaxKind::kSoftmax, SoftmaxKind::kClipped, SoftmaxKind::kNullKey,
+                                  SoftmaxKind::kSoftpick, SoftmaxKind::kSigmoid};
 
 std::string Describe(const Call& call) {
   return "T " + std::to_string(call.shape.tokens) + " h " + std::to_string(call.shape.head_size) + " kind " +
@@ -229,7 +252,7 @@ TYPED_TEST(AttentionTest, PaddingIsOutOfSight) {
       for (const bool causal : {false, true}) {
         for (const bool at_end : {false, true}) {
           Call call = MakeCall(tokens, 16, causal, kind);
-          if (kind == SoftmaxKind::kClipped) call.row_gamma.assign(static_cast<std::size_t>(tokens), 0.01);
+          if (kind == SoftmaxKind::kClipped) call.row_constants.assign(static_cast<std::size_t>(tokens), 0.01);
           call.dropout = {.seed = 9, .site = 1, .probability = 0.1};
           if (at_end) {
             call.visible_keys = tokens / 2;
@@ -259,6 +282,10 @@ TYPED_TEST(AttentionTest, OneVisibleKey) {
   for (const std::int64_t tokens : {1, 5, 70}) {
     for (const SoftmaxKind kind : kKinds) {
       Call call = MakeCall(tokens, 8, /*causal=*/false, kind);
+      if (kind == SoftmaxKind::kSoftpick) {  // At a score of 0 the only probability jumps from 0 to 1.
+        call.q = call.q.abs();
+        call.k = call.k.abs();
+      }
       call.visible_keys = 1;
       ExpectPlain<TypeParam>(call, Describe(call));
       call.visible_keys = 0;
@@ -283,7 +310,7 @@ TYPED_TEST(AttentionTest, SoftmaxIsClippedWithGamma0AndZeta1BitForBit) {
       softmax.dropout = {.seed = 3, .site = 4, .probability = 0.1};
       Call clipped = softmax;
       clipped.shape.softmax = SoftmaxKind::kClipped;
-      clipped.row_gamma.assign(static_cast<std::size_t>(tokens), 0);
+      clipped.row_constants.assign(static_cast<std::size_t>(tokens), 0);
       const Result a = Fused<TypeParam>(softmax), b = Fused<TypeParam>(clipped);
       for (std::size_t i = 0; i < std::size(kNames); ++i)
         EXPECT_TRUE(at::equal(a.All()[i], b.All()[i])) << kNames[i] << ", T " << tokens;
@@ -297,7 +324,7 @@ TYPED_TEST(AttentionTest, ZetaAboveOneSaturates) {
   Call call = MakeCall(kTokens, kTokens, /*causal=*/false, SoftmaxKind::kClipped);
   call.shape.scale = 1;
   call.shape.zeta = 1.3;
-  call.row_gamma.assign(kTokens, -0.1);
+  call.row_constants.assign(kTokens, -0.1);
   call.q = 40 * torch::eye(kTokens, at::kDouble);
   call.k = call.q;
   const Result result = Fused<TypeParam>(call);
@@ -312,7 +339,7 @@ TYPED_TEST(AttentionTest, ExactZerosStayZeros) {
   for (const std::int64_t tokens : {7, 65}) {
     Call call = MakeCall(tokens, 8, /*causal=*/false, SoftmaxKind::kClipped);
     call.q.zero_();
-    call.row_gamma.assign(static_cast<std::size_t>(tokens), -0.5);
+    call.row_constants.assign(static_cast<std::size_t>(tokens), -0.5);
     const Result result = Fused<TypeParam>(call);
     for (const at::Tensor& x : {result.o, result.dq, result.dk, result.dv})
       EXPECT_EQ(0, x.abs().max().template item<double>()) << "T " << tokens;
@@ -339,6 +366,7 @@ TEST(AttentionInFloat64Test, GradientsAreFiniteDifferences) {
   for (const SoftmaxKind kind : kKinds) {
     for (const bool causal : {false, true}) {
       Call call = MakeCall(13, 8, causal, kind);
+      call.shape.epsilon = 1e-10;  // Softpick's largest score is a constant of the gradient, which matters by epsilon alone.
       call.dropout = {.seed = 1, .site = 1, .probability = 0.2};
       call.key_hidden.assign(13, 0);
       call.key_hidden[4] = 1;

@@ -93,10 +93,8 @@ TEST_F(ProjectedGateTest, EveryNumberIsThatOfTheDefinition) {
 }
 
 TEST_F(ProjectedGateTest, AFactorOfTheContextIsOneAHead) {
-  EXPECT_TRUE(Gate(Place::kContext, true).gate.is_factor_of_context());
-  EXPECT_FALSE(Gate(Place::kContext, false).gate.is_factor_of_context());
-  EXPECT_FALSE(Gate(Place::kOutput, true).gate.is_factor_of_context());
-  EXPECT_FALSE(Gate(Place::kNone, true).gate.is_factor_of_context());
+  EXPECT_TRUE(Gate(Place::kContext, true).gate.headwise());
+  EXPECT_FALSE(Gate(Place::kContext, false).gate.headwise());
 }
 
 }  // namespace
