@@ -18,8 +18,9 @@ void AddGlobalOptionsToHelp(CLI::App& app);
 // The arguments, with `help` as --help and `help VERB` as VERB --help.
 std::vector<std::string> WithoutHelpVerb(const CLI::App& app, std::vector<std::string> arguments);
 
-// "there is no command 'statu'; did you mean "status"? …" when the first word of the arguments is no verb, else "".
-std::string UnknownVerb(const CLI::App& app, const std::vector<std::string>& arguments);
+// "there is no command 'statu'; did you mean "status"? …" when the first word of the arguments is no verb, the place of an
+// argument without a character, which an unset variable of a shell leaves, or "".
+std::string FaultOfArguments(const CLI::App& app, const std::vector<std::string>& arguments);
 
 // The message for arguments that `app` has refused with `error`, with the verb that they were given to.
 std::string DescribeParseError(const CLI::App& app, const CLI::ParseError& error);

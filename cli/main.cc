@@ -1,6 +1,7 @@
 // The command line. Every verb is a file of cli/commands.
 #include <algorithm>
 #include <cstdlib>
+#include <exception>
 #include <iterator>
 #include <sstream>
 #include <string>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
+#include "absl/strings/str_cat.h"
 #include "base/version.h"
 #include "cli/command_line.h"
 #include "cli/commands.h"
@@ -128,8 +130,8 @@ int main(int argc, char** argv) {
   inlier::DescribeVerbs(app);
   inlier::AddGlobalOptionsToHelp(app);
   std::vector<std::string> arguments = inlier::WithoutHelpVerb(app, {argv + std::min(1, argc), argv + argc});
-  if (const std::string unknown = inlier::UnknownVerb(app, arguments); !unknown.empty()) {
-    inlier::PrintError(unknown);
+  if (const std::string fault = inlier::FaultOfArguments(app, arguments); !fault.empty()) {
+    inlier::PrintError(fault);
     return inlier::kExitUsage;
   }
   std::reverse(arguments.begin(), arguments.end());  // As CLI11 takes them.
@@ -146,6 +148,9 @@ int main(int argc, char** argv) {
     app.exit(error, out, out);
     inlier::Print(out.str());
     return inlier::kExitOk;
+  } catch (const std::exception& error) {
+    inlier::PrintError(absl::StrCat("a fault of inlier: ", error.what()));
+    return inlier::kExitInternal;
   }
   session.PrintNotice();
   if (const absl::Status printed = inlier::OutputStatus(); !printed.ok()) {

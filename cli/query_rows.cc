@@ -15,19 +15,10 @@ namespace inlier {
 namespace {
 
 std::string QueryValueText(const v1::QueryValue& value) {
-  switch (value.value_case()) {
-    case v1::QueryValue::kInteger:
-      return absl::StrCat(value.integer());
-    case v1::QueryValue::kReal:
-      return absl::StrFormat("%.10g", value.real());
-    case v1::QueryValue::kText:
-      return value.text();
-    case v1::QueryValue::kBlob:
-      return absl::StrCat("x'", absl::BytesToHexString(value.blob()), "'");
-    case v1::QueryValue::VALUE_NOT_SET:
-      return "";
-  }
-  return "";
+  if (value.has_integer()) return absl::StrCat(value.integer());
+  if (value.has_real()) return absl::StrFormat("%.10g", value.real());
+  if (value.has_blob()) return absl::StrCat("x'", absl::BytesToHexString(value.blob()), "'");
+  return value.text();
 }
 
 std::string CsvText(const v1::QueryResponse& response) {

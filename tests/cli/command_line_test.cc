@@ -45,13 +45,20 @@ class CommandLineTest : public ::testing::Test {
 };
 
 TEST_F(CommandLineTest, AWordThatIsNoVerbIsNamedWithTheNearestAndAllVerbs) {
-  EXPECT_EQ(UnknownVerb(app_, {"--dir", "statu", "--json", "statu", "s-1"}),
+  EXPECT_EQ(FaultOfArguments(app_, {"--dir", "statu", "--json", "statu", "s-1"}),
             "there is no command 'statu'; did you mean \"status\"?\nCommands: status, run\n"
             "Help: inlier help, inlier help COMMAND");
-  EXPECT_EQ(UnknownVerb(app_, {"--dir", "x", "status"}), "");
-  EXPECT_EQ(UnknownVerb(app_, {"--dir=x", "status"}), "");
-  EXPECT_EQ(UnknownVerb(app_, {"--json"}), "");
+  EXPECT_EQ(FaultOfArguments(app_, {"--dir", "x", "status"}), "");
+  EXPECT_EQ(FaultOfArguments(app_, {"--dir=x", "status"}), "");
+  EXPECT_EQ(FaultOfArguments(app_, {"--json"}), "");
   EXPECT_THAT(Refusal({}), StartsWith("which command?\nCommands: status, run"));
+}
+
+// `inlier status --dir "$UNSET"` must not act on the default folder.
+TEST_F(CommandLineTest, AnEmptyArgumentIsRefusedWithItsPlace) {
+  EXPECT_THAT(FaultOfArguments(app_, {"status", "--dir", ""}), StartsWith("the argument after --dir is empty: "));
+  EXPECT_THAT(FaultOfArguments(app_, {"", "status"}), StartsWith("the first argument is empty: "));
+  EXPECT_EQ(FaultOfArguments(app_, {"__complete", "sweeps", ""}), "");
 }
 
 TEST_F(CommandLineTest, HelpIsAVerb) {
