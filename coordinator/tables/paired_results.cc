@@ -1,7 +1,9 @@
 #include "coordinator/tables/paired_results.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <unordered_map>
 
@@ -54,6 +56,17 @@ Results ResultsOf(const std::vector<const TrialValues*>& trials, const PairedAxe
   return results;
 }
 
+// Those with a label in some trial.
+std::set<std::string> AxesOf(const std::vector<const TrialValues*>& trials) {
+  std::set<std::string> axes;
+  for (const TrialValues* trial : trials) {
+    for (const auto& [axis, label] : trial->labels) {
+      if (!label.empty()) axes.insert(axis);
+    }
+  }
+  return axes;
+}
+
 // Over the evaluations of `training` that `other` has too, or over all where it has none of them.
 double MeanOf(const OfTraining& training, const OfTraining& other) {
   std::map<std::string, double> common, all;  // By stage: each result once.
@@ -88,8 +101,13 @@ std::vector<std::pair<double, double>> PairResults(const std::vector<const Trial
                                                    const std::vector<const TrialValues*>& baseline,
                                                    const PairedAxes& axes,
                                                    const MeasurementChoice& measurement) {
-  const Results results = ResultsOf(ours, axes, measurement);
-  const Results others = ResultsOf(baseline, axes, measurement);
+  // An axis that one side alone has (`when` it has that method) is a part of what is compared.
+  const std::set<std::string> of_ours = AxesOf(ours), of_baseline = AxesOf(baseline);
+  PairedAxes apart = axes;
+  std::set_symmetric_difference(of_ours.begin(), of_ours.end(), of_baseline.begin(), of_baseline.end(),
+                                std::inserter(apart.compared, apart.compared.end()));
+  const Results results = ResultsOf(ours, apart, measurement);
+  const Results others = ResultsOf(baseline, apart, measurement);
   std::set<std::pair<std::string, std::string>> seen;
   std::vector<std::pair<double, double>> pairs;
   for (const auto& [labels, trainings] : results) {

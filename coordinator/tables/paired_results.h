@@ -23,7 +23,7 @@ struct PairedAxes {
   std::set<std::string> evaluations;  // AxesOfEvaluations.
 };
 
-// One pair for two trainings whose trials agree in all other labels: first the mean over the evaluations of ours, then the
+// One pair for two trainings whose trials agree in all other labels of axes that both sides have: first the mean over the evaluations of ours, then the
 // baseline's; where both have evaluations with equal labels, over those alone. Trainings that several others agree with
 // make none.
 std::vector<std::pair<double, double>> PairResults(const std::vector<const TrialValues*>& ours,

@@ -122,6 +122,19 @@ TEST_F(ComparisonTest, OnlyCommonSeedsMakePairs) {
 
 // Two trainings a method, three calibrations of each: two pairs. The second training of b lacks a calibration; its pair is
 // over the other two: (5 + 6) / 2 - (1 + 2) / 2.
+// An axis that applies `when` the method is one of them: a rate of Adam, and one of OrthoAdam.
+TEST_F(ComparisonTest, AnAxisThatOneSideHasIsAPartOfWhatIsCompared) {
+  MustAddSweep(1, "methods",
+               {{"method", {"vanilla", "clipped"}}, {"adam rate", {"", "1e-3"}}, {"gamma", {"", "-0.03"}}, {"seed", {"1", "2"}}});
+  for (const char* seed : {"1", "2"}) {
+    MustAddTrial(1, {{"method", "vanilla"}, {"adam rate", "1e-3"}, {"gamma", ""}, {"seed", seed}}, 10);
+    MustAddTrial(1, {{"method", "clipped"}, {"adam rate", ""}, {"gamma", "-0.03"}, {"seed", seed}}, 9);
+  }
+  v1::TableSpec spec = Methods();
+  spec.mutable_rows()->DeleteSubrange(0, 1);
+  EXPECT_EQ(MustBuild(spec).rows(1).cells(0).pairs(), 2u);
+}
+
 TEST_F(ComparisonTest, PairsAreTrainingsWithTheMeanOverCommonCalibrations) {
   MustAddSweep(1, "s", {{"method", {"a", "b"}}, {"seed", {"1", "2"}}, {"ptq", {"1", "2", "3"}}});
   const auto add = [&](const std::string& method, const std::string& seed,
