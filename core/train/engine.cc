@@ -37,8 +37,7 @@ EngineChoice ChooseOnGpu(const v1::TrainingSpec& spec, const Model& model) {
     choice.reason =
         "the fused engine has not every part of this model on a GPU (softpick, sigmoid attention, "
         "query_key_norm, key_value_bias, a projected gate that is not HEADWISE at CONTEXT, heads of another "
-        "size "
-        "than 32, 64 or 128, or a width above 8192)";
+        "size than 32, 64 or 128, or a width above 8192)";
   } else {
     choice.products = fused::Products::kBfloat16;
   }
