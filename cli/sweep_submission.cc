@@ -6,6 +6,7 @@
 #include "base/data/data_dir.h"
 #include "base/status.h"
 #include "cli/data_check.h"
+#include "cli/engine_check.h"
 #include "spec/schema/yaml_reader.h"
 #include "spec/sweep/sweep_reader.h"
 
@@ -55,6 +56,8 @@ absl::StatusOr<v1::SubmitSweepResponse> Submit(Session& session, const CheckedSw
 
 void PrintWarnings(const CheckedSweep& checked, const SweepArguments& arguments) {
   for (const std::string& warning : DataWarnings(checked.grid, DataDirOr(arguments.data_dir)))
+    PrintError(absl::StrCat("warning: ", warning));
+  if (const std::string warning = EngineWarning(checked.grid); !warning.empty())
     PrintError(absl::StrCat("warning: ", warning));
 }
 

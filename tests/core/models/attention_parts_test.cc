@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/nn/rotary.h"
+#include "spec/trial/unfused_part.h"
 #include "tests/core/models/test_models.h"
 #include "tests/core/support/recording_tap.h"
 
@@ -235,6 +236,7 @@ TEST(AttentionPartsTest, TheFusedEngineHasGatesOfTheContextAlone) {
       const auto model = SmallModel(SmallSpec(architecture, part));
       const bool of_context = part.find("projected {}") != part.npos || part.find("projected { granularity") != part.npos;
       EXPECT_EQ(model->can_fuse(fused::Place::kCpuFloat32), of_context) << architecture << ", " << part;
+      EXPECT_EQ(UnfusedPart(SmallSpec(architecture, part)).empty(), of_context) << "what `check` says of " << part;
     }
   }
 }

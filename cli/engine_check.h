@@ -1,0 +1,17 @@
+// Whether the trainings of a sweep run by one engine.
+#ifndef INLIER_CLI_ENGINE_CHECK_H_
+#define INLIER_CLI_ENGINE_CHECK_H_
+
+#include <string>
+
+#include "spec/sweep/sweep_grid.h"
+
+namespace inlier {
+
+// A warning where some points train by FUSED and others by REFERENCE, with what makes the difference; else empty. Looks at
+// the first 1000 points.
+std::string EngineWarning(const SweepGrid& grid);
+
+}  // namespace inlier
+
+#endif  // INLIER_CLI_ENGINE_CHECK_H_
