@@ -109,6 +109,7 @@ table: {{title: {json.dumps(EVIL)}, rows: [path], columns: [{{measurement: perpl
         browser = self.browser
         contrast = """
             const canvas = document.querySelector('.parallel canvas');
+            if (!canvas || !canvas.width) return [0, 0];  // It is being drawn again.
             const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext('2d', {willReadFrequently: true});  // Else Chromium gives the page advice.
             copy.drawImage(canvas, 0, 0);
             const {data} = copy.getImageData(0, 0, canvas.width, canvas.height);
