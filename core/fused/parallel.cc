@@ -34,12 +34,15 @@ void SetLoopThreads(int threads, const cpu_set_t& cpus) {
   ::sched_setaffinity(0, sizeof(cpus), &cpus);
 }
 
+LoopThreadsGuard::LoopThreadsGuard() : own_(omp_get_max_threads()) {
+  if (loop_threads > 0) omp_set_num_threads(loop_threads);
+}
+LoopThreadsGuard::~LoopThreadsGuard() { omp_set_num_threads(own_); }
+
 void RunParallel(std::int64_t n, void (*run)(const void* context, std::int64_t begin, std::int64_t end),
                  const void* context) {
-  const int own = omp_get_max_threads();
-  if (loop_threads > 0) omp_set_num_threads(loop_threads);
+  const LoopThreadsGuard guard;
   at::parallel_for(0, n, 1, [&](std::int64_t begin, std::int64_t end) { run(context, begin, end); });
-  if (loop_threads > 0) omp_set_num_threads(own);
 }
 
 std::byte* Scratch(ScratchSlot slot, std::size_t bytes) {

@@ -15,6 +15,16 @@ namespace inlier::fused {
 // operations keep theirs, because their results depend on the number. Call it where no loop runs.
 void SetLoopThreads(int threads, const cpu_set_t& cpus);
 
+// While one lives, LibTorch's operations take the threads of the loops: for those whose results do not depend on them.
+class LoopThreadsGuard {
+ public:
+  LoopThreadsGuard();
+  ~LoopThreadsGuard();
+
+ private:
+  const int own_;
+};
+
 // run(context, begin, end) for parts of [0, n), each on one of the threads; returns after all. In one place, because it
 // needs the compiler's OpenMP.
 void RunParallel(std::int64_t n, void (*run)(const void* context, std::int64_t begin, std::int64_t end),

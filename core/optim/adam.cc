@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "core/fused/parallel.h"
 #include "core/optim/optimizer_state.h"
 
 namespace inlier {
@@ -41,6 +42,7 @@ void Adam::Step(double learning_rate) {
   c10::NoGradGuard no_grad;
   updates_.add_(1);
   if (!items_.empty()) return StepOnDevice(learning_rate);
+  const fused::LoopThreadsGuard guard;  // Each element by itself.
   for (Group& group : groups_) {
     const std::vector<at::Tensor> gradients = group.list.Gradients();
     switch (options_.decay) {
