@@ -81,10 +81,10 @@ absl::Status CheckLogBelongs(const fs::path& state_dir) {
   const fs::path file = state_dir / "inlier.db", log = file.string() + "-wal";
   const std::string noted = NoteOf(state_dir).start;
   if (noted.empty() || SizeOf(log) == 0 || SizeOf(file) == 0) return absl::OkStatus();
-  // Without the log.
+  // Without the log, and so not readable where a kill or a full disk cut a move of the log short.
   ASSIGN_OR_RETURN(const SqliteHandle connection, OpenForReading(file, /*immutable=*/true));
   const auto rows = QueryTexts(connection.get(), "SELECT start FROM identity");
-  if (rows.ok() && rows->size() == 1 && (*rows)[0][0] == noted) return absl::OkStatus();
+  if (!rows.ok() || (rows->size() == 1 && (*rows)[0][0] == noted)) return absl::OkStatus();
   return absl::FailedPreconditionError(
       absl::StrCat(log.string(), " is the log of another file than ", file.string(),
                    ", which was replaced. Nothing was changed. Move the log away to use the database as it "

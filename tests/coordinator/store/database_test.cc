@@ -241,6 +241,27 @@ TEST_F(FolderTest, ALogIsNotAppliedToABackupThatWasCopiedOverItsDatabase) {
   }
 }
 
+// The first page says how large the file will be, and the rest is in the log still: without it the file cannot be read.
+TEST_F(FolderTest, AMoveOfTheLogThatWasCutShortGoesOn) {
+  const TemporaryFolder folder, crashed;
+  const auto database = Database::Open(folder.path());
+  ASSERT_TRUE(database.ok());
+  (*database)->connection().exec("CREATE TABLE later AS SELECT randomblob(100000) AS x");
+  for (const char* name : {"inlier.db", "inlier.db-wal", "inlier.lock"})
+    std::filesystem::copy_file(folder.path() / name, crashed.path() / name);
+  const std::string log = *ReadFile(crashed.path() / "inlier.db-wal");
+  const std::size_t page = 4096, frame_header = 24;
+  std::string first;
+  for (std::size_t at = 32; at + frame_header + page <= log.size(); at += frame_header + page) {
+    if (log.substr(at, 4) == std::string("\0\0\0\1", 4)) first = log.substr(at + frame_header, page);
+  }
+  ASSERT_EQ(first.size(), page);
+  std::fstream(crashed.path() / "inlier.db", std::ios::in | std::ios::out | std::ios::binary) << first;
+  const auto again = Database::Open(crashed.path());
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ((*again)->connection().execAndGet("SELECT length(x) FROM later").getInt(), 100000);
+}
+
 TEST_F(FolderTest, FilesThatWereReplacedAreSeenAndWhatWasCommittedIsRescued) {
   for (const std::string name : {"inlier.db", "inlier.db-wal", "inlier.lock"}) {
     const TemporaryFolder folder;
