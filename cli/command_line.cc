@@ -78,8 +78,9 @@ std::string FaultOfArguments(const CLI::App& app, const std::vector<std::string>
   const auto empty = std::find(arguments.begin(), arguments.end(), "");
   const bool completes = at < arguments.size() && arguments[at] == "__complete";
   if (empty != arguments.end() && !completes)
-    return absl::StrCat(empty == arguments.begin() ? "the first argument" : "the argument after " + *(empty - 1),
-                        " is empty: give it a value, or leave it out; a variable of the shell may not be set");
+    return absl::StrCat(
+        empty == arguments.begin() ? "the first argument" : "the argument after " + *(empty - 1),
+        " is empty: give it a value, or leave it out; a variable of the shell may not be set");
   if (at == arguments.size()) return "";
   for (const CLI::App* verb : app.get_subcommands({})) {
     if (verb->get_name() == arguments[at]) return "";

@@ -37,7 +37,8 @@ std::string CsvText(const v1::QueryResponse& response) {
 
 }  // namespace
 
-absl::StatusOr<v1::QueryResponse> QueryRows(Session& session, const std::string& sql, std::uint32_t max_rows) {
+absl::StatusOr<v1::QueryResponse> QueryRows(Session& session, const std::string& sql,
+                                            std::uint32_t max_rows) {
   v1::QueryRequest request;
   request.set_sql(sql);
   if (max_rows > 0) request.set_max_rows(max_rows);

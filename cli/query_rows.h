@@ -12,7 +12,8 @@
 namespace inlier {
 
 // Waits longer than for other calls. max_rows: 0 for the coordinator's own limit.
-absl::StatusOr<v1::QueryResponse> QueryRows(Session& session, const std::string& sql, std::uint32_t max_rows = 0);
+absl::StatusOr<v1::QueryResponse> QueryRows(Session& session, const std::string& sql,
+                                            std::uint32_t max_rows = 0);
 
 // An integer or text as it is, a number with all its digits; empty for NULL.
 std::string ExactText(const v1::QueryValue& value);

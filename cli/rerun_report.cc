@@ -43,11 +43,12 @@ absl::Status PrintReruns(Session& session, const std::string& sweep_id) {
   if (session.mode() == OutputMode::kQuiet) return absl::OkStatus();
   ASSIGN_OR_RETURN(
       const v1::QueryResponse response,
-      QueryRows(session,
-                absl::StrCat("SELECT trial, label, measurement, before, now, equal, digest_before, digest_now "
-                             "FROM reruns WHERE sweep_id = '",
-                             sweep_id, "' AND site = '' ORDER BY length(trial), trial, measurement"),
-                100'000));
+      QueryRows(
+          session,
+          absl::StrCat("SELECT trial, label, measurement, before, now, equal, digest_before, digest_now "
+                       "FROM reruns WHERE sweep_id = '",
+                       sweep_id, "' AND site = '' ORDER BY length(trial), trial, measurement"),
+          100'000));
   std::map<std::pair<std::size_t, std::string>, Rerun> reruns;  // By number.
   for (const v1::QueryRow& row : response.rows()) {
     const std::string& trial = row.values(kTrial).text();

@@ -86,7 +86,8 @@ absl::StatusOr<std::vector<PlotTrial>> ReadPlotTrials(const RunQuery& query, con
         PlotTrial& trial = trials.emplace_back();
         trial.id = ExactText(row.values(1));
         trial.state = ExactText(row.values(2));
-        const auto labels = nlohmann::json::parse(ExactText(row.values(3)), nullptr, /*allow_exceptions=*/false);
+        const auto labels =
+            nlohmann::json::parse(ExactText(row.values(3)), nullptr, /*allow_exceptions=*/false);
         if (labels.is_object()) {
           for (const auto& [axis, label] : labels.items())
             trial.labels[axis] = label.is_string() ? label.get<std::string>() : label.dump();
@@ -129,13 +130,13 @@ absl::StatusOr<std::map<std::string, Curve>> ReadCurves(const RunQuery& query,
     RETURN_IF_ERROR(ForEachRow(
         query,
         [&](const v1::QueryRow* last) {
-          return absl::StrCat("SELECT trial, step, value FROM curves WHERE trial IN (", some,
-                              ") AND kind = 'TRAIN' AND site = '' AND name = ", SqlText(measurement),
-                              last == nullptr
-                                  ? ""
-                                  : absl::StrCat(" AND (trial, step) > (", SqlText(ExactText(last->values(0))),
-                                                 ", ", ExactText(last->values(1)), ")"),
-                              " ORDER BY trial, step");
+          return absl::StrCat(
+              "SELECT trial, step, value FROM curves WHERE trial IN (", some,
+              ") AND kind = 'TRAIN' AND site = '' AND name = ", SqlText(measurement),
+              last == nullptr ? ""
+                              : absl::StrCat(" AND (trial, step) > (", SqlText(ExactText(last->values(0))),
+                                             ", ", ExactText(last->values(1)), ")"),
+              " ORDER BY trial, step");
         },
         [&](const v1::QueryRow& row) {
           const double value = Number(row.values(2));

@@ -16,10 +16,11 @@ bool IsTrialId(const std::string& text) {
 }
 
 absl::StatusOr<std::filesystem::path> ModelOfTrial(Session& session, const std::string& trial) {
-  ASSIGN_OR_RETURN(const v1::QueryResponse response,
-                   QueryRows(session, absl::StrCat("SELECT stage.checkpoint FROM trial JOIN stage ON stage.id = "
-                                                   "trial.train_stage WHERE trial.id = ",
-                                                   trial.substr(2))));
+  ASSIGN_OR_RETURN(
+      const v1::QueryResponse response,
+      QueryRows(session, absl::StrCat("SELECT stage.checkpoint FROM trial JOIN stage ON stage.id = "
+                                      "trial.train_stage WHERE trial.id = ",
+                                      trial.substr(2))));
   if (response.rows().empty())
     return absl::NotFoundError(absl::StrCat(trial, ": there is no such trial; `inlier status` lists sweeps"));
   const std::string& digest = response.rows(0).values(0).text();

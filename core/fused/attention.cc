@@ -66,7 +66,8 @@ struct Block {
       : first(first), queries(std::min(kQueries, shape.tokens - first)) {
     const std::int64_t seen = std::min(shape.causal ? first + queries : shape.tokens, head.visible_keys);
     keys = std::min((seen + kPanel - 1) / kPanel * kPanel, shape.tokens);  // Whole panels.
-    const bool has_constant = shape.softmax == SoftmaxKind::kClipped || shape.softmax == SoftmaxKind::kSigmoid;
+    const bool has_constant =
+        shape.softmax == SoftmaxKind::kClipped || shape.softmax == SoftmaxKind::kSigmoid;
     rows = {.kind = shape.softmax,
             .rows = queries,
             .first_query = first,

@@ -43,7 +43,7 @@ struct AttentionHead {
   std::int64_t stride = 0;        // Of q, k and v.
   std::int64_t visible_keys = 0;  // Keys from here on are padding; T without padding. At least 1.
   const std::uint8_t* key_hidden =
-      nullptr;                         // (T), 1 = hidden, for padding that is not at the end; null for none.
+      nullptr;  // (T), 1 = hidden, for padding that is not at the end; null for none.
   const Real<T>* row_constant = nullptr;  // (T): gamma of kClipped, ln n of kSigmoid.
   Real<T> null_score = 0;                 // kNullKey.
   kernels::Dropout dropout;               // On the probabilities; row first_row + t, column = key.

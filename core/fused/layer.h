@@ -68,9 +68,10 @@ struct LayerShape {
 struct LayerInputs {
   at::Tensor x = {};  // (B, T, d)
   at::Tensor attention_input =
-      {};                // (B, T, d), what query, key and value are projected from; undefined: x, or its norm
-                         // with pre_norm.
-  at::Tensor gate = {};  // (B, H, T), factors of the heads' contexts, or (B, H, T, h), of their elements; undefined: none.
+      {};  // (B, T, d), what query, key and value are projected from; undefined: x, or its norm
+           // with pre_norm.
+  at::Tensor gate =
+      {};  // (B, H, T), factors of the heads' contexts, or (B, H, T, h), of their elements; undefined: none.
   at::Tensor key_mask = {};           // (B, T) uint8, 1 = hidden; undefined: all keys are visible.
   at::Tensor cosine = {}, sine = {};  // (T, h / 2), of rotary positions; undefined: none.
   at::Tensor row_constant = {};       // (B, T) or (1, T), one a query: gamma of kClipped, ln n of kSigmoid.

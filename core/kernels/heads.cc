@@ -5,8 +5,8 @@ namespace {
 
 template <typename T>
 __attribute__((always_inline)) inline void StoreHeadOf(std::int64_t rows, std::int64_t width,
-                                                       const Real<T>* o, const HeadGate<T>& gate, T* raw, T* out,
-                                                       std::int64_t stride) {
+                                                       const Real<T>* o, const HeadGate<T>& gate, T* raw,
+                                                       T* out, std::int64_t stride) {
   for (std::int64_t r = 0; r < rows; ++r) {
     const Real<T>* from = o + r * width;
     if (raw != nullptr) {

@@ -17,8 +17,8 @@ struct HeadGate {
 
 // out = o * gate as T; raw = o as T. o is contiguous (rows, width), out and raw have a stride. `raw` may be null.
 template <typename T>
-void StoreHead(std::int64_t rows, std::int64_t width, const Real<T>* o, const HeadGate<T>& gate, T* raw, T* out,
-               std::int64_t stride);
+void StoreHead(std::int64_t rows, std::int64_t width, const Real<T>* o, const HeadGate<T>& gate, T* raw,
+               T* out, std::int64_t stride);
 
 // From the gradient of `out`: that of o, as T (may be out_gradient itself), and of the gate, in its shape:
 // out_gradient * raw, a row's sum where a row has one factor. REQUIRES: there is a gate.

@@ -33,9 +33,9 @@ struct SoftmaxRows {
   const std::uint8_t* key_hidden = nullptr;  // 1 = hidden; null for none.
   Real<T> scale = 1;                         // Of the scores.
   Real<T> zeta = 1;
-  Real<T> epsilon = 0;                   // kSoftpick.
+  Real<T> epsilon = 0;                    // kSoftpick.
   const Real<T>* row_constant = nullptr;  // Of the head's query 0 on, gamma, or ln n of kSigmoid; null: 0.
-  const Real<T>* null_score = nullptr;  // Of a further key without a value; null: none.
+  const Real<T>* null_score = nullptr;    // Of a further key without a value; null: none.
   Dropout dropout;
   std::uint64_t first_row = 0;  // The dropout's row of query 0.
 };

@@ -135,7 +135,8 @@ bool SelfAttention::can_fuse(fused::Place place) const {
   if (place == fused::Place::kCpuBfloat16) return head_size() % 2 == 0;
   if (place != fused::Place::kGpuBfloat16) return true;
   const Kind kind = options_.softmax.kind;
-  return kind != Kind::kSoftpick && kind != Kind::kSigmoid && (!gates_context || projected_gate_.headwise()) &&
+  return kind != Kind::kSoftpick && kind != Kind::kSigmoid &&
+         (!gates_context || projected_gate_.headwise()) &&
          device::CanFuse(options_.hidden_size, options_.heads, options_.kv_heads);
 }
 

@@ -67,7 +67,8 @@ class SelfAttention {
 
   // True when the fused layer's context is gated: one factor a head and token.
   bool has_gate() const {
-    return gate_.options().kind != GateOptions::Kind::kNone || projected_gate_.is_at(ProjectedGate::Place::kContext);
+    return gate_.options().kind != GateOptions::Kind::kNone ||
+           projected_gate_.is_at(ProjectedGate::Place::kContext);
   }
 
   // x: (B, T, d). Returns the merged context (B, T, d).

@@ -164,13 +164,14 @@ void Trainer::MeasureOutliers() {
   const at::NoGradGuard no_gradient;
   model_.eval();
   // By the defaults: trials that differ in their evaluation share a training.
-  OutlierProbe probe(model_, spec_.model().architecture_case(), /*kurtosis_batches=*/static_cast<int>(batches),
-                     v1::OutlierSpec::default_instance());
+  OutlierProbe probe(model_, spec_.model().architecture_case(),
+                     /*kurtosis_batches=*/static_cast<int>(batches), v1::OutlierSpec::default_instance());
   TapChain tap(probe.taps());
   ScoreSum scores;
   for (std::int64_t i = 0; i < batches; ++i) {
     const Batch batch = dataset_.ValidationBatch(i, size, kCurveMaskSeed);
-    scores.Add(Predict(model_, InputOf(batch, device_), batch.labels.to(device_), &tap), batch.labels.size(0));
+    scores.Add(Predict(model_, InputOf(batch, device_), batch.labels.to(device_), &tap),
+               batch.labels.size(0));
   }
   model_.train();
   MeasurementReporter reporter = Reporter(ReportKind::kCurve);

@@ -56,9 +56,11 @@ TEST_F(CommandLineTest, AWordThatIsNoVerbIsNamedWithTheNearestAndAllVerbs) {
 
 // `inlier status --dir "$UNSET"` must not act on the default folder.
 TEST_F(CommandLineTest, AnEmptyArgumentIsRefusedWithItsPlace) {
-  EXPECT_THAT(FaultOfArguments(app_, {"status", "--dir", ""}), StartsWith("the argument after --dir is empty: "));
+  EXPECT_THAT(FaultOfArguments(app_, {"status", "--dir", ""}),
+              StartsWith("the argument after --dir is empty: "));
   EXPECT_THAT(FaultOfArguments(app_, {"", "status"}), StartsWith("the first argument is empty: "));
-  EXPECT_THAT(FaultOfArguments(app_, {"__complete", "sweeps", ""}), StartsWith("there is no command")) << "of a shell";
+  EXPECT_THAT(FaultOfArguments(app_, {"__complete", "sweeps", ""}), StartsWith("there is no command"))
+      << "of a shell";
 }
 
 TEST_F(CommandLineTest, HelpIsAVerb) {

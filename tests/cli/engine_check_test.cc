@@ -11,15 +11,15 @@ using ::testing::HasSubstr;
 
 std::string WarningOf(const std::string& base) {
   v1::SweepSpec sweep;
-  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
-      R"(name: "s" base { )" + base + R"( }
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(R"(name: "s" base { )" + base + R"( }
          axes { field: "attention.key_value_bias" values { bool_value: false } values { bool_value: true } })",
-      &sweep));
+                                                            &sweep));
   return EngineWarning(*SweepGrid::Create(sweep));
 }
 
 TEST(EngineCheckTest, RowsOfTwoEnginesAreNamedByWhatTheFusedOneLacks) {
-  EXPECT_THAT(WarningOf(""), HasSubstr("by REFERENCE those with attention.key_value_bias, the others by FUSED"));
+  EXPECT_THAT(WarningOf(""),
+              HasSubstr("by REFERENCE those with attention.key_value_bias, the others by FUSED"));
   EXPECT_EQ(WarningOf("training { engine: REFERENCE }"), "");
   EXPECT_EQ(WarningOf("attention { query_key_norm: HEAD_RMS }"), "") << "all by REFERENCE";
 }

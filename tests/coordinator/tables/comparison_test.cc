@@ -125,7 +125,10 @@ TEST_F(ComparisonTest, OnlyCommonSeedsMakePairs) {
 // An axis that applies `when` the method is one of them: a rate of Adam, and one of OrthoAdam.
 TEST_F(ComparisonTest, AnAxisThatOneSideHasIsAPartOfWhatIsCompared) {
   MustAddSweep(1, "methods",
-               {{"method", {"vanilla", "clipped"}}, {"adam rate", {"1e-3"}}, {"gamma", {"-0.03"}}, {"seed", {"1", "2"}}});
+               {{"method", {"vanilla", "clipped"}},
+                {"adam rate", {"1e-3"}},
+                {"gamma", {"-0.03"}},
+                {"seed", {"1", "2"}}});
   for (const char* seed : {"1", "2"}) {
     MustAddTrial(1, {{"method", "vanilla"}, {"adam rate", "1e-3"}, {"gamma", ""}, {"seed", seed}}, 10);
     MustAddTrial(1, {{"method", "clipped"}, {"adam rate", ""}, {"gamma", "-0.03"}, {"seed", seed}}, 9);

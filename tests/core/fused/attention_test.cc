@@ -49,7 +49,8 @@ Call MakeCall(std::int64_t tokens, std::int64_t head_size, bool causal, SoftmaxK
   if (kind == SoftmaxKind::kClipped) {
     call.shape.zeta = 1.05;
     for (std::int64_t t = 0; t < tokens; ++t)  // Another gamma each row; about half of the keys are clipped.
-      call.row_constants.push_back(-(0.5 + 0.1 * static_cast<double>(t % 5)) / static_cast<double>(tokens + 1));
+      call.row_constants.push_back(-(0.5 + 0.1 * static_cast<double>(t % 5)) /
+                                   static_cast<double>(tokens + 1));
   }
   if (kind == SoftmaxKind::kNullKey) call.null_score = 0.7;
   if (kind == SoftmaxKind::kSoftpick) call.shape.epsilon = 1e-3;
@@ -75,7 +76,8 @@ at::Tensor HiddenKeys(const Call& call) {
 }
 
 // Softpick's probabilities of masked scores, and the logarithm of its denominator as that of a sum of exponentials.
-std::pair<at::Tensor, at::Tensor> PlainSoftpick(const at::Tensor& scores, const at::Tensor& hidden, double epsilon) {
+std::pair<at::Tensor, at::Tensor> PlainSoftpick(const at::Tensor& scores, const at::Tensor& hidden,
+                                                double epsilon) {
   const at::Tensor m = scores.detach().amax(1, /*keepdim=*/true);
   const at::Tensor r = (at::exp(scores - m) - at::exp(-m)).masked_fill(hidden, 0);
   const at::Tensor sum = r.abs().sum(1, /*keepdim=*/true) + epsilon;
@@ -100,7 +102,8 @@ Result Plain(const Call& call, at::ScalarType type) {
   if (call.shape.softmax == SoftmaxKind::kSoftpick)
     std::tie(p, log_sum) = PlainSoftpick(scores, hidden, call.shape.epsilon);
   if (call.shape.softmax == SoftmaxKind::kSigmoid) {
-    const at::Tensor logarithms = torch::tensor(call.row_constants, at::kDouble).to(kTypeOf<Real<T>>).to(type);
+    const at::Tensor logarithms =
+        torch::tensor(call.row_constants, at::kDouble).to(kTypeOf<Real<T>>).to(type);
     p = at::sigmoid(scores - logarithms.unsqueeze(1));
     log_sum = torch::zeros({tokens}, type);
   }
@@ -252,7 +255,8 @@ TYPED_TEST(AttentionTest, PaddingIsOutOfSight) {
       for (const bool causal : {false, true}) {
         for (const bool at_end : {false, true}) {
           Call call = MakeCall(tokens, 16, causal, kind);
-          if (kind == SoftmaxKind::kClipped) call.row_constants.assign(static_cast<std::size_t>(tokens), 0.01);
+          if (kind == SoftmaxKind::kClipped)
+            call.row_constants.assign(static_cast<std::size_t>(tokens), 0.01);
           call.dropout = {.seed = 9, .site = 1, .probability = 0.1};
           if (at_end) {
             call.visible_keys = tokens / 2;
@@ -366,7 +370,8 @@ TEST(AttentionInFloat64Test, GradientsAreFiniteDifferences) {
   for (const SoftmaxKind kind : kKinds) {
     for (const bool causal : {false, true}) {
       Call call = MakeCall(13, 8, causal, kind);
-      call.shape.epsilon = 1e-10;  // Softpick's largest score is a constant of the gradient, which matters by epsilon alone.
+      call.shape.epsilon =
+          1e-10;  // Softpick's largest score is a constant of the gradient, which matters by epsilon alone.
       call.dropout = {.seed = 1, .site = 1, .probability = 0.2};
       call.key_hidden.assign(13, 0);
       call.key_hidden[4] = 1;

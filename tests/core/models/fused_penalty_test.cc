@@ -137,7 +137,8 @@ TEST(FusedPenaltyTest, Bfloat16IsAsNearAsThatOfAutocast) {
         ModelInput penalised = input;
         penalised.ffn_penalty = &penalty;
         fused_squares += std::pow(Difference(exact.whole, fused.whole), 2);
-        autocast_squares += std::pow(Difference(exact.whole, ComputeWithAutocast(*model, penalised, labels)), 2);
+        autocast_squares +=
+            std::pow(Difference(exact.whole, ComputeWithAutocast(*model, penalised, labels)), 2);
         EXPECT_NEAR(fused.penalty, exact.penalty, 0.02 * exact.penalty) << architecture << Text(scaled);
       }
       EXPECT_LT(std::sqrt(fused_squares), 1.5 * std::sqrt(autocast_squares)) << architecture << Text(scaled);

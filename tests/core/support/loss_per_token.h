@@ -13,7 +13,8 @@ inline at::Tensor LossPerToken(LanguageModel& model, const ModelInput& input, co
   const bool causal = model.causal();
   const at::Tensor logits = causal ? model.Logits(input).slice(1, 0, -1) : model.Logits(input);
   const at::Tensor targets = causal ? labels.slice(1, 1) : labels;
-  return at::cross_entropy_loss(logits.flatten(0, 1), targets.flatten(), {}, at::Reduction::None, kIgnoredLabel)
+  return at::cross_entropy_loss(logits.flatten(0, 1), targets.flatten(), {}, at::Reduction::None,
+                                kIgnoredLabel)
       .view(targets.sizes());
 }
 

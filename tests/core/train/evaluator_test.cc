@@ -247,10 +247,11 @@ TEST(EvaluatorTest, EveryReportedNameIsInTheTableOfMeasurements) {
       EXPECT_EQ(point.step(), 20u);
       if (!point.has_site()) ++whole_model[point.name()];
     }
-    for (const char* name : {"perplexity", "token_perplexity", "accuracy", "unigram_perplexity", "max_inf_norm", "avg_kurtosis",
-                             "kurtosis_first", "kurtosis_rest", "max_abs_first", "mean_max_abs_first", "first_attention_share",
-                             "attention_zero_share", "uniform_first_key_mass", "sink_rate",
-                             "attention_entropy", "attention_max_weight", "massive_activation_count"})
+    for (const char* name :
+         {"perplexity", "token_perplexity", "accuracy", "unigram_perplexity", "max_inf_norm", "avg_kurtosis",
+          "kurtosis_first", "kurtosis_rest", "max_abs_first", "mean_max_abs_first", "first_attention_share",
+          "attention_zero_share", "uniform_first_key_mass", "sink_rate", "attention_entropy",
+          "attention_max_weight", "massive_activation_count"})
       EXPECT_EQ(whole_model[name], 1) << name;
   }
 }
