@@ -100,14 +100,13 @@ absl::StatusOr<Corpus> Corpus::Open(const CorpusSource& source) {
   ASSIGN_OR_RETURN(const std::vector<fs::path> files, FilesOf(source));
   Corpus corpus;
   corpus.source_ = source;
-  const bool json_lines = !IsFolder(source) && IsJsonLines(source);
   for (const fs::path& path : files) {
     absl::StatusOr<MappedFile> file = MappedFile::Open(path, source.roots);
     if (!file.ok()) return Unreadable(file.status());
     const std::string_view text = file->bytes();
     corpus.files_.push_back(*std::move(file));
     if (source.must_be_utf8) RETURN_IF_ERROR(CheckUtf8(text, path.string()));
-    if (json_lines) {
+    if (corpus.HasDocuments()) {
       RETURN_IF_ERROR(corpus.AddJsonLines(text, path.string()));
     } else {
       corpus.AddLines(text);
@@ -133,6 +132,8 @@ absl::Status Corpus::AddJsonLines(std::string_view text, const std::string& file
   }
   return absl::OkStatus();
 }
+
+bool Corpus::HasDocuments() const { return !IsFolder(source_) && IsJsonLines(source_); }
 
 std::string Corpus::ContentDigest() const {
   std::vector<std::string> digests;

@@ -64,6 +64,9 @@ class Corpus {
   // live as long as the Corpus.
   const std::vector<std::string_view>& texts() const { return texts_; }
 
+  // Whether each text is a document of its own: JSON lines.
+  bool HasDocuments() const;
+
   // As CachedDigest, of the bytes that were read.
   std::string ContentDigest() const;
 

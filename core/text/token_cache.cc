@@ -250,8 +250,16 @@ absl::Status MakeFiles(const PartedTexts& parted, const TokenizerSource& source,
 }
 
 std::string SplitKey(const TokenCacheSettings& settings) {
-  return absl::StrFormat("validation %.17g%s", settings.validation_fraction,
-                         settings.validation == ValidationTexts::kByHash ? " by hash" : "");
+  const std::string_view of = settings.validation == ValidationTexts::kByHash   ? " by hash"
+                              : settings.validation == ValidationTexts::kBlocks ? " blocks"
+                                                                                : "";
+  return absl::StrFormat("validation %.17g%s", settings.validation_fraction, of);
+}
+
+// Consecutive texts that are on one side.
+size_t TextsPerBlock(const Corpus& corpus, ValidationTexts validation) {
+  if (validation != ValidationTexts::kBlocks || corpus.HasDocuments()) return 1;
+  return std::clamp<size_t>(corpus.texts().size() / 200, 1, 16);
 }
 
 // The texts of a corpus in their parts. REQUIRES: two texts.
@@ -260,9 +268,17 @@ absl::StatusOr<PartedTexts> Parted(const CorpusSource& source, const Corpus& cor
   const std::vector<std::string_view>& texts = corpus.texts();
   if (settings.validation == ValidationTexts::kLast)
     return PartedTexts{texts, TrainTexts(texts.size(), settings.validation_fraction)};
+  const size_t block = TextsPerBlock(corpus, settings.validation);
+  const auto block_of = [&](size_t number) {
+    const size_t first = number * block;
+    return std::span(texts).subspan(first, std::min(block, texts.size() - first));
+  };
   std::vector<double> hashes;
-  hashes.reserve(texts.size());
-  for (const std::string_view text : texts) hashes.push_back(HashOfText(text));
+  for (size_t first = 0; first < texts.size(); first += block) {
+    std::string joined;
+    for (const std::string_view text : block_of(first / block)) joined.append(text);
+    hashes.push_back(HashOfText(joined));
+  }
   if (std::adjacent_find(hashes.begin(), hashes.end(), std::not_equal_to<>()) == hashes.end()) {
     return absl::InvalidArgumentError(absl::StrCat(
         source.path.string(), " has ", texts.size(),
@@ -272,8 +288,11 @@ absl::StatusOr<PartedTexts> Parted(const CorpusSource& source, const Corpus& cor
   const TextSplit split = SplitByHash(hashes, FractionWithBothParts(hashes, settings.validation_fraction));
   PartedTexts parted;
   parted.texts.reserve(texts.size());
-  for (const std::uint64_t text : split.order) parted.texts.push_back(texts[text]);
-  parted.train_texts = split.train;
+  for (size_t i = 0; i < split.order.size(); ++i) {
+    if (i == split.train) parted.train_texts = parted.texts.size();
+    const auto of_block = block_of(split.order[i]);
+    parted.texts.insert(parted.texts.end(), of_block.begin(), of_block.end());
+  }
   return parted;
 }
 

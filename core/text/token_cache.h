@@ -33,7 +33,7 @@
 namespace inlier {
 
 // Which texts are not for training.
-enum class ValidationTexts { kLast, kByHash };  // By hash: base/data/text_split.h.
+enum class ValidationTexts { kLast, kByHash, kBlocks };  // v1::ValidationChoice; base/data/text_split.h.
 
 struct TokenCacheSettings {
   TokenizerSource tokenizer;

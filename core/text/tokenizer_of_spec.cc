@@ -56,7 +56,8 @@ absl::StatusOr<TokenizerSource> TokenizerSourceOf(const v1::TokenizerSpec& token
 }
 
 ValidationTexts ValidationTextsOf(v1::ValidationChoice validation) {
-  return validation == v1::HASH ? ValidationTexts::kByHash : ValidationTexts::kLast;
+  if (validation == v1::HASH) return ValidationTexts::kByHash;
+  return validation == v1::BLOCKS ? ValidationTexts::kBlocks : ValidationTexts::kLast;
 }
 
 absl::StatusOr<SpecialTokens> SpecialTokensOf(const Tokenizer& tokenizer, v1::Objective objective,

@@ -204,6 +204,11 @@ void CheckInstructions(const v1::TrialSpec& spec, Problems* problems) {
                                            " is not causal: use model.gpt2, model.opt or model.llama");
   }
   CheckPath("data.instructions.path", spec.data().instructions().path(), problems);
+  if (spec.data().instructions().validation() == v1::BLOCKS) {
+    problems->Add(
+        "data.instructions.validation",
+        "BLOCKS is for texts that are read one after the other, and pairs are not: use HASH or LAST");
+  }
 }
 
 void CheckBackcopy(const v1::TrialSpec& spec, Problems* problems) {

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "base/file_lock.h"
 #include "base/random_stream.h"
@@ -102,6 +103,36 @@ TEST(TokenCacheTest, HoldsEveryTextOfTheCorpus) {
   EXPECT_EQ(cache.tokenizer().size(), 600u);
   for (uint32_t id = 0; id < kOwnSpecialTokens.size(); ++id) {
     EXPECT_EQ(cache.tokenizer().Decode(std::array{id}), kOwnSpecialTokens[id]);
+  }
+}
+
+// Numbered lines. Those of blocks read on, whatever the order of the blocks; those by hash hardly ever do.
+TEST(TokenCacheTest, BlocksOfTheValidationPartKeepTheOrderOfTheFile) {
+  TemporaryFolder folder;
+  std::string text;
+  for (int i = 0; i < 6400; ++i) text += std::to_string(10000 + i) + "\n";
+  const fs::path file = folder.Write("numbers.txt", text);
+  for (const ValidationTexts validation : {ValidationTexts::kBlocks, ValidationTexts::kByHash}) {
+    TextOpenOptions options;
+    options.cache_dir = folder.path() / "cache";
+    const auto cache =
+        TokenCache::OpenOrMake(CorpusSource{.path = file}, {TrainedBytePair{300}, 0.1, validation}, options);
+    ASSERT_TRUE(cache.ok()) << cache.status();
+    const bool blocks = validation == ValidationTexts::kBlocks;
+    std::set<int> of_blocks;
+    double reads_on = 0;
+    const uint64_t count = cache->texts() - cache->train_texts();
+    for (uint64_t i = cache->train_texts(); i < cache->texts(); ++i) {
+      const int number = std::stoi(TextOf(*cache, i));
+      of_blocks.insert((number - 10000) / 16);
+      if (i > cache->train_texts()) reads_on += number == std::stoi(TextOf(*cache, i - 1)) + 1;
+    }
+    EXPECT_NEAR(count, 640, 3 * std::sqrt(640 * (blocks ? 16 : 1)));
+    EXPECT_NEAR(reads_on / count, blocks ? 15.0 / 16 : 0, 0.02);
+    EXPECT_GT(*of_blocks.rbegin() - *of_blocks.begin(), 350) << "spread over the file";
+    EXPECT_EQ(of_blocks.size() * 16 == count, blocks);
+    // Training keeps the order of the rest.
+    EXPECT_LT(std::stoi(TextOf(*cache, 100)), std::stoi(TextOf(*cache, 101)));
   }
 }
 
