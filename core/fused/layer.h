@@ -42,7 +42,13 @@ struct LayerWeights {
   LayerNormWeights attention_norm = {};
   LayerNormWeights ffn_norm = {};
   at::Tensor sinks = {};  // (heads); undefined but for the sink softmax.
+  LayerNormWeights query_norm =
+      {};  // (h) each: of the queries and keys of a head, before rotation; without a gain: none.
+  LayerNormWeights key_norm = {};
 };
+
+// What LayerInputs::gate multiplies. Queries and keys are gated before their norm.
+enum class GatedPart { kContext, kQuery, kKey, kValue, kOutput };
 
 struct LayerShape {
   std::int64_t batch = 0;
@@ -55,6 +61,9 @@ struct LayerShape {
   bool pre_norm = false;
   kernels::NormKind norm = kernels::NormKind::kLayerNorm;
   double epsilon = 0;
+  kernels::NormKind head_norm = kernels::NormKind::kRmsPerChannel;
+  double head_norm_epsilon = 0;
+  GatedPart gated = GatedPart::kContext;
   kernels::Activation activation = kernels::Activation::kGeluErf;
   AttentionShape attention = {};
   double null_score = 0;                                 // kNullKey without sinks.
@@ -71,7 +80,7 @@ struct LayerInputs {
       {};  // (B, T, d), what query, key and value are projected from; undefined: x, or its norm
            // with pre_norm.
   at::Tensor gate =
-      {};  // (B, H, T), factors of the heads' contexts, or (B, H, T, h), of their elements; undefined: none.
+      {};  // (B, n, T), factors of the gated part's n heads, or (B, n, T, h), of their elements; undefined: none.
   at::Tensor key_mask = {};           // (B, T) uint8, 1 = hidden; undefined: all keys are visible.
   at::Tensor cosine = {}, sine = {};  // (T, h / 2), of rotary positions; undefined: none.
   at::Tensor row_constant = {};       // (B, T) or (1, T), one a query: gamma of kClipped, ln n of kSigmoid.
@@ -84,18 +93,21 @@ inline std::int64_t QkvWidth(const LayerShape& shape) {
 
 // What the backward pass reads of the forward pass. M = B * T; as T but where Real is named.
 struct LayerSaved {
-  at::Tensor projected = {};           // (M, d), what query, key and value are projected from.
-  at::Tensor qkv = {};                 // (M, QkvWidth), rotated.
-  at::Tensor softmax_statistics = {};  // (B, H, T, 2), Real: of AttentionForward.
-  at::Tensor ungated = {};             // (M, d), the context before the gate; undefined without one.
-  at::Tensor context = {};             // (M, d)
-  at::Tensor attention_sum = {};       // (M, d), Real: the residual sum after the attention.
-  at::Tensor ffn_operand = {};         // (M, d), what the feed-forward network reads.
-  at::Tensor gate_hidden = {};         // (M, ffn); undefined where the network is not gated.
-  at::Tensor hidden = {};              // (M, ffn), before the non-linearity.
-  at::Tensor activated = {};           // (M, ffn)
-  at::Tensor ffn_output = {};  // (M, d), Real: the network's result; with LayerShape::ffn_penalty only.
-  at::Tensor ffn_sum = {};     // (M, d), Real: the residual sum after the network; post-norm only.
+  at::Tensor projected = {};    // (M, d), what query, key and value are projected from.
+  at::Tensor qkv = {};          // (M, QkvWidth), rotated.
+  at::Tensor plain_heads = {};  // As qkv, Real: before their gate and norms; undefined without those.
+  at::Tensor head_norm_mean, head_norm_inverse;  // (M, heads + kv_heads), Real
+  at::Tensor plain_output = {};                  // (M, d), Real: of the output projection, before its gate.
+  at::Tensor softmax_statistics = {};            // (B, H, T, 2), Real: of AttentionForward.
+  at::Tensor ungated = {};        // (M, d), the context before the gate; undefined without one.
+  at::Tensor context = {};        // (M, d)
+  at::Tensor attention_sum = {};  // (M, d), Real: the residual sum after the attention.
+  at::Tensor ffn_operand = {};    // (M, d), what the feed-forward network reads.
+  at::Tensor gate_hidden = {};    // (M, ffn); undefined where the network is not gated.
+  at::Tensor hidden = {};         // (M, ffn), before the non-linearity.
+  at::Tensor activated = {};      // (M, ffn)
+  at::Tensor ffn_output = {};     // (M, d), Real: the network's result; with LayerShape::ffn_penalty only.
+  at::Tensor ffn_sum = {};        // (M, d), Real: the residual sum after the network; post-norm only.
   at::Tensor attention_norm_mean, attention_norm_inverse, ffn_norm_mean, ffn_norm_inverse;  // (M), Real
   LayerWeights operands = {};  // On a GPU: the linears' weights as T, those of the projections in one.
 };

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "core/fused/head_parts.h"
 #include "core/fused/layer_parts.h"
 #include "core/fused/profile.h"
 #include "core/fused/vector_gradients.h"
@@ -35,6 +36,9 @@ struct Backward {
   const std::int64_t d = shape.width;
   const std::int64_t f = shape.ffn;
   const std::int64_t qkv_width = QkvWidth(shape);
+  const at::Tensor context_gate = shape.gated == GatedPart::kContext ? inputs.gate : at::Tensor();
+  const at::Tensor head_gate = GateOfPart(shape, inputs, /*output=*/false);
+  const at::Tensor output_gate = GateOfPart(shape, inputs, /*output=*/true);
 
   LayerGradients result = {};
   // Gradients of the linears' results, of the context, and of query, key and value.
@@ -44,12 +48,13 @@ struct Backward {
   std::int64_t output_bias = -1, ffn_gate_bias = -1, ffn_input_bias = -1, ffn_output_bias = -1;
   std::int64_t attention_gain = -1, attention_offset = -1, ffn_gain = -1, ffn_offset = -1;
   std::vector<std::int64_t> projection_biases;
+  std::int64_t head_gains[2] = {-1, -1}, head_offsets[2] = {-1, -1};  // Of the norms of queries and of keys.
 
   void Allocate() {
     const std::int64_t m = blocks.tokens;
     result.x = Empty<R>({shape.batch, shape.tokens, d});
     if (inputs.attention_input.defined()) result.attention_input = Empty<R>({shape.batch, shape.tokens, d});
-    if (inputs.gate.defined()) result.gate = Empty<R>(inputs.gate.sizes());
+    if (inputs.gate.defined()) result.gate = at::zeros(inputs.gate.sizes(), inputs.gate.options());
     output_result = Empty<T>({m, d});
     ffn_result = Empty<T>({m, d});
     input_result = Empty<T>({m, f});
@@ -66,6 +71,11 @@ struct Backward {
     ffn_offset = vectors.Add(weights.ffn_norm.offset);
     for (const LayerLinear& linear : weights.projections)
       projection_biases.push_back(vectors.Add(linear.bias));
+    const LayerNormWeights* const head_norms[] = {&weights.query_norm, &weights.key_norm};
+    for (int i = 0; i < 2; ++i) {
+      head_gains[i] = vectors.Add(head_norms[i]->gain);
+      head_offsets[i] = vectors.Add(head_norms[i]->offset);
+    }
     vectors.Allocate();
   }
 
@@ -76,6 +86,23 @@ struct Backward {
     kernels::PowerGradient<R>(*shape.ffn_penalty, rows, d, Data<R>(saved.ffn_output) + first * d,
                               static_cast<R>(share), memory);
     return memory;
+  }
+
+  // The gradient of some tokens' output projection, from that of the residual sum; `memory` is of (rows, d).
+  void OutputBackward(std::int64_t block, const R* sum_gradient, R* memory, T* out) {
+    const std::int64_t first = blocks.First(block), rows = blocks.Rows(block);
+    const std::uint64_t row = static_cast<std::uint64_t>(first);
+    R* const bias = vectors.Part(block, output_bias);
+    if (!output_gate.defined()) {
+      kernels::AddDroppedBackward<T>(rows, d, sum_gradient, shape.attention_dropout, row, out, bias);
+      return;
+    }
+    kernels::AddDroppedBackward<R>(rows, d, sum_gradient, shape.attention_dropout, row, memory, nullptr);
+    PartGate<R>(shape, output_gate)
+        .Backward(first, rows, Data<R>(output_gate), Data<R>(saved.plain_output) + first * d, memory, d,
+                  Data<R>(result.gate));
+    if (bias != nullptr) kernels::AddColumnSums<R>(rows, d, memory, bias);
+    kernels::AddBias<T>(rows, d, memory, nullptr, out);
   }
 
   // result.x is the gradient of the residual stream so far.
@@ -137,8 +164,7 @@ struct Backward {
                                  vectors.Part(block, attention_offset));
       }
       T* const out = Data<T>(output_result) + first * d;
-      kernels::AddDroppedBackward<T>(rows, d, residual, shape.attention_dropout, row, out,
-                                     vectors.Part(block, output_bias));
+      OutputBackward(block, residual, part, out);
       Multiply<T>(rows, d, d, out, d, Data<T>(output), part, d, /*add=*/false);
       kernels::AddBias<T>(rows, d, part, nullptr, Data<T>(context) + first * d);
     });
@@ -167,10 +193,10 @@ struct Backward {
         const std::int64_t number = sequence * shape.heads + head;
         const std::int64_t place = sequence * tokens * d + head * size;
         T* const gradient = Data<T>(context) + place;
-        if (inputs.gate.defined()) {
-          kernels::GateBackward<T>(tokens, size, gradient, GateOf<T>(shape, inputs.gate, number),
+        if (context_gate.defined()) {
+          kernels::GateBackward<T>(tokens, size, gradient, GateOf<T>(shape, context_gate, number),
                                    Data<T>(saved.ungated) + place, gradient,
-                                   Data<R>(result.gate) + GatePlace(shape, inputs.gate, number), d);
+                                   Data<R>(result.gate) + GatePlace(shape, context_gate, number), d);
         }
         const bool first = head == key_head * group;
         const auto part = HeadOf<T>(shape, weights, inputs, Data<T>(saved.qkv), sequence, head);
@@ -189,6 +215,29 @@ struct Backward {
     }
   }
 
+  // The gradient of some tokens' products with their biases in place of that of their heads, gated and normed.
+  void PartsBackward(std::int64_t block, T* gradient, R* heads, R* above) {
+    const std::int64_t first = blocks.First(block), rows = blocks.Rows(block);
+    const R* const plain = Data<R>(saved.plain_heads) + first * qkv_width;
+    for (std::int64_t i = 0; i < rows * qkv_width; ++i) above[i] = kernels::ToReal(gradient[i]);
+    if (weights.query_norm.gain.defined()) {
+      std::copy_n(plain, rows * qkv_width, heads);
+      if (head_gate.defined())
+        PartGate<R>(shape, head_gate).Apply(first, rows, Data<R>(head_gate), heads, qkv_width);
+      R* const gains[] = {vectors.Part(block, head_gains[0]), vectors.Part(block, head_gains[1])};
+      R* const offsets[] = {vectors.Part(block, head_offsets[0]), vectors.Part(block, head_offsets[1])};
+      const std::int64_t at = first * (shape.heads + shape.kv_heads);
+      HeadNorms<R>(shape, weights)
+          .Backward(rows, qkv_width, heads, Data<R>(saved.head_norm_mean) + at,
+                    Data<R>(saved.head_norm_inverse) + at, above, gains, offsets);
+    }
+    if (head_gate.defined()) {
+      PartGate<R>(shape, head_gate)
+          .Backward(first, rows, Data<R>(head_gate), plain, above, qkv_width, Data<R>(result.gate));
+    }
+    kernels::AddBias<T>(rows, qkv_width, above, nullptr, gradient);
+  }
+
   void Project() {
     INLIER_PROFILE("projections");
     const std::vector<std::int64_t> widths = ProjectionWidths(shape, weights);
@@ -196,15 +245,21 @@ struct Backward {
     for (const LayerLinear& linear : weights.projections) packed.push_back(PackBackward<T>(shape, linear));
     const bool own_input = inputs.attention_input.defined();
     const auto norm = NormOf<R>(shape, weights.attention_norm);
+    const std::int64_t wide = saved.plain_heads.defined() ? blocks.size * qkv_width : 0;
     ParallelFor(blocks.count, [&](std::int64_t block) {
       const std::int64_t first = blocks.First(block), rows = blocks.Rows(block);
-      R* const part =
-          reinterpret_cast<R*>(Scratch(ScratchSlot::kLayer, ScratchCutter::BytesOf<R>(blocks.size * d)));
+      ScratchCutter cutter(Scratch(ScratchSlot::kLayer, ScratchCutter::BytesOf<R>(blocks.size * d) +
+                                                            2 * ScratchCutter::BytesOf<R>(wide)));
+      R* const part = cutter.Take<R>(blocks.size * d);
       T* const gradient = Data<T>(qkv) + first * qkv_width;
       if (inputs.cosine.defined()) {
         kernels::RotateHeads<T>(rows, first, shape.tokens, shape.heads + shape.kv_heads,
                                 shape.attention.head_size, Data<R>(inputs.cosine), Data<R>(inputs.sine),
                                 /*inverse=*/true, gradient, qkv_width);
+      }
+      if (wide > 0) {
+        R* const heads = cutter.Take<R>(wide);
+        PartsBackward(block, gradient, heads, cutter.Take<R>(wide));
       }
       R* const residual = Data<R>(result.x) + first * d;
       const bool into_residual = !own_input && !shape.pre_norm;
@@ -271,6 +326,10 @@ struct Backward {
     out.attention_norm = {vector(attention_gain, weights.attention_norm.gain),
                           vector(attention_offset, weights.attention_norm.offset)};
     out.ffn_norm = {vector(ffn_gain, weights.ffn_norm.gain), vector(ffn_offset, weights.ffn_norm.offset)};
+    out.query_norm = {vector(head_gains[0], weights.query_norm.gain),
+                      vector(head_offsets[0], weights.query_norm.offset)};
+    out.key_norm = {vector(head_gains[1], weights.key_norm.gain),
+                    vector(head_offsets[1], weights.key_norm.offset)};
   }
 };
 

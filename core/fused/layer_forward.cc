@@ -1,8 +1,10 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/full.h>
 
+#include <algorithm>
 #include <numeric>
 
+#include "core/fused/head_parts.h"
 #include "core/fused/layer_parts.h"
 #include "core/fused/profile.h"
 #include "core/kernels/heads.h"
@@ -22,13 +24,22 @@ struct Forward {
   const std::int64_t d = shape.width;
   const std::int64_t f = shape.ffn;
   const std::int64_t qkv_width = QkvWidth(shape);
+  const at::Tensor context_gate = shape.gated == GatedPart::kContext ? inputs.gate : at::Tensor();
+  const at::Tensor head_gate = GateOfPart(shape, inputs, /*output=*/false);
+  const at::Tensor output_gate = GateOfPart(shape, inputs, /*output=*/true);
 
   void Allocate() {
     const std::int64_t m = blocks.tokens;
     saved.projected = Empty<T>({m, d});
     saved.qkv = Empty<T>({m, qkv_width});
     saved.softmax_statistics = Empty<R>({shape.batch, shape.heads, shape.tokens, 2});
-    if (inputs.gate.defined()) saved.ungated = Empty<T>({m, d});
+    if (HasHeadParts(shape, weights, inputs)) saved.plain_heads = Empty<R>({m, qkv_width});
+    if (weights.query_norm.gain.defined()) {
+      saved.head_norm_mean = Empty<R>({m, shape.heads + shape.kv_heads});
+      saved.head_norm_inverse = Empty<R>({m, shape.heads + shape.kv_heads});
+    }
+    if (output_gate.defined()) saved.plain_output = Empty<R>({m, d});
+    if (context_gate.defined()) saved.ungated = Empty<T>({m, d});
     saved.context = Empty<T>({m, d});
     saved.attention_sum = Empty<R>({m, d});
     saved.ffn_operand = Empty<T>({m, d});
@@ -41,6 +52,19 @@ struct Forward {
                             &saved.ffn_norm_inverse}) {
       *row = Empty<R>({m});
     }
+  }
+
+  // Queries, keys and values of some tokens, gated and normed, from the products with their biases.
+  void FinishHeads(std::int64_t first, std::int64_t rows, R* heads, T* qkv) {
+    std::copy_n(heads, rows * qkv_width, Data<R>(saved.plain_heads) + first * qkv_width);
+    if (head_gate.defined())
+      PartGate<R>(shape, head_gate).Apply(first, rows, Data<R>(head_gate), heads, qkv_width);
+    kernels::AddBias<T>(rows, qkv_width, heads, nullptr, qkv);
+    if (!weights.query_norm.gain.defined()) return;
+    const std::int64_t at = first * (shape.heads + shape.kv_heads);
+    HeadNorms<R>(shape, weights)
+        .template Forward<T>(rows, qkv_width, heads, qkv, Data<R>(saved.head_norm_mean) + at,
+                             Data<R>(saved.head_norm_inverse) + at);
   }
 
   void Project() {
@@ -72,7 +96,12 @@ struct Forward {
                     /*add=*/false);
       }
       T* const qkv = Data<T>(saved.qkv) + first * qkv_width;
-      kernels::AddBias<T>(rows, qkv_width, product, Data<R>(bias), qkv);
+      if (saved.plain_heads.defined()) {
+        kernels::AddBias<R>(rows, qkv_width, product, Data<R>(bias), product);
+        FinishHeads(first, rows, product, qkv);
+      } else {
+        kernels::AddBias<T>(rows, qkv_width, product, Data<R>(bias), qkv);
+      }
       if (inputs.cosine.defined()) {
         kernels::RotateHeads<T>(rows, first, shape.tokens, shape.heads + shape.kv_heads,
                                 shape.attention.head_size, Data<R>(inputs.cosine), Data<R>(inputs.sine),
@@ -94,8 +123,8 @@ struct Forward {
                           HeadOf<T>(shape, weights, inputs, Data<T>(saved.qkv), sequence, head), o, size,
                           Data<R>(saved.softmax_statistics) + 2 * item * tokens, scratch + own);
       const std::int64_t place = sequence * tokens * d + head * size;
-      kernels::StoreHead<T>(tokens, size, o, GateOf<T>(shape, inputs.gate, item),
-                            inputs.gate.defined() ? Data<T>(saved.ungated) + place : nullptr,
+      kernels::StoreHead<T>(tokens, size, o, GateOf<T>(shape, context_gate, item),
+                            context_gate.defined() ? Data<T>(saved.ungated) + place : nullptr,
                             Data<T>(saved.context) + place, d);
     });
   }
@@ -106,6 +135,21 @@ struct Forward {
     const double sum = std::accumulate(sums.begin(), sums.end(), 0.0);
     return at::full({}, sum / static_cast<double>(blocks.tokens * d),
                     inputs.x.options().requires_grad(false));
+  }
+
+  // The residual sum after the attention of some tokens. `output` is packed, `product` memory of (rows, d).
+  void AddContext(std::int64_t first, std::int64_t rows, const at::Tensor& output, R* product, R* sum) {
+    Multiply<T>(rows, d, d, Data<T>(saved.context) + first * d, d, Data<T>(output), product, d,
+                /*add=*/false);
+    const R* bias = Data<R>(weights.output.bias);
+    if (output_gate.defined()) {
+      kernels::AddBias<R>(rows, d, product, bias, product);
+      std::copy_n(product, rows * d, Data<R>(saved.plain_output) + first * d);
+      PartGate<R>(shape, output_gate).Apply(first, rows, Data<R>(output_gate), product, d);
+      bias = nullptr;
+    }
+    kernels::AddDropped<R>(rows, d, Data<R>(inputs.x) + first * d, product, bias, shape.attention_dropout,
+                           static_cast<std::uint64_t>(first), sum);
   }
 
   LayerResult FeedForward() {
@@ -131,11 +175,8 @@ struct Forward {
       const auto at_row = [&](const at::Tensor& tensor) { return Data<R>(tensor) + first; };
       const std::uint64_t row = static_cast<std::uint64_t>(first);
 
-      Multiply<T>(rows, d, d, Data<T>(saved.context) + first * d, d, Data<T>(output), product, d,
-                  /*add=*/false);
       R* const sum = at_d(saved.attention_sum);
-      kernels::AddDropped<R>(rows, d, at_d(inputs.x), product, Data<R>(weights.output.bias),
-                             shape.attention_dropout, row, sum);
+      AddContext(first, rows, output, product, sum);
       T* const operand = Data<T>(saved.ffn_operand) + first * d;
       if (shape.pre_norm) {
         kernels::NormForward<T>(ffn_norm, rows, d, sum, nullptr, operand, at_row(saved.ffn_norm_mean),

@@ -37,7 +37,7 @@ void VisitDifferentiable(Inputs& inputs, Weights& weights, const Visit& visit) {
   for (auto& projection : weights.projections) linear(projection);
   for (auto* item : {&weights.output, &weights.ffn_gate, &weights.ffn_input, &weights.ffn_output})
     linear(*item);
-  for (auto* norm : {&weights.attention_norm, &weights.ffn_norm}) {
+  for (auto* norm : {&weights.attention_norm, &weights.ffn_norm, &weights.query_norm, &weights.key_norm}) {
     visit(norm->gain);
     visit(norm->offset);
   }

@@ -27,6 +27,9 @@ class QueryKeyNorm {
   }
 
   bool exists() const { return !norms_.empty(); }
+  // REQUIRES: exists().
+  const Norm& of_queries() const { return norms_[0]; }
+  const Norm& of_keys() const { return norms_[1]; }
 
   // (B, T, heads, h), the same for the next. Gains and results go through the tap, as those of other norms.
   at::Tensor OfQueries(const at::Tensor& queries, const ForwardContext& context) const {

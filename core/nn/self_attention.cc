@@ -42,6 +42,15 @@ at::Tensor Scores(const at::Tensor& query, const at::Tensor& key) {
   return at::bmm(query.to(narrow).to(at::kFloat), key.to(narrow).to(at::kFloat).transpose(1, 2));
 }
 
+// kContext where there is none, for the gates that are not projected.
+fused::GatedPart GatedPartOf(const ProjectedGate& gate) {
+  using Place = ProjectedGate::Place;
+  if (gate.is_at(Place::kQuery)) return fused::GatedPart::kQuery;
+  if (gate.is_at(Place::kKey)) return fused::GatedPart::kKey;
+  if (gate.is_at(Place::kValue)) return fused::GatedPart::kValue;
+  return gate.is_at(Place::kOutput) ? fused::GatedPart::kOutput : fused::GatedPart::kContext;
+}
+
 }  // namespace
 
 SelfAttention::SelfAttention(const ParameterScope& scope, const AttentionStyle& style,
@@ -129,14 +138,14 @@ at::Tensor SelfAttention::FastContext(const at::Tensor& x, const AttentionFrame&
 
 bool SelfAttention::can_fuse(fused::Place place) const {
   using Kind = SoftmaxOptions::Kind;
-  const bool gates_context = projected_gate_.is_at(ProjectedGate::Place::kContext);
-  if (projected_gate_.exists() && !gates_context) return false;
-  if (query_key_norm_.exists() || options_.key_value_bias) return false;
+  if (options_.key_value_bias) return false;
   if (place == fused::Place::kCpuBfloat16) return head_size() % 2 == 0;
   if (place != fused::Place::kGpuBfloat16) return true;
   const Kind kind = options_.softmax.kind;
-  return kind != Kind::kSoftpick && kind != Kind::kSigmoid &&
-         (!gates_context || projected_gate_.headwise()) &&
+  const bool headwise_context =
+      projected_gate_.is_at(ProjectedGate::Place::kContext) && projected_gate_.headwise();
+  return kind != Kind::kSoftpick && kind != Kind::kSigmoid && !query_key_norm_.exists() &&
+         (!projected_gate_.exists() || headwise_context) &&
          device::CanFuse(options_.hidden_size, options_.heads, options_.kv_heads);
 }
 
@@ -191,11 +200,20 @@ void SelfAttention::Describe(const at::Tensor& input, const AttentionFrame& fram
       shape.attention.softmax = fused::SoftmaxKind::kSigmoid;
       inputs.row_constant = by_query(frame.row_lengths.clamp_min(1).log());
   }
+  if (query_key_norm_.exists()) {
+    const Norm& of_queries = query_key_norm_.of_queries();
+    const Norm& of_keys = query_key_norm_.of_keys();
+    shape.head_norm = KindOf(of_queries.options);
+    shape.head_norm_epsilon = of_queries.options.epsilon;
+    weights.query_norm = {of_queries.gain, of_queries.offset};
+    weights.key_norm = {of_keys.gain, of_keys.offset};
+  }
   if (!has_gate()) return;
+  shape.gated = GatedPartOf(projected_gate_);
   const at::Tensor factors =
       projected_gate_.exists() ? projected_gate_.Factors(input, context) : gate_.Factors(input, context);
   inputs.gate = factors.size(-1) == 1
-                    ? factors.squeeze(-1).expand({batch, options_.heads, tokens}).contiguous()
+                    ? factors.squeeze(-1).expand({batch, factors.size(1), tokens}).contiguous()
                     : factors.contiguous();
 }
 

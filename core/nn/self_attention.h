@@ -65,10 +65,8 @@ class SelfAttention {
   void Describe(const at::Tensor& input, const AttentionFrame& frame, const ForwardContext& context,
                 fused::LayerShape& shape, fused::LayerWeights& weights, fused::LayerInputs& inputs) const;
 
-  // True when the fused layer's context is gated: one factor a head and token.
   bool has_gate() const {
-    return gate_.options().kind != GateOptions::Kind::kNone ||
-           projected_gate_.is_at(ProjectedGate::Place::kContext);
+    return gate_.options().kind != GateOptions::Kind::kNone || projected_gate_.exists();
   }
 
   // x: (B, T, d). Returns the merged context (B, T, d).

@@ -61,8 +61,7 @@ EngineChoice ChooseEngine(const v1::TrainingSpec& spec, const Model& model, c10:
     choice.reason = kNeedsLinears;
   } else if (!model.can_fuse(bfloat16 ? fused::Place::kCpuBfloat16 : fused::Place::kCpuFloat32)) {
     choice.reason =
-        "the fused engine has not every part of this model (query_key_norm, key_value_bias, a projected gate "
-        "that is not at CONTEXT, or odd widths with BFLOAT16)";
+        "the fused engine has not every part of this model (key_value_bias, or odd widths with BFLOAT16)";
   } else if (!(bfloat16 ? fused::CanMultiply<fused::Bf16>() : fused::CanMultiply<float>())) {
     choice.reason = "the fused engine needs a processor with AVX2, for BFLOAT16 with AVX-512";
   } else {

@@ -21,7 +21,7 @@ TEST(EngineCheckTest, RowsOfTwoEnginesAreNamedByWhatTheFusedOneLacks) {
   EXPECT_THAT(WarningOf(""),
               HasSubstr("by REFERENCE those with attention.key_value_bias, the others by FUSED"));
   EXPECT_EQ(WarningOf("training { engine: REFERENCE }"), "");
-  EXPECT_EQ(WarningOf("attention { query_key_norm: HEAD_RMS }"), "") << "all by REFERENCE";
+  EXPECT_EQ(WarningOf("training { regularizer { kurtosis { weight: 1 } } }"), "") << "all by REFERENCE";
 }
 
 }  // namespace

@@ -52,6 +52,30 @@ TEST(FusedEngineTest, EqualsTheReferenceInDoubleWithDropout) {
   }
 }
 
+TEST(FusedEngineTest, EqualsTheReferenceInDoubleWithEveryPartOfAttention) {
+  for (const std::string architecture : kArchitectures) {
+    const std::string fields = architecture == "llama" ? "kv_heads: 2" : "";
+    std::vector<std::string> parts(std::begin(kAttentionParts), std::end(kAttentionParts));
+    parts.push_back("query_key_norm: HEAD_LAYER gate { projected { place: QUERY } }");
+    parts.push_back("query_key_norm: HEAD_RMS gate { linear {} }");
+    for (const std::string& part : parts) {
+      const std::string what = architecture + ", " + part;
+      const auto model = SmallModel(SmallSpec(architecture, "dropout: 0.2 " + part, fields, kDropout));
+      if (!model->can_fuse(fused::Place::kCpuFloat32)) continue;
+      model->to(at::kDouble);
+      MoveWeights(*model, 0.2);
+      model->train();
+      ModelInput input = SmallInput();
+      input.dropout_seed = 77;
+      const at::Tensor labels = SomeLabels(input);
+      const LossAndGradients reference = Compute(*model, input, labels, Products::kReference);
+      const LossAndGradients fused = Compute(*model, input, labels, Products::kFloat32);
+      EXPECT_NEAR(fused.loss.item<double>(), reference.loss.item<double>(), 1e-11) << what;
+      EXPECT_LT(Difference(reference, fused), 1e-10) << what;
+    }
+  }
+}
+
 TEST(FusedEngineTest, RoundingIsThatOfTheFormat) {
   for (const std::string architecture : kArchitectures) {
     for (const std::string placement : {"PRE", "POST"}) {
