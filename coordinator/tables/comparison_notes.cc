@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "coordinator/tables/trial_values.h"
@@ -55,6 +56,20 @@ std::string Remedy(const v1::TableSpec& spec, const v1::Table& table) {
                       ": name that in the baseline, too, without a label (", lacking.front(), ": null)");
 }
 
+constexpr char kEngine[] = "engine", kBias[] = "key_value_bias", kKurtosis[] = "kurtosis_penalty";
+
+// The columns that have a trial trained by REFERENCE.
+std::vector<std::string> ReferenceColumns(const TrialValues& trial) {
+  std::vector<std::string> found;
+  for (const auto& [name, value] : trial.columns) {
+    const std::string text = SqlText(value);
+    if ((name == kEngine && text == "REFERENCE") || (name == kBias && text == "1") ||
+        (name == kKurtosis && !text.empty()))
+      found.push_back(name);
+  }
+  return found;
+}
+
 }  // namespace
 
 void AddComparisonNotes(const v1::TableSpec& spec, v1::Table& table) {
@@ -81,6 +96,29 @@ void AddComparisonNotes(const v1::TableSpec& spec, v1::Table& table) {
         table.column_headings(column), ": ", unpaired, unpaired > 1 ? " cells have" : " cell has",
         " no seed in common with ", BaselineName(table), ": not paired, a difference of means alone"));
   }
+}
+
+std::set<std::string> EngineColumns(const std::vector<v1::SweepSpec>& sweeps) {
+  for (const v1::SweepSpec& sweep : sweeps) {
+    const std::string text = sweep.ShortDebugString();
+    for (const char* word : {"REFERENCE", kBias, "kurtosis"})
+      if (absl::StrContains(text, word)) return {kEngine, kBias, kKurtosis};
+  }
+  return {};
+}
+
+void AddEngineNote(const std::vector<const TrialValues*>& trials, v1::Table& table) {
+  std::set<std::string> columns;
+  bool fused = false;
+  for (const TrialValues* trial : trials) {
+    const std::vector<std::string> of_trial = ReferenceColumns(*trial);
+    columns.insert(of_trial.begin(), of_trial.end());
+    fused = fused || of_trial.empty();
+  }
+  if (columns.empty() || !fused) return;
+  table.add_comparison_notes(absl::StrCat(
+      "trained by two engines, which round in another order: REFERENCE those with ",
+      absl::StrJoin(columns, ", "), ", FUSED the others; training.engine: REFERENCE in base gives one"));
 }
 
 }  // namespace inlier

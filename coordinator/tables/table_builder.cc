@@ -14,6 +14,7 @@
 #include "coordinator/tables/cell_maker.h"
 #include "coordinator/tables/column_correlations.h"
 #include "coordinator/tables/comparison.h"
+#include "coordinator/tables/comparison_notes.h"
 #include "coordinator/tables/paired_results.h"
 #include "coordinator/tables/published_cells.h"
 #include "coordinator/tables/table_names.h"
@@ -241,6 +242,9 @@ absl::StatusOr<v1::Table> BuildTable(Reader& reader, const std::vector<SweepId>&
   const std::vector<ColumnPlan> plans = PlansOf(spec, measurements);
   std::set<std::string> columns = ColumnsOf(spec, names);
   if (published.any()) columns.insert(PublishedCells::kSpecColumn);
+  for (const std::string& column : EngineColumns(specs_of_sweeps)) {
+    if (!names.IsAxis(column)) columns.insert(column);
+  }
   std::size_t bytes = 0;
   std::vector<std::vector<TrialValues>> trials;
   Trials all;
@@ -290,6 +294,7 @@ absl::StatusOr<v1::Table> BuildTable(Reader& reader, const std::vector<SweepId>&
   };
   if (!spec.baseline().empty())
     RETURN_IF_ERROR(CompareWithBaseline({spec, groups, plans, evaluation_axes, behind}, table));
+  AddEngineNote(chosen, table);
   RETURN_IF_ERROR(CorrelateColumns(spec, plans, behind, table));
   return table;
 }

@@ -421,5 +421,21 @@ TEST_F(ComparisonTest, SymbolsAreThoseOfTheSchema) {
   EXPECT_EQ(MustBuild(spec).label(), "tab:g");
 }
 
+TEST_F(ComparisonTest, RowsOfTwoEnginesAreNamedWithWhatMakesTheDifference) {
+  MustAddSweep(1, "biases", {{"key_value_bias in words", {"no", "yes"}}, {"seed", {"1"}}});
+  MustAddTrial(1, {{"key_value_bias in words", "no"}, {"seed", "1"}}, 10);
+  v1::TableSpec spec;
+  spec.add_rows("key_value_bias in words");
+  spec.add_columns()->set_measurement("perplexity");
+  EXPECT_THAT(MustBuild(spec).comparison_notes(), IsEmpty());
+  more_of_specs_ = R"(,"attention":{"key_value_bias":true})";
+  MustAddTrial(1, {{"key_value_bias in words", "yes"}, {"seed", "1"}}, 9);
+  EXPECT_THAT(MustBuild(spec).comparison_notes(),
+              ElementsAre("trained by two engines, which round in another order: REFERENCE those with "
+                          "key_value_bias, FUSED the others; training.engine: REFERENCE in base gives one"));
+  (*spec.mutable_where())["key_value_bias in words"] = TextValue("yes");
+  EXPECT_THAT(MustBuild(spec).comparison_notes(), IsEmpty()) << "all by one";
+}
+
 }  // namespace
 }  // namespace inlier

@@ -44,7 +44,8 @@ class TableTest : public StoreTest {
                     std::optional<double> accuracy = std::nullopt) {
     const int trial = ++trials_;
     training_ = 2 * trial - 1;
-    MustApply(Train(training_, R"({"seed":)" + std::to_string(trial) + "}"), Evaluate(2 * trial, training_),
+    MustApply(Train(training_, R"({"seed":)" + std::to_string(trial) + more_of_specs_ + "}"),
+              Evaluate(2 * trial, training_),
               Trial(trial, sweep, trial - 1, training_, 2 * trial, nlohmann::json(labels).dump()));
     if (!perplexity && !accuracy) return;
     const Token token = static_cast<Token>(training_);
@@ -72,6 +73,7 @@ class TableTest : public StoreTest {
                                             "quantization.calibration.seed", "evaluation.batches"};
   std::size_t axes_ = 0;
   int trials_ = 0;
+  std::string more_of_specs_;  // Of the trials added from here on: ,"training":{…}
 
  private:
   void MustEvaluate(int trial, std::optional<double> perplexity, std::optional<double> accuracy) {
