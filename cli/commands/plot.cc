@@ -5,6 +5,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/data/data_dir.h"
 #include "base/status.h"
 #include "cli/commands.h"
@@ -35,7 +36,7 @@ struct PlotArguments {
   std::vector<std::string> names;
   std::string spec;  // File.
   // A figure of its own.
-  std::string kind, x, y, by, trial, title;
+  std::string kind, x, y, by, trial, title, site;
   std::vector<std::string> series, where;
   bool log_x = false, log_y = false;
   std::optional<std::uint32_t> layer, head;
@@ -68,6 +69,7 @@ absl::StatusOr<std::optional<v1::FigureSpec>> FigureOfFlags(const PlotArguments&
   if (arguments.log_x) figure.set_log_x(true);
   if (arguments.log_y) figure.set_log_y(true);
   if (arguments.layer) figure.set_layer(*arguments.layer);
+  if (!arguments.site.empty()) figure.set_site(arguments.site);
   if (arguments.head) figure.set_head(*arguments.head);
   if (arguments.width_mm) figure.set_width_mm(*arguments.width_mm);
   if (arguments.height_mm) figure.set_height_mm(*arguments.height_mm);
@@ -166,7 +168,9 @@ class Plotting {
     absl::StatusOr<Figure> figure =
         IsOfModel(spec.kind()) ? OfModel(spec, grid, trials)
                                : BuildFigure(spec, grid, trials, [&](const std::vector<std::string>& of) {
-                                   return ReadCurves(Queries(), of, spec.y());
+                                   return spec.kind() == v1::FigureSpec::LAYERS
+                                              ? ReadLayers(Queries(), of, spec.y(), spec.site())
+                                              : ReadCurves(Queries(), of, spec.y());
                                  });
     RETURN_IF_ERROR(figure.status());
     RETURN_IF_ERROR(WriteFigure(*figure, files));
@@ -207,11 +211,13 @@ class Plotting {
                                  const std::vector<PlotTrial>& trials) {
     ASSIGN_OR_RETURN(const auto found, TrialWithModel(spec, grid, trials));
     const auto& [trial, model] = found;
-    std::vector<std::string> command = {"numbers", model.string(), DataDirOr(arguments_.data_dir),
+    std::vector<std::string> command = {"numbers",
+                                        model.string(),
+                                        DataDirOr(arguments_.data_dir),
                                         (fs::absolute(session_.dir) / "cache").string(),
-                                        absl::AsciiStrToLower(v1::FigureSpec::Kind_Name(spec.kind()))};
-    if (spec.kind() == v1::FigureSpec::ATTENTION)
-      command.insert(command.end(), {absl::StrCat(spec.layer()), absl::StrCat(spec.head())});
+                                        absl::AsciiStrToLower(v1::FigureSpec::Kind_Name(spec.kind())),
+                                        absl::StrCat(spec.layer()),
+                                        absl::StrCat(spec.head())};
     std::string numbers;
     RETURN_IF_ERROR(RunTrialProgram(command, [&](const std::string& line) {
       if (!line.empty() && line[0] == '{') numbers = line;
@@ -234,10 +240,8 @@ void AddPlotCommand(CLI::App& app, Session& session) {
       "plot", "Draw the figures of a sweep, each with a CSV of its numbers (needs gnuplot)");
   command->add_option("sweep", arguments->sweep, "Sweep id or name")->required();
   command->add_option("names", arguments->names, "Figures of the sweep; default: all of its `figures`");
-  command->add_option(
-      "--kind", arguments->kind,
-      "A figure of its own: curves, against, bars, heat-map, scatter, dimensions, tokens, attention, "
-      "outlier-dimensions, outlier-positions");
+  command->add_option("--kind", arguments->kind,
+                      absl::StrCat("A figure of its own: ", absl::StrJoin(FigureKinds(), ", ")));
   command->add_option("--y", arguments->y, "Measurement, for example train_loss or max_inf_norm");
   command->add_option(
       "--x", arguments->x,
@@ -253,9 +257,12 @@ void AddPlotCommand(CLI::App& app, Session& session) {
   command->add_flag("--log-y", arguments->log_y, "Logarithmic; of a heat map its colours");
   command->add_option(
       "--trial", arguments->trial,
-      "dimensions, tokens, attention: of this trial; default: the first with a model in --dir");
-  command->add_option("--layer", arguments->layer, "attention: counted from 0");
-  command->add_option("--head", arguments->head, "attention: counted from 0");
+      "dimensions, tokens, … of a model: of this trial; default: the first with a model in --dir");
+  command->add_option("--layer", arguments->layer, "attention and others of a layer: counted from 0");
+  command->add_option("--head", arguments->head, "attention, values, contexts: counted from 0");
+  command->add_option(
+      "--site", arguments->site,
+      "layers: which module of a layer, for example output.dense; needed where --y has several");
   command->add_option("--title", arguments->title, "Printed above");
   command->add_option("--width", arguments->width_mm, "Millimetres; default: 120");
   command->add_option("--height", arguments->height_mm, "Millimetres; default: 80");

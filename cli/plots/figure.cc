@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "cli/output.h"
 #include "spec/schema/number_text.h"
+#include "spec/sweep/figure_checks.h"
 
 namespace inlier {
 namespace {
@@ -70,16 +71,33 @@ std::string SeriesCsv(const Figure& figure) {
   return out;
 }
 
+std::string TilesCsv(const Figure& figure) {
+  std::string out;
+  AppendLine({"head", figure.y_heading, figure.x_heading, figure.value_title}, &out);
+  const Figure::Tiles& tiles = figure.tiles;
+  for (std::size_t head = 0; head < tiles.count; ++head) {
+    const std::size_t row = head / tiles.columns * (tiles.size + 1);
+    const std::size_t column = head % tiles.columns * (tiles.size + 1);
+    for (std::size_t r = 0; r < tiles.size; ++r) {
+      for (std::size_t c = 0; c < tiles.size; ++c) {
+        AppendLine({absl::StrCat(head), absl::StrCat(r), absl::StrCat(c),
+                    Number(figure.cells[row + r][column + c].mean)},
+                   &out);
+      }
+    }
+  }
+  return out;
+}
+
 std::string GridCsv(const Figure& figure) {
   std::string out;
   const bool of_model = figure.kind != FigureSpec::HEAT_MAP, evaluations = HasEvaluations(figure);
   // One token may be at several positions: they are numbered, from 0.
   std::vector<std::string> line;
   if (of_model) {
-    line = {figure.y_heading, figure.x_heading};
-    if (HasTokens(figure.kind)) line.push_back("token");
-    if (figure.kind == FigureSpec::ATTENTION) line.insert(line.begin() + 1, "query_token");
-    line.push_back(figure.value_title);
+    line = {figure.y_heading, figure.x_heading, figure.value_title};
+    if (figure.token_columns) line.insert(line.begin() + 2, "token");
+    if (figure.token_rows) line.insert(line.begin() + 1, figure.y_heading + "_token");
   } else {
     line = {figure.x_heading, figure.y_heading, figure.value_title + " mean"};
     AppendSummaryHeadings(evaluations, &line);
@@ -88,16 +106,14 @@ std::string GridCsv(const Figure& figure) {
   for (std::size_t r = 0; r < figure.rows.size(); ++r) {
     for (std::size_t c = 0; c < figure.columns.size(); ++c) {
       const Summary& cell = figure.cells[r][c];
-      if (!of_model) {
+      if (of_model) {
+        line = {figure.rows[r], figure.columns[c], Number(cell.mean)};
+        if (figure.token_columns) line.insert(line.begin() + 1, absl::StrCat(c));
+        if (figure.token_rows) line.insert(line.begin(), absl::StrCat(r));
+      } else {
         if (cell.n == 0) continue;
         line = {figure.columns[c], figure.rows[r]};
         AppendSummary(cell, evaluations, &line);
-      } else if (figure.kind == FigureSpec::ATTENTION) {
-        line = {absl::StrCat(r), figure.rows[r], absl::StrCat(c), figure.columns[c], Number(cell.mean)};
-      } else if (figure.kind == FigureSpec::TOKENS) {
-        line = {figure.rows[r], absl::StrCat(c), figure.columns[c], Number(cell.mean)};
-      } else {
-        line = {figure.rows[r], figure.columns[c], Number(cell.mean)};
       }
       AppendLine(line, &out);
     }
@@ -107,12 +123,7 @@ std::string GridCsv(const Figure& figure) {
 
 }  // namespace
 
-bool HasGrid(FigureSpec::Kind kind) {
-  return kind != FigureSpec::CURVES && kind != FigureSpec::AGAINST && kind != FigureSpec::BARS &&
-         kind != FigureSpec::SCATTER;
-}
-
-bool HasTokens(FigureSpec::Kind kind) { return kind == FigureSpec::TOKENS || kind == FigureSpec::ATTENTION; }
+bool HasGrid(FigureSpec::Kind kind) { return kind == FigureSpec::HEAT_MAP || IsOfModel(kind); }
 
 std::string SeriesName(const FigureSeries& series) {
   std::string name;
@@ -125,7 +136,8 @@ std::string SeriesName(const FigureSeries& series) {
 }
 
 std::string FigureCsv(const Figure& figure) {
-  return HasGrid(figure.kind) ? GridCsv(figure) : SeriesCsv(figure);
+  if (!HasGrid(figure.kind)) return SeriesCsv(figure);
+  return figure.tiles.count > 0 ? TilesCsv(figure) : GridCsv(figure);
 }
 
 }  // namespace inlier

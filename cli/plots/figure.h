@@ -19,7 +19,7 @@ struct FigurePoint {
 
 struct FigureSeries {
   std::vector<std::string> labels;  // As many as Figure.series_headings.
-  std::vector<FigurePoint> points;  // CURVES, AGAINST: by growing x.
+  std::vector<FigurePoint> points;  // CURVES, AGAINST, LAYERS: by growing x.
   // AGAINST: its one point has no x (vanilla has no gamma): a horizontal line, with this name after the labels.
   bool level = false;
   std::string level_name;
@@ -38,16 +38,20 @@ struct Figure {
   std::vector<std::string> series_headings;
   std::vector<FigureSeries> series;
 
-  // A grid, of HEAT_MAP and of models: cells[row][column], rows from the bottom, ATTENTION from the top.
+  // A grid, of HEAT_MAP and of models: cells[row][column].
   std::vector<std::string> rows, columns;
   std::vector<std::vector<Summary>> cells;
+  bool token_rows = false, token_columns = false;  // They are tokens, in the order of a text.
+  bool downwards = false;                          // The first row is on top.
+  // HEADS: square tiles of the grid, with a line between them.
+  struct Tiles {
+    std::size_t count = 0, columns = 0, size = 0;  // `columns` of them side by side, each of size x size.
+  };
+  Tiles tiles;
 };
 
-// CURVES, AGAINST, BARS and SCATTER have series, the others a grid.
+// HEAT_MAP and the kinds of one model; the others have series.
 bool HasGrid(v1::FigureSpec::Kind kind);
-
-// TOKENS and ATTENTION: the columns of the grid are the tokens of a text.
-bool HasTokens(v1::FigureSpec::Kind kind);
 
 // "BERT, clipped"; "" for a series without labels.
 std::string SeriesName(const FigureSeries& series);

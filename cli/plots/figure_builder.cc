@@ -68,6 +68,7 @@ class Builder {
     if (spec_.kind() != FigureSpec::HEAT_MAP) ChooseSeries();
     switch (spec_.kind()) {
       case FigureSpec::CURVES:
+      case FigureSpec::LAYERS:
         RETURN_IF_ERROR(AddCurves(read_curves));
         break;
       case FigureSpec::AGAINST:
@@ -153,34 +154,35 @@ class Builder {
     evaluations_ = std::max(evaluations_, summary.evaluations);
   }
 
+  // CURVES are of trainings over their steps, LAYERS of evaluations over the layers.
   absl::Status AddCurves(const CurveReader& read_curves) {
-    figure_.x_heading = "step";
-    figure_.x_title = "step";
-    std::map<std::string, std::string> trial_of;  // By training.
+    figure_.x_heading = figure_.x_title = spec_.kind() == FigureSpec::LAYERS ? "layer" : "step";
+    std::map<std::string, std::string> trial_of;  // By stage.
     std::vector<std::string> trials;
     for (const PlotTrial* trial : chosen_) {
-      if (!trial->train_stage.empty() && trial_of.emplace(trial->train_stage, trial->id).second)
-        trials.push_back(trial->id);
+      const std::string& stage = StageOf(*trial, of_training_);
+      if (!stage.empty() && trial_of.emplace(stage, trial->id).second) trials.push_back(trial->id);
     }
     ASSIGN_OR_RETURN(const auto curves, read_curves(trials));
     std::size_t thinned = 1;
     for (const Group& group : GroupBy(figure_.series_headings, chosen_)) {
-      std::map<double, std::vector<double>> values;
+      std::map<double, std::vector<std::pair<std::string, double>>> values;  // With the training.
       std::set<std::string> seen;
       for (const PlotTrial* trial : group.items) {
-        if (trial->train_stage.empty() || !seen.insert(trial->train_stage).second) continue;
-        const auto curve = curves.find(trial_of.at(trial->train_stage));
+        const std::string& stage = StageOf(*trial, of_training_);
+        if (stage.empty() || !seen.insert(stage).second) continue;
+        const auto curve = curves.find(trial_of.at(stage));
         if (curve == curves.end()) continue;
-        for (const auto& [step, value] : curve->second) values[step].push_back(value);
+        for (const auto& [x, value] : curve->second) values[x].emplace_back(trial->train_stage, value);
       }
       if (values.empty()) continue;
       const std::size_t every = (values.size() + kStepsDrawn - 1) / kStepsDrawn;
       thinned = std::max(thinned, every);
       FigureSeries series{.labels = group.labels, .points = {}, .level_name = {}};
       std::size_t i = 0;
-      for (const auto& [step, of_step] : values) {
+      for (const auto& [x, of_x] : values) {
         if (++i % every != 0 && i != values.size() && i != 1) continue;
-        series.points.push_back({.x = step, .y = Summarise(of_step), .trial = {}});
+        series.points.push_back({.x = x, .y = SummariseTrainings(SummariseNested(of_x)), .trial = {}});
         Count(series.points.back().y);
       }
       figure_.series.push_back(std::move(series));
@@ -188,6 +190,7 @@ class Builder {
     figure_.notes.push_back(
         n_most_ > 1 ? absl::StrCat("mean and standard deviation of ", Extent(n_least_, n_most_), " trainings")
                     : "one training each");
+    AddEvaluationsNote();
     if (thinned > 1) figure_.notes.push_back(absl::StrCat("one point in ", thinned, " is drawn"));
     return absl::OkStatus();
   }
@@ -355,7 +358,7 @@ class Builder {
   // Notes of results that are not drawn, each counted once.
   void AddLost() {
     std::set<std::string> diverged, missing, there;
-    const bool curves = spec_.kind() == FigureSpec::CURVES;
+    const bool curves = MeasurementsOf(spec_).empty();
     for (const PlotTrial* trial : chosen_) {
       const std::string& stage =
           StageOf(*trial, of_training_).empty() ? trial->id : StageOf(*trial, of_training_);
@@ -405,7 +408,8 @@ std::set<std::string> ColumnsOf(const FigureSpec& spec, const SweepGrid& grid) {
 }
 
 std::vector<std::string> MeasurementsOf(const FigureSpec& spec) {
-  if (spec.kind() == FigureSpec::CURVES || IsOfModel(spec.kind())) return {};
+  if (spec.kind() == FigureSpec::CURVES || spec.kind() == FigureSpec::LAYERS || IsOfModel(spec.kind()))
+    return {};
   if (spec.kind() == FigureSpec::SCATTER) return {spec.y(), spec.x()};
   return {spec.y()};
 }

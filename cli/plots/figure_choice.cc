@@ -25,16 +25,21 @@ FigureSpec Usual(FigureSpec::Kind kind, const char* measurement) {
 
 }  // namespace
 
-absl::StatusOr<FigureSpec::Kind> ParseFigureKind(const std::string& text) {
+std::vector<std::string> FigureKinds() {
   std::vector<std::string> known;
-  const std::string asked = absl::StrReplaceAll(absl::AsciiStrToLower(text), {{"_", "-"}});
   for (int i = FigureSpec::Kind_MIN; i <= FigureSpec::Kind_MAX; ++i) {
-    const auto kind = static_cast<FigureSpec::Kind>(i);
-    known.push_back(absl::StrReplaceAll(absl::AsciiStrToLower(FigureSpec::Kind_Name(kind)), {{"_", "-"}}));
-    if (known.back() == asked) return kind;
+    const std::string& name = FigureSpec::Kind_Name(static_cast<FigureSpec::Kind>(i));
+    known.push_back(absl::StrReplaceAll(absl::AsciiStrToLower(name), {{"_", "-"}}));
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("--kind ", text, ": is no kind of figure", DidYouMean(asked, known)));
+  return known;
+}
+
+absl::StatusOr<FigureSpec::Kind> ParseFigureKind(const std::string& text) {
+  FigureSpec::Kind kind;
+  if (FigureSpec::Kind_Parse(absl::StrReplaceAll(absl::AsciiStrToUpper(text), {{"-", "_"}}), &kind))
+    return kind;
+  return absl::InvalidArgumentError(absl::StrCat("--kind ", text, ": is no kind of figure",
+                                                 DidYouMean(absl::AsciiStrToLower(text), FigureKinds())));
 }
 
 absl::Status AddCondition(const std::string& text, const std::vector<std::string>& axes, FigureSpec* figure) {

@@ -13,6 +13,9 @@
 
 namespace inlier {
 
+// "curves", "heat-map", …
+std::vector<std::string> FigureKinds();
+
 // "curves", "heat-map", "HEAT_MAP". InvalidArgument names the kinds.
 absl::StatusOr<v1::FigureSpec::Kind> ParseFigureKind(const std::string& text);
 

@@ -101,6 +101,7 @@ class Script {
     switch (figure_.kind) {
       case FigureSpec::CURVES:
       case FigureSpec::AGAINST:
+      case FigureSpec::LAYERS:
         Lines();
         break;
       case FigureSpec::BARS:
@@ -199,7 +200,7 @@ class Script {
 
   void Lines() {
     Legend(figure_.series.size());
-    const bool against = figure_.kind == FigureSpec::AGAINST;
+    const bool against = figure_.kind != FigureSpec::CURVES;  // Points that are joined, with error bars.
     if (against) Add("set xrange", Range(XEnds(figure_)));
     std::vector<std::string> bands, lines;
     std::size_t style = 0;
@@ -303,10 +304,29 @@ class Script {
         tics.size() > 20 ? absl::StrCat(" font ',", small_ - 2, "'") : "", "\n");
   }
 
+  // White lines between the tiles, and the number of each head in its corner, in place of tics.
+  void TileNames() {
+    const Figure::Tiles& tiles = figure_.tiles;
+    Add("unset xtics\nunset ytics\n");
+    const std::string line = " nohead front linecolor rgb '#ffffff' linewidth 2\n";
+    for (std::size_t i = 1; i < tiles.columns; ++i) {
+      const std::size_t x = i * (tiles.size + 1) - 1;
+      Add("set arrow from ", x, ",graph 0 to ", x, ",graph 1", line);
+    }
+    for (std::size_t i = 1; i * tiles.columns < tiles.count; ++i) {
+      const std::size_t y = i * (tiles.size + 1) - 1;
+      Add("set arrow from graph 0,first ", y, " to graph 1,first ", y, line);
+    }
+    for (std::size_t head = 0; head < tiles.count; ++head) {
+      Add("set label 'head ", head, "' at ", head % tiles.columns * (tiles.size + 1), ",",
+          head / tiles.columns * (tiles.size + 1), " offset 0.5,-0.8 front font ',", small_,
+          "' textcolor rgb '#ffffff'\n");
+    }
+  }
+
   void Grid() {
     const std::size_t rows = figure_.rows.size(), columns = figure_.columns.size();
-    const bool tokens = HasTokens(figure_.kind);
-    const auto texts_of = [tokens](const std::vector<std::string>& labels) {
+    const auto texts_of = [](const std::vector<std::string>& labels, bool tokens) {
       if (!tokens) return labels;
       std::vector<std::string> texts;
       for (const std::string& label : labels)
@@ -317,12 +337,16 @@ class Script {
     Add("set key off\nunset grid\nset border linecolor rgb '#444444'\n", kPalette);
     if (figure_.log_y) Add("set logscale cb\n");
     const std::string bottom = "-0.5", top = FormatNumber(static_cast<double>(rows) - 0.5);
-    const bool downwards = figure_.kind == FigureSpec::ATTENTION;
+    const bool downwards = figure_.downwards;
     Add("set cblabel ", GnuplotText(figure_.value_title),
         " noenhanced\nset xrange [-0.5:", FormatNumber(static_cast<double>(columns) - 0.5), "]\nset yrange [",
         downwards ? top : bottom, ":", downwards ? bottom : top, "]\n");
-    Tics("x", texts_of(figure_.columns), same);
-    Tics("y", figure_.kind == FigureSpec::ATTENTION ? texts_of(figure_.rows) : figure_.rows, same);
+    if (figure_.tiles.count > 0) {
+      TileNames();
+    } else {
+      Tics("x", texts_of(figure_.columns, figure_.token_columns), same);
+      Tics("y", texts_of(figure_.rows, figure_.token_rows), same);
+    }
     Add("set object 1 rectangle from graph 0,0 to graph 1,1 behind fillcolor rgb '#cccccc' fillstyle solid "
         "noborder\n");
     std::vector<std::string> parts;

@@ -11,48 +11,58 @@ namespace inlier {
 
 using v1::FigureSpec;
 
+namespace {
+
+// The names of rows or columns, and the words for them.
+void ReadSide(const nlohmann::json& side, std::vector<std::string>* names, std::string* heading,
+              std::string* title, bool* tokens) {
+  *names = side.at("texts").get<std::vector<std::string>>();
+  *heading = side.at("name").get<std::string>();
+  *title = side.at("title").get<std::string>();
+  *tokens = side.value("tokens", false);
+}
+
+Figure FigureOf(const nlohmann::json& numbers) {
+  Figure figure;
+  for (const auto& row : numbers.at("values")) {
+    std::vector<Summary>& cells = figure.cells.emplace_back();
+    for (const auto& value : row)
+      cells.push_back(value.is_number() ? Summarise({value.get<double>()}) : Summary());
+  }
+  ReadSide(numbers.at("rows"), &figure.rows, &figure.y_heading, &figure.y_title, &figure.token_rows);
+  ReadSide(numbers.at("columns"), &figure.columns, &figure.x_heading, &figure.x_title, &figure.token_columns);
+  figure.downwards = numbers.at("rows").value("downwards", false);
+  figure.value_title = numbers.at("value").get<std::string>();
+  if (const auto tiles = numbers.find("tiles"); tiles != numbers.end())
+    figure.tiles = {tiles->at("count"), tiles->at("columns"), tiles->at("size")};
+  return figure;
+}
+
+}  // namespace
+
 absl::StatusOr<Figure> BuildModelFigure(const FigureSpec& spec, const std::string& name,
                                         const std::string& numbers) {
   const auto json = nlohmann::json::parse(numbers, nullptr, /*allow_exceptions=*/false);
-  const absl::Status no_numbers =
-      absl::InternalError("inlier-trial has given no numbers; rebuild it with inlier");
-  if (!json.is_object() || !json.contains("values") || json["values"].empty()) return no_numbers;
-  const bool attention = spec.kind() == FigureSpec::ATTENTION, tokens = HasTokens(spec.kind()),
-             positions = spec.kind() == FigureSpec::OUTLIER_POSITIONS,
-             outliers = positions || spec.kind() == FigureSpec::OUTLIER_DIMENSIONS;
   Figure figure;
+  try {
+    figure = FigureOf(json);
+    figure.notes.push_back(absl::StrCat(name, ", ", json.at("of").get<std::string>()));
+  } catch (const nlohmann::json::exception&) {
+    figure.cells.clear();
+  }
+  if (figure.cells.empty() || figure.rows.size() != figure.cells.size() ||
+      figure.columns.size() != figure.cells[0].size())
+    return absl::InternalError("inlier-trial has given no numbers; rebuild it with inlier");
   figure.kind = spec.kind();
   figure.title = spec.title();
   figure.log_y = spec.log_y();
   figure.width_mm = spec.width_mm();
   figure.height_mm = spec.height_mm();
-  for (const auto& row : json["values"]) {
-    std::vector<Summary>& cells = figure.cells.emplace_back();
-    for (const auto& value : row)
-      cells.push_back(value.is_number() ? Summarise({value.get<double>()}) : Summary());
-    figure.rows.push_back(absl::StrCat(figure.rows.size() + (attention ? 0 : 1)));
-  }
-  if (tokens && (!json.contains("tokens") || json["tokens"].size() != figure.cells[0].size()))
-    return no_numbers;
-  for (std::size_t i = 0; i < figure.cells[0].size(); ++i)
-    figure.columns.push_back(tokens ? json["tokens"].at(i).get<std::string>() : absl::StrCat(i));
-  if (attention) figure.rows = figure.columns;
-  figure.x_heading = attention ? "key" : tokens || positions ? "position" : "dimension";
-  figure.x_title = attention   ? "key"
-                   : tokens    ? "token"
-                   : positions ? "position of the token"
-                               : "hidden dimension";
-  figure.y_heading = figure.y_title = attention ? "query" : "layer";
-  figure.value_title = attention  ? "probability"
-                       : outliers ? "elements beyond 6 standard deviations"
-                                  : "largest magnitude";
-  figure.notes.push_back(
-      attention ? absl::StrCat(name, ", layer ", spec.layer(), ", head ", spec.head())
-      : tokens  ? absl::StrCat(name, ", the first validation example")
-                : absl::StrCat(name, ", over ", json["examples"].get<int>(), " validation examples"));
   if (figure.log_y) {
     for (const auto& row : figure.cells) {
-      for (const Summary& cell : row) RETURN_IF_ERROR(CheckLogarithm("y", figure.value_title, cell.mean));
+      for (const Summary& cell : row) {
+        if (cell.n > 0) RETURN_IF_ERROR(CheckLogarithm("y", figure.value_title, cell.mean));
+      }
     }
   }
   return figure;

@@ -3,13 +3,19 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <unordered_map>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "base/status.h"
+#include "base/utf8.h"
 #include "cli/query_rows.h"
 #include "nlohmann/json.hpp"
+#include "spec/schema/did_you_mean.h"
 #include "spec/schema/struct_value.h"
 
 namespace inlier {
@@ -44,6 +50,58 @@ absl::Status ForEachRow(const RunQuery& query,
     last = response.rows().empty() ? nullptr : &response.rows(response.rows_size() - 1);
   } while (response.truncated());
   return absl::OkStatus();
+}
+
+// A view with a value for each trial and key.
+struct KeyedView {
+  const char* view;
+  const char* key;
+  bool key_is_text;
+};
+
+// Calls with every row of the trials that has the condition, by trial and key.
+absl::Status ForEachOfTrials(
+    const RunQuery& query, const std::vector<std::string>& trials, const KeyedView& of,
+    const std::string& condition,
+    const std::function<void(const std::string& trial, const v1::QueryValue& key, double value)>& on_row) {
+  for (std::size_t begin = 0; begin < trials.size(); begin += kCurvesOfAQuery) {
+    std::string some;
+    for (std::size_t i = begin; i < std::min(begin + kCurvesOfAQuery, trials.size()); ++i)
+      absl::StrAppend(&some, some.empty() ? "" : ", ", SqlText(trials[i]));
+    const auto statement = [&](const v1::QueryRow* last) {
+      std::string text = absl::StrCat("SELECT trial, ", of.key, ", value FROM ", of.view, " WHERE trial IN (",
+                                      some, ") AND ", condition);
+      if (last != nullptr) {
+        const std::string key = ExactText(last->values(1));
+        absl::StrAppend(&text, " AND (trial, ", of.key, ") > (", SqlText(ExactText(last->values(0))), ", ",
+                        of.key_is_text ? SqlText(key) : key, ")");
+      }
+      return absl::StrCat(text, " ORDER BY trial, ", of.key);
+    };
+    RETURN_IF_ERROR(ForEachRow(query, statement, [&](const v1::QueryRow& row) {
+      on_row(ExactText(row.values(0)), row.values(1), Number(row.values(2)));
+    }));
+  }
+  return absl::OkStatus();
+}
+
+struct LayerSite {
+  std::int64_t layer = 0;  // From 1.
+  std::string module;      // Below the layer; "layer": its output.
+};
+
+// Of "bert.encoder.layer.0.output.dense" or "hidden.1" (the output of the first layer); nothing for a site of no layer.
+std::optional<LayerSite> LayerOfSite(const std::string& site) {
+  const std::vector<std::string> parts = absl::StrSplit(site, '.');
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    LayerSite found;
+    if (!absl::SimpleAtoi(parts[i], &found.layer)) continue;
+    if (parts[i - 1] != "hidden") ++found.layer;
+    found.module = absl::StrJoin(parts.begin() + static_cast<std::ptrdiff_t>(i) + 1, parts.end(), ".");
+    if (found.module.empty()) found.module = "layer";
+    return found;
+  }
+  return std::nullopt;
 }
 
 std::string Names(const auto& names) {
@@ -123,27 +181,41 @@ absl::StatusOr<std::map<std::string, Curve>> ReadCurves(const RunQuery& query,
                                                         const std::vector<std::string>& trials,
                                                         const std::string& measurement) {
   std::map<std::string, Curve> curves;
-  for (std::size_t begin = 0; begin < trials.size(); begin += kCurvesOfAQuery) {
-    std::string some;
-    for (std::size_t i = begin; i < std::min(begin + kCurvesOfAQuery, trials.size()); ++i)
-      absl::StrAppend(&some, some.empty() ? "" : ", ", SqlText(trials[i]));
-    RETURN_IF_ERROR(ForEachRow(
-        query,
-        [&](const v1::QueryRow* last) {
-          return absl::StrCat(
-              "SELECT trial, step, value FROM curves WHERE trial IN (", some,
-              ") AND kind = 'TRAIN' AND site = '' AND name = ", SqlText(measurement),
-              last == nullptr ? ""
-                              : absl::StrCat(" AND (trial, step) > (", SqlText(ExactText(last->values(0))),
-                                             ", ", ExactText(last->values(1)), ")"),
-              " ORDER BY trial, step");
-        },
-        [&](const v1::QueryRow& row) {
-          const double value = Number(row.values(2));
-          if (!std::isnan(value)) curves[ExactText(row.values(0))].emplace_back(Number(row.values(1)), value);
-        }));
-  }
+  RETURN_IF_ERROR(
+      ForEachOfTrials(query, trials, {.view = "curves", .key = "step", .key_is_text = false},
+                      absl::StrCat("kind = 'TRAIN' AND site = '' AND name = ", SqlText(measurement)),
+                      [&](const std::string& trial, const v1::QueryValue& step, double value) {
+                        if (!std::isnan(value)) curves[trial].emplace_back(Number(step), value);
+                      }));
   return curves;
+}
+
+absl::StatusOr<std::map<std::string, Curve>> ReadLayers(const RunQuery& query,
+                                                        const std::vector<std::string>& trials,
+                                                        const std::string& measurement,
+                                                        const std::string& site) {
+  std::map<std::string, std::map<std::string, Curve>> by_module;
+  RETURN_IF_ERROR(ForEachOfTrials(query, trials, {.view = "sites", .key = "site", .key_is_text = true},
+                                  absl::StrCat("name = ", SqlText(measurement)),
+                                  [&](const std::string& trial, const v1::QueryValue& path, double value) {
+                                    const std::optional<LayerSite> place = LayerOfSite(ExactText(path));
+                                    if (!place || std::isnan(value)) return;
+                                    by_module[place->module][trial].emplace_back(
+                                        static_cast<double>(place->layer), value);
+                                  }));
+  std::vector<std::string> modules;
+  for (const auto& [module, curves] : by_module) modules.push_back(module);
+  const auto chosen = site.empty() && by_module.size() == 1 ? by_module.begin() : by_module.find(site);
+  if (chosen != by_module.end() || by_module.empty()) {
+    if (by_module.empty()) return std::map<std::string, Curve>();
+    for (auto& [trial, curve] : chosen->second) std::sort(curve.begin(), curve.end());
+    return std::move(chosen->second);
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "site: ", measurement,
+      site.empty() ? absl::StrCat(" is measured at several modules of a layer; name one of ",
+                                  absl::StrJoin(modules, ", "))
+                   : absl::StrCat(" is not measured at ", Quoted(site), DidYouMean(site, modules))));
 }
 
 const std::string& TextOf(const PlotTrial& trial, const std::string& name) {

@@ -45,6 +45,14 @@ absl::StatusOr<std::map<std::string, Curve>> ReadCurves(const RunQuery& query,
                                                         const std::vector<std::string>& trials,
                                                         const std::string& measurement);
 
+// A measurement of single modules by layer, counted from 1, of each of `trials`. `site` is the module below its layer, such as
+// "output.dense", or "layer" for the layer itself; empty: the only one. InvalidArgument: the measurement has other modules,
+// or several without `site`; it names them.
+absl::StatusOr<std::map<std::string, Curve>> ReadLayers(const RunQuery& query,
+                                                        const std::vector<std::string>& trials,
+                                                        const std::string& measurement,
+                                                        const std::string& site);
+
 // The trial's label where it has that axis, else its column; "" where it has neither.
 const std::string& TextOf(const PlotTrial& trial, const std::string& name);
 

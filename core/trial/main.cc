@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "base/log.h"
 #include "base/time.h"
@@ -31,6 +32,7 @@
 #include "core/trial/stop_request.h"
 #include "core/trial/trial_runner.h"
 #include "nlohmann/json.hpp"
+#include "spec/sweep/figure_checks.h"
 #include "spec/trial/outcome.h"
 
 namespace {
@@ -51,12 +53,9 @@ constexpr char kUsage[] =
     "       inlier-trial export REQUEST.json FOLDER [--force] [--weights-only]   the model of an "
     "AttemptSpec's\n"
     "                                                  checkpoint as a folder that transformers loads\n"
-    "       inlier-trial numbers CHECKPOINT DATA_DIR CACHE_DIR dimensions | tokens | attention LAYER HEAD |\n"
-    "                    outlier_dimensions | outlier_positions\n"
-    "                                                  the largest magnitudes by hidden dimension or token, "
-    "the\n"
-    "                                                  attention of one head, or counts of outliers, as "
-    "JSON\n"
+    "       inlier-trial numbers CHECKPOINT DATA_DIR CACHE_DIR KIND [LAYER HEAD]   the numbers of a figure "
+    "of\n"
+    "                                                  one model (FigureSpec.Kind), as JSON\n"
     "       inlier-trial --help | --version\n"
     "\n"
     "Events are JSON lines (TrialEvent): on descriptor 3 where it is open, as under a worker, else on "
@@ -125,21 +124,12 @@ int PrintModelNumbers(const std::vector<std::string_view>& arguments) {
   question.checkpoint = arguments[0];
   question.data.data_dir = arguments[1];
   question.data.cache_dir = arguments[2];
-  if (arguments[3] == "dimensions" && arguments.size() == 4) {
-    question.numbers = inlier::ModelNumbers::kDimensions;
-  } else if (arguments[3] == "tokens" && arguments.size() == 4) {
-    question.numbers = inlier::ModelNumbers::kTokens;
-  } else if (arguments[3] == "outlier_dimensions" && arguments.size() == 4) {
-    question.numbers = inlier::ModelNumbers::kOutlierDimensions;
-  } else if (arguments[3] == "outlier_positions" && arguments.size() == 4) {
-    question.numbers = inlier::ModelNumbers::kOutlierPositions;
-  } else if (arguments[3] == "attention" && arguments.size() == 6 &&
-             absl::SimpleAtoi(std::string(arguments[4]), &question.layer) &&
-             absl::SimpleAtoi(std::string(arguments[5]), &question.head)) {
-    question.numbers = inlier::ModelNumbers::kAttention;
-  } else {
+  const bool placed = arguments.size() == 6;  // With a layer and a head.
+  if (!inlier::v1::FigureSpec::Kind_Parse(absl::AsciiStrToUpper(std::string(arguments[3])), &question.kind) ||
+      !inlier::IsOfModel(question.kind) || (!placed && arguments.size() != 4) ||
+      (placed && (!absl::SimpleAtoi(std::string(arguments[4]), &question.layer) ||
+                  !absl::SimpleAtoi(std::string(arguments[5]), &question.head))))
     return PrintUsage();
-  }
   inlier::SetUpRuntime(1);
   const auto numbers = inlier::ReadModelNumbers(question);
   if (!numbers.ok()) {

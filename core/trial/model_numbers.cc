@@ -5,7 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <iterator>
+#include <limits>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -28,28 +32,19 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// The output of each block, (B, T, d), by number.
-class BlockOutputs : public ActivationTap {
+// Passes all tensors unchanged.
+class Observer : public ActivationTap {
  public:
-  explicit BlockOutputs(v1::ModelSpec::ArchitectureCase architecture) : architecture_(architecture) {}
+  using Call = std::function<void(const std::string& site, const at::Tensor& x)>;
   at::Tensor OnActivation(const std::string& site, const at::Tensor& activation) override {
-    if (const std::optional<int> block = BlockOfSite(architecture_, site)) outputs[*block] = activation;
+    if (on_activation) on_activation(site, activation);
     return activation;
   }
-  std::map<int, at::Tensor> outputs;
-
- private:
-  const v1::ModelSpec::ArchitectureCase architecture_;
-};
-
-// The attention weights of each layer, (B, H, T, T), in order.
-class AttentionWeights : public ActivationTap {
- public:
-  at::Tensor OnActivation(const std::string& site, const at::Tensor& activation) override {
-    if (absl::EndsWith(site, ".probs")) layers.push_back(activation);
-    return activation;
+  at::Tensor OnValues(const std::string& site, const at::Tensor& values) override {
+    if (on_values) on_values(site, values);
+    return values;
   }
-  std::vector<at::Tensor> layers;
+  Call on_activation, on_values;
 };
 
 // Rows of numbers, (rows, columns).
@@ -93,6 +88,34 @@ Json TokenTexts(const Dataset& dataset, const Batch& batch, std::int64_t tokens,
   return texts;
 }
 
+// "0", "1", … from `first` on.
+Json Counted(std::int64_t count, std::int64_t first = 0) {
+  Json texts = Json::array();
+  for (std::int64_t i = 0; i < count; ++i) texts.push_back(absl::StrCat(first + i));
+  return texts;
+}
+
+Json Side(std::string_view name, std::string_view title, Json texts) {
+  return {{"name", std::string(name)}, {"title", std::string(title)}, {"texts", std::move(texts)}};
+}
+
+Json FromTop(Json side) {
+  side["downwards"] = true;
+  return side;
+}
+
+Json Grid(const std::string& of, const std::string& value, Json rows, Json columns,
+          const at::Tensor& values) {
+  return {{"of", of},
+          {"value", value},
+          {"rows", std::move(rows)},
+          {"columns", std::move(columns)},
+          {"values", RowsOf(values)}};
+}
+
+constexpr char kProbability[] = "probability", kMagnitude[] = "largest magnitude";
+constexpr char kFirstExample[] = "the first validation example";
+
 class Reading {
  public:
   explicit Reading(const ModelQuestion& question) : question_(question) {}
@@ -106,30 +129,65 @@ class Reading {
     data_.model->eval();
     architecture_ = spec.model().architecture_case();
     registers_ = spec.model().vit().registers();
-    const Dataset& dataset = data_.evaluated();
-    const std::uint32_t mask_seed = spec.evaluation().mask_seed();
+    mask_seed_ = spec.evaluation().mask_seed();
     const c10::InferenceMode inference;
-    if (question_.numbers == ModelNumbers::kOutlierDimensions ||
-        question_.numbers == ModelNumbers::kOutlierPositions)
-      return Outliers(dataset, mask_seed);
-    const bool all = question_.numbers == ModelNumbers::kDimensions;
-    batch_ = dataset.ValidationBatch(0, all ? kDimensionExamples : 1, mask_seed);
-    if (question_.numbers == ModelNumbers::kAttention) return Attention();
-    return Magnitudes(all);
+    switch (question_.kind) {
+      case v1::FigureSpec::OUTLIER_DIMENSIONS:
+      case v1::FigureSpec::OUTLIER_POSITIONS:
+        return Outliers();
+      case v1::FigureSpec::DIMENSIONS:
+      case v1::FigureSpec::TOKENS:
+        return Magnitudes();
+      case v1::FigureSpec::MEAN_ATTENTION:
+      case v1::FigureSpec::MEAN_HIDDEN:
+        return Means();
+      case v1::FigureSpec::PATCHES:
+        return Patches();
+      default:
+        return OfLayer();
+    }
   }
 
  private:
+  // Calls with what the model computes from the first `examples` validation examples.
+  void Look(std::int64_t examples, Observer& observer) {
+    batch_ = data_.evaluated().ValidationBatch(0, examples, mask_seed_);
+    data_.model->Logits(InputOf(batch_, c10::kCPU), &observer);
+  }
+
+  // The output of each block, (B, T, d), by number.
+  std::map<int, at::Tensor> BlockOutputs(std::int64_t examples) {
+    std::map<int, at::Tensor> outputs;
+    Observer observer;
+    observer.on_activation = [&](const std::string& site, const at::Tensor& x) {
+      if (const std::optional<int> block = BlockOfSite(architecture_, site)) outputs[*block] = x;
+    };
+    Look(examples, observer);
+    return outputs;
+  }
+
+  std::string OverExamples(std::int64_t examples) const {
+    return absl::StrCat("over ", examples, " validation examples");
+  }
+
   // Positions of the first example that are no padding, of `all`.
   std::int64_t Tokens(std::int64_t all) const {
     return batch_.attention_mask.defined() ? batch_.attention_mask[0].sum().item<std::int64_t>() : all;
   }
 
-  absl::StatusOr<Json> Magnitudes(bool by_dimension) {
-    BlockOutputs blocks(architecture_);
-    data_.model->Logits(InputOf(batch_, c10::kCPU), &blocks);
+  Json TokenSide(const char* name, const char* title, std::int64_t tokens) {
+    Json side = Side(name, title, TokenTexts(data_.evaluated(), batch_, tokens, registers_));
+    side["tokens"] = true;
+    return side;
+  }
+
+  absl::StatusOr<Json> Magnitudes() {
+    const bool by_dimension = question_.kind == v1::FigureSpec::DIMENSIONS;
+    const std::map<int, at::Tensor> outputs = BlockOutputs(by_dimension ? kDimensionExamples : 1);
+    if (outputs.empty()) return absl::InternalError("the model has no blocks");
     std::vector<at::Tensor> rows;
     std::int64_t tokens = 0;
-    for (const auto& [number, output] : blocks.outputs) {
+    for (const auto& [number, output] : outputs) {
       at::Tensor magnitude = output.abs();
       if (by_dimension && batch_.attention_mask.defined())
         magnitude = magnitude * batch_.attention_mask.unsqueeze(-1);
@@ -137,46 +195,149 @@ class Reading {
       rows.push_back(by_dimension ? magnitude.amax(at::IntArrayRef({0, 1}))
                                   : magnitude[0].slice(0, 0, tokens).amax(-1));
     }
-    if (rows.empty()) return absl::InternalError("the model has no blocks");
-    Json found = {{"examples", rows.empty() ? 0 : blocks.outputs.begin()->second.size(0)}};
-    if (!by_dimension) found["tokens"] = TokenTexts(data_.evaluated(), batch_, tokens, registers_);
-    found["values"] = RowsOf(at::stack(rows));
-    return found;
+    Json layers = Side("layer", "layer", Counted(static_cast<std::int64_t>(rows.size()), 1));
+    if (!by_dimension)
+      return Grid(kFirstExample, kMagnitude, layers, TokenSide("position", "token", tokens), at::stack(rows));
+    return Grid(OverExamples(outputs.begin()->second.size(0)), kMagnitude, layers,
+                Side("dimension", "hidden dimension", Counted(rows[0].size(0))), at::stack(rows));
   }
 
-  absl::StatusOr<Json> Outliers(const Dataset& dataset, std::uint32_t mask_seed) {
+  absl::StatusOr<Json> Outliers() {
     SixSigmaRecorder recorder;
+    const Dataset& dataset = data_.evaluated();
     const std::int64_t batches =
         std::min(dataset.ValidationBatches(kDimensionExamples), kOutlierExamples / kDimensionExamples);
     std::int64_t examples = 0;
     for (std::int64_t i = 0; i < batches; ++i) {
-      const Batch batch = dataset.ValidationBatch(i, kDimensionExamples, mask_seed);
+      const Batch batch = dataset.ValidationBatch(i, kDimensionExamples, mask_seed_);
       data_.model->Observe(InputOf(batch, c10::kCPU), recorder);
       examples += batch.labels.size(0);
     }
-    const bool by_dimension = question_.numbers == ModelNumbers::kOutlierDimensions;
+    const bool by_dimension = question_.kind == v1::FigureSpec::OUTLIER_DIMENSIONS;
     std::vector<at::Tensor> rows;
     for (const SixSigmaSite& site : recorder.Sites())
       rows.push_back(by_dimension ? site.per_dimension : site.per_position);
     if (rows.empty()) return absl::InternalError("the model has no feed-forward networks");
-    return Json{{"examples", examples}, {"values", RowsOf(at::stack(rows))}};
+    const Json numbers = Counted(rows[0].size(0));
+    return Grid(OverExamples(examples), "elements beyond 6 standard deviations",
+                Side("layer", "layer", Counted(static_cast<std::int64_t>(rows.size()), 1)),
+                by_dimension ? Side("dimension", "hidden dimension", numbers)
+                             : Side("position", "position of the token", numbers),
+                at::stack(rows));
   }
 
-  absl::StatusOr<Json> Attention() {
-    AttentionWeights weights;
-    data_.model->Logits(InputOf(batch_, c10::kCPU), &weights);
-    const auto outside = [](const char* name, std::uint32_t asked, std::int64_t there) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(name, ": ", asked, " is not there; the model has ", name, "s 0 to ", there - 1));
+  absl::StatusOr<Json> Means() {
+    const bool attention = question_.kind == v1::FigureSpec::MEAN_ATTENTION;
+    at::Tensor sum, count;
+    const auto add = [](at::Tensor& to, const at::Tensor& x) { to = to.defined() ? to + x : x; };
+    Observer observer;
+    observer.on_activation = [&](const std::string& site, const at::Tensor& x) {
+      if (attention ? !absl::EndsWith(site, ".probs") : !BlockOfSite(architecture_, site)) return;
+      const std::int64_t batch = x.size(0), tokens = x.size(attention ? 2 : 1);
+      const at::Tensor seen = batch_.attention_mask.defined() ? batch_.attention_mask.to(at::kDouble)
+                                                              : at::ones({batch, tokens}, at::kDouble);
+      if (attention) {
+        const at::Tensor pairs = seen.unsqueeze(2) * seen.unsqueeze(1);
+        add(sum, (x.slice(3, 0, tokens).to(at::kDouble).sum(1) * pairs).sum(0));
+        add(count, pairs.sum(0) * x.size(1));
+      } else {
+        add(sum, (x.to(at::kDouble).abs() * seen.unsqueeze(2)).sum(0));
+        add(count, seen.sum(0).unsqueeze(1));
+      }
     };
-    if (question_.layer >= weights.layers.size())
-      return outside("layer", question_.layer, static_cast<std::int64_t>(weights.layers.size()));
-    const at::Tensor heads = weights.layers[question_.layer][0];
-    if (question_.head >= heads.size(0)) return outside("head", question_.head, heads.size(0));
-    const std::int64_t tokens = Tokens(heads.size(1));
-    return Json{{"examples", 1},
-                {"tokens", TokenTexts(data_.evaluated(), batch_, tokens, registers_)},
-                {"values", RowsOf(heads[question_.head].slice(0, 0, tokens).slice(1, 0, tokens))}};
+    Look(kDimensionExamples, observer);
+    if (!sum.defined()) return absl::InternalError("the model has no blocks");
+    const Json positions = Counted(sum.size(0));
+    const std::string of = OverExamples(batch_.labels.size(0));
+    if (attention) {
+      return Grid(of + ", heads and layers", "mean probability", FromTop(Side("query", "query", positions)),
+                  Side("key", "key", positions), sum / count);
+    }
+    return Grid(of + " and layers", "mean magnitude",
+                FromTop(Side("position", "position of the token", positions)),
+                Side("dimension", "hidden dimension", Counted(sum.size(1))), sum / count);
+  }
+
+  static absl::Status NotThere(const char* name, std::uint32_t asked, std::int64_t there) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, ": ", asked, " is not there; the model has ", name, "s 0 to ", there - 1));
+  }
+
+  absl::StatusOr<Json> Patches() {
+    if (architecture_ != v1::ModelSpec::kVit)
+      return absl::InvalidArgumentError("kind: PATCHES is of images, and this model reads text; give TOKENS");
+    const std::map<int, at::Tensor> outputs = BlockOutputs(1);
+    if (question_.layer >= outputs.size())
+      return NotThere("layer", question_.layer, static_cast<std::int64_t>(outputs.size()));
+    const at::Tensor output = std::next(outputs.begin(), question_.layer)->second;
+    const at::Tensor patches = output[0].slice(0, 1, output.size(1) - registers_).abs().amax(-1);
+    const auto side = static_cast<std::int64_t>(std::lround(std::sqrt(static_cast<double>(patches.size(0)))));
+    return Grid(absl::StrCat("layer ", question_.layer, ", ", kFirstExample), kMagnitude,
+                FromTop(Side("row", "row of patches", Counted(side, 1))),
+                Side("column", "column of patches", Counted(side, 1)), patches.view({side, side}));
+  }
+
+  // (H, T, T): a tile each, in about as many rows as columns.
+  Json Tiled(const at::Tensor& heads, const std::string& of) {
+    const std::int64_t count = heads.size(0), size = heads.size(1);
+    const auto columns = static_cast<std::int64_t>(std::ceil(std::sqrt(static_cast<double>(count))));
+    const std::int64_t rows = (count + columns - 1) / columns;
+    const at::Tensor tiled = at::full({rows * (size + 1) - 1, columns * (size + 1) - 1},
+                                      std::numeric_limits<double>::quiet_NaN(), at::kDouble);
+    for (std::int64_t head = 0; head < count; ++head) {
+      const std::int64_t row = head / columns * (size + 1), column = head % columns * (size + 1);
+      tiled.slice(0, row, row + size).slice(1, column, column + size).copy_(heads[head]);
+    }
+    Json grid = Grid(of, kProbability, FromTop(Side("query", "query", Counted(tiled.size(0)))),
+                     Side("key", "key", Counted(tiled.size(1))), tiled);
+    grid["tiles"] = {{"count", count}, {"columns", columns}, {"size", size}};
+    return grid;
+  }
+
+  // What a layer's attention computes of the first example.
+  absl::StatusOr<Json> OfLayer() {
+    const v1::FigureSpec::Kind kind = question_.kind;
+    const bool gates = kind == v1::FigureSpec::GATES;
+    const char* const ending = gates ? ".gate" : kind == v1::FigureSpec::CONTEXTS ? ".context" : ".probs";
+    std::vector<at::Tensor> layers;
+    std::int64_t heads = 0, all_tokens = 0;
+    Observer observer;
+    observer.on_activation = [&](const std::string& site, const at::Tensor& x) {
+      if (absl::EndsWith(site, ".probs")) {
+        heads = x.size(1);
+        all_tokens = x.size(2);
+      }
+      if (kind != v1::FigureSpec::VALUES && absl::EndsWith(site, ending)) layers.push_back(x);
+    };
+    if (kind == v1::FigureSpec::VALUES)
+      observer.on_values = [&](const std::string&, const at::Tensor& x) { layers.push_back(x); };
+    Look(1, observer);
+    if (gates && layers.empty())
+      return absl::InvalidArgumentError(
+          "kind: GATES: the model has no gates; name a trial with attention.gate");
+    if (question_.layer >= layers.size())
+      return NotThere("layer", question_.layer, static_cast<std::int64_t>(layers.size()));
+    at::Tensor x = layers[question_.layer][0];
+    const std::string layer = absl::StrCat("layer ", question_.layer);
+    const std::int64_t tokens = Tokens(all_tokens);
+    if (gates) {
+      x = x.mean(-1).expand({x.size(0), std::max(x.size(1), tokens)}).slice(1, 0, tokens);
+      return Grid(layer, "gate", FromTop(Side("head", "head", Counted(x.size(0)))),
+                  TokenSide("position", "token", tokens), x);
+    }
+    if (kind == v1::FigureSpec::HEADS) return Tiled(x.slice(1, 0, tokens).slice(2, 0, tokens), layer);
+    if (kind == v1::FigureSpec::VALUES) x = x.transpose(0, 1);  // (kv_heads, T, h)
+    if (kind == v1::FigureSpec::CONTEXTS) x = x.unflatten(-1, {heads, -1}).transpose(0, 1);
+    if (question_.head >= x.size(0)) return NotThere("head", question_.head, x.size(0));
+    x = x[question_.head].slice(0, 0, tokens);
+    const std::string of = absl::StrCat(layer, ", head ", question_.head);
+    if (kind == v1::FigureSpec::ATTENTION) {
+      return Grid(of, kProbability, FromTop(TokenSide("query", "query", tokens)),
+                  TokenSide("key", "key", tokens), x.slice(1, 0, tokens));
+    }
+    return Grid(of, kind == v1::FigureSpec::VALUES ? "value" : "context",
+                FromTop(TokenSide("position", "token", tokens)),
+                Side("dimension", "dimension of the head", Counted(x.size(1))), x);
   }
 
   const ModelQuestion& question_;
@@ -184,6 +345,7 @@ class Reading {
   Batch batch_;
   v1::ModelSpec::ArchitectureCase architecture_ = v1::ModelSpec::ARCHITECTURE_NOT_SET;
   std::int64_t registers_ = 0;
+  std::uint32_t mask_seed_ = 0;
 };
 
 }  // namespace

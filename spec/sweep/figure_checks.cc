@@ -19,8 +19,8 @@ constexpr std::size_t kFigureNameMax = 100;
 enum class Need { kNone, kOptional, kRequired };
 
 struct Needs {
-  Need x = Need::kNone, y = Need::kNone, by = Need::kNone, series = Need::kNone, trial = Need::kNone;
-  Need head = Need::kNone;  // And layer.
+  Need x = Need::kNone, y = Need::kNone, by = Need::kNone, series = Need::kNone, site = Need::kNone;
+  Need trial = Need::kNone, layer = Need::kNone, head = Need::kNone;
 };
 
 Needs NeedsOf(FigureSpec::Kind kind) {
@@ -34,13 +34,23 @@ Needs NeedsOf(FigureSpec::Kind kind) {
       return {.x = required, .y = required, .series = optional};
     case FigureSpec::HEAT_MAP:
       return {.x = required, .y = required, .by = required};
+    case FigureSpec::LAYERS:
+      return {.y = required, .series = optional, .site = optional};
     case FigureSpec::DIMENSIONS:
     case FigureSpec::TOKENS:
     case FigureSpec::OUTLIER_DIMENSIONS:
     case FigureSpec::OUTLIER_POSITIONS:
+    case FigureSpec::MEAN_ATTENTION:
+    case FigureSpec::MEAN_HIDDEN:
       return {.trial = optional};
+    case FigureSpec::HEADS:
+    case FigureSpec::GATES:
+    case FigureSpec::PATCHES:
+      return {.trial = optional, .layer = optional};
     case FigureSpec::ATTENTION:
-      return {.trial = optional, .head = optional};
+    case FigureSpec::VALUES:
+    case FigureSpec::CONTEXTS:
+      return {.trial = optional, .layer = optional, .head = optional};
   }
   return {};
 }
@@ -63,7 +73,8 @@ class FigureChecker {
     CheckThere("by", figure_.has_by(), needs.by);
     CheckThere("series", figure_.series_size() > 0, needs.series);
     CheckThere("trial", figure_.has_trial(), needs.trial);
-    CheckThere("layer", figure_.has_layer(), needs.head);
+    CheckThere("site", figure_.has_site(), needs.site);
+    CheckThere("layer", figure_.has_layer(), needs.layer);
     CheckThere("head", figure_.has_head(), needs.head);
     CheckThere("log_x", figure_.log_x(),
                needs.x != Need::kNone && needs.by == Need::kNone ? Need::kOptional
@@ -112,12 +123,12 @@ class FigureChecker {
       problems_->Add(At(field), "has no meaning for " + kind + "; leave it out");
   }
 
-  // Final numbers of the whole model, or, for curves, what a training reports while it runs.
+  // Final numbers of the whole model, of single modules, or, for curves, what a training reports while it runs.
   void CheckMeasurement(const char* field, const std::string& name) {
-    const bool curves = figure_.kind() == FigureSpec::CURVES;
+    const bool curves = figure_.kind() == FigureSpec::CURVES, layers = figure_.kind() == FigureSpec::LAYERS;
     std::vector<std::string> known;
     for (const MeasurementInfo& info : Measurements()) {
-      if (info.axis == "site" || !(curves ? info.curve : info.final)) continue;
+      if ((info.axis == "site") != layers || !(curves ? info.curve : info.final)) continue;
       if (info.name == name) return;
       known.emplace_back(info.name);
     }
@@ -127,6 +138,7 @@ class FigureChecker {
         Quoted(name) +
             (!exists  ? " is not a measurement"
              : curves ? " is not reported while a training runs; give a curve such as train_loss"
+             : layers ? " is not measured at single modules; give one that is, such as inf_norm or kurtosis"
                       : " is not one final number of a trial; give one such as perplexity or max_inf_norm") +
             (exists ? "" : DidYouMean(name, known)));
   }
@@ -139,23 +151,7 @@ class FigureChecker {
 
 }  // namespace
 
-bool IsOfModel(FigureSpec::Kind kind) {
-  switch (kind) {
-    case FigureSpec::DIMENSIONS:
-    case FigureSpec::TOKENS:
-    case FigureSpec::ATTENTION:
-    case FigureSpec::OUTLIER_DIMENSIONS:
-    case FigureSpec::OUTLIER_POSITIONS:
-      return true;
-    case FigureSpec::CURVES:
-    case FigureSpec::AGAINST:
-    case FigureSpec::BARS:
-    case FigureSpec::HEAT_MAP:
-    case FigureSpec::SCATTER:
-      break;
-  }
-  return false;
-}
+bool IsOfModel(FigureSpec::Kind kind) { return NeedsOf(kind).trial != Need::kNone; }
 
 std::string FigureNameOf(const v1::SweepSpec& sweep, const std::string& ending) {
   std::string name = sweep.name().substr(0, kFigureNameMax - ending.size()) + ending;

@@ -36,10 +36,16 @@ figures:
   - {name: dimensions, kind: DIMENSIONS, where: {method: vanilla}}
   - {name: tokens, kind: TOKENS}
   - {name: attention, kind: ATTENTION, layer: 1, head: 1, width_mm: 100, height_mm: 100}
+  - {name: layers, kind: LAYERS, y: inf_norm, site: output.dense, series: [method]}
+  - {name: heads, kind: HEADS, layer: 1}
+  - {name: mean-attention, kind: MEAN_ATTENTION}
+  - {name: mean-hidden, kind: MEAN_HIDDEN}
+  - {name: values, kind: VALUES}
+  - {name: contexts, kind: CONTEXTS}
 """
 # Drawn parts of each: bands, lines, error bars, bars, series of points, cells and numbers.
 PARTS = {"loss": 3 + 3, "norms": 3 + 3, "against": 2 * (1 + 1) + 2 * (1 + 1), "bars": 6 + 6, "map": 1 + 2, "scatter": 6, "dimensions": 1,
-         "tokens": 1, "attention": 1}
+         "tokens": 1, "attention": 1, "layers": 3 + 3, "heads": 1, "mean-attention": 1, "mean-hidden": 1, "values": 1, "contexts": 1}
 METHODS = ["vanilla", "gamma -0.01 `id`", "'; system('id'); '"]
 
 

@@ -245,27 +245,62 @@ TEST_F(FigureBuilderTest, AScatterByBitsHasAPointAnEvaluation) {
 
 TEST_F(FigureBuilderTest, NumbersOfAModelAreAGrid) {
   spec_.set_kind(v1::FigureSpec::ATTENTION);
-  spec_.set_layer(1);
-  const auto figure =
-      BuildModelFigure(spec_, "t-3", R"({"examples":1,"tokens":["a,"," b"],"values":[[1,0],[0.25,null]]})");
+  const std::string tokens = R"("title":"x","tokens":true,"texts":["a,"," b"]})";
+  const auto figure = BuildModelFigure(
+      spec_, "t-3",
+      R"({"of":"layer 1, head 0","value":"probability","rows":{"downwards":true,"name":"query",)" + tokens +
+          R"(,"columns":{"name":"key",)" + tokens + R"(,"values":[[1,0],[0.25,null]]})");
   ASSERT_TRUE(figure.ok()) << figure.status().message();
   EXPECT_THAT(figure->notes, ElementsAre("t-3, layer 1, head 0"));
+  EXPECT_TRUE(figure->downwards);
   EXPECT_EQ(FigureCsv(*figure),
             "query,query_token,key,token,probability\r\n0,\"a,\",0,\"a,\",1\r\n0,\"a,\",1, b,0\r\n"
             "1, b,0,\"a,\",0.25\r\n1, b,1, b,\r\n");
   spec_.set_kind(v1::FigureSpec::DIMENSIONS);
-  EXPECT_EQ(FigureCsv(*BuildModelFigure(spec_, "t-3", R"({"examples":32,"values":[[1,2.5]]})")),
-            "layer,dimension,largest magnitude\r\n1,0,1\r\n1,1,2.5\r\n");
-  spec_.set_kind(v1::FigureSpec::OUTLIER_POSITIONS);
-  EXPECT_EQ(FigureCsv(*BuildModelFigure(spec_, "t-3", R"({"examples":256,"values":[[0,7]]})")),
-            "layer,position,elements beyond 6 standard deviations\r\n1,0,0\r\n1,1,7\r\n");
-  spec_.set_kind(v1::FigureSpec::OUTLIER_DIMENSIONS);
-  const auto outliers = BuildModelFigure(spec_, "t-3", R"({"examples":256,"values":[[0,7]]})");
-  EXPECT_EQ(outliers->x_title, "hidden dimension");
-  EXPECT_THAT(outliers->notes, ElementsAre("t-3, over 256 validation examples"));
+  const std::string dimensions =
+      R"({"of":"over 32 examples","value":"largest magnitude","rows":{"name":"layer","title":"layer","texts":["1"]},)"
+      R"("columns":{"name":"dimension","title":"hidden dimension","texts":["0","1"]},"values":[[1,2.5]])";
+  const auto by_dimension = BuildModelFigure(spec_, "t-3", dimensions + "}");
+  EXPECT_EQ(FigureCsv(*by_dimension), "layer,dimension,largest magnitude\r\n1,0,1\r\n1,1,2.5\r\n");
+  EXPECT_EQ(by_dimension->x_title, "hidden dimension");
   EXPECT_FALSE(BuildModelFigure(spec_, "t-3", "no json").ok());
-  spec_.set_kind(v1::FigureSpec::TOKENS);
-  EXPECT_FALSE(BuildModelFigure(spec_, "t-3", R"({"examples":1,"values":[[1,2.5]]})").ok());
+  EXPECT_FALSE(BuildModelFigure(spec_, "t-3", dimensions).ok());
+}
+
+TEST_F(FigureBuilderTest, HeadsAreTilesWithALineBetween) {
+  spec_.set_kind(v1::FigureSpec::HEADS);
+  const auto figure = BuildModelFigure(
+      spec_, "t-3",
+      R"({"of":"layer 0","value":"probability","rows":{"name":"query","title":"query","texts":["0"]},)"
+      R"("columns":{"name":"key","title":"key","texts":["0","1","2"]},"values":[[0.5,null,1]],)"
+      R"("tiles":{"count":2,"columns":2,"size":1}})");
+  ASSERT_TRUE(figure.ok()) << figure.status().message();
+  EXPECT_EQ(FigureCsv(*figure), "head,query,key,probability\r\n0,0,0,0.5\r\n1,0,0,1\r\n");
+}
+
+TEST_F(FigureBuilderTest, LayersAreMeansOverTrainingsOfTheirEvaluations) {
+  spec_.set_kind(v1::FigureSpec::LAYERS);
+  spec_.set_y("inf_norm");
+  spec_.add_series("method");
+  for (PlotTrial& trial : trials_) trial.measurements.clear();  // None was asked for.
+  const auto figure = BuildFigure(spec_, grid_, trials_, [](const std::vector<std::string>& trials) {
+    std::map<std::string, Curve> profiles;
+    for (const std::string& trial : trials) {
+      const double number = std::stod(trial.substr(2));
+      profiles[trial] = {{1, number}, {2, 2 * number}};
+    }
+    return absl::StatusOr<std::map<std::string, Curve>>(profiles);
+  });
+  ASSERT_TRUE(figure.ok()) << figure.status().message();
+  ASSERT_FALSE(figure->series.empty());
+  const FigureSeries& first = figure->series[0];
+  ASSERT_EQ(first.points.size(), 2u);
+  EXPECT_EQ(first.points[0].x, 1);
+  EXPECT_EQ(first.points[0].y.mean, 2.5) << "of t-1 and t-2, one training, and of t-3 and t-4";
+  EXPECT_EQ(first.points[0].y.n, 2u);
+  EXPECT_EQ(first.points[0].y.evaluations, 2u);
+  EXPECT_EQ(first.points[1].y.mean, 5);
+  EXPECT_EQ(figure->x_heading, "layer");
 }
 
 TEST(FigureEndsTest, ShortLogarithmicAxesHaveRoundTics) {

@@ -24,6 +24,7 @@ class SmallDatabase {
         "optimizer)");
     Run("CREATE TABLE results(trial, sweep_id, withdrawn, state, loss, accuracy)");
     Run("CREATE TABLE curves(trial, kind, site, name, step, value)");
+    Run("CREATE TABLE sites(trial, name, site, value)");
   }
   ~SmallDatabase() { ::sqlite3_close(connection_); }
 
@@ -145,6 +146,35 @@ TEST(PlotTrialsTest, ConditionsCompareAsTablesDo) {
   *list.mutable_list_value()->add_values() = text;
   EXPECT_TRUE(matches("method", list));
   EXPECT_FALSE(matches("gamma", list));
+}
+
+TEST(PlotTrialsTest, LayersAreOfOneModuleWhichIsNamedWhereThereAreSeveral) {
+  SmallDatabase database(2);
+  for (const char* trial : {"t-1", "t-2"}) {
+    for (int layer = 0; layer < 11; ++layer) {  // The tenth comes before the second by name.
+      for (const char* module : {"output.dense", "output.LayerNorm"}) {
+        database.Run(absl::StrCat("INSERT INTO sites VALUES ('", trial, "', 'inf_norm', 'bert.encoder.layer.",
+                                  layer, ".", module, "', ", layer + (module[7] == 'd' ? 100 : 200), ".5)"));
+      }
+      database.Run(absl::StrCat("INSERT INTO sites VALUES ('", trial, "', 'layer_sink_rate', 'hidden.",
+                                layer + 1, "', 0.5)"));
+    }
+    database.Run(
+        absl::StrCat("INSERT INTO sites VALUES ('", trial, "', 'inf_norm', 'model.final_layer_norm', 7)"));
+  }
+  const auto found = ReadLayers(database.Queries(), {"t-1", "t-2"}, "inf_norm", "output.dense");
+  ASSERT_TRUE(found.ok()) << found.status();
+  ASSERT_EQ(found->size(), 2u);
+  const Curve& curve = found->at("t-2");
+  ASSERT_EQ(curve.size(), 11u);
+  for (std::size_t i = 0; i < curve.size(); ++i) EXPECT_EQ(curve[i], std::pair(1.0 + i, 100.5 + i));
+  EXPECT_EQ(ReadLayers(database.Queries(), {"t-1"}, "layer_sink_rate", "")->at("t-1")[10].first, 11);
+  EXPECT_EQ(
+      ReadLayers(database.Queries(), {"t-1"}, "inf_norm", "").status().message(),
+      "site: inf_norm is measured at several modules of a layer; name one of output.LayerNorm, output.dense");
+  EXPECT_EQ(ReadLayers(database.Queries(), {"t-1"}, "inf_norm", "output.dens").status().message(),
+            "site: inf_norm is not measured at \"output.dens\"; did you mean \"output.dense\"?");
+  EXPECT_TRUE(ReadLayers(database.Queries(), {"t-1"}, "kurtosis", "")->empty());
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // inlier-trial numbers: magnitudes by dimension and token, attention of a head, of every architecture that reads text.
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 
 #include "tests/core/trial/trial_program.h"
@@ -33,7 +34,7 @@ TEST_F(ModelNumbersTest, MagnitudesAreThoseThatTheEvaluationMeasures) {
   }
   ASSERT_EQ(largest.size(), 2u);
   const nlohmann::json by_dimension = Numbers("train", {"dimensions"});
-  EXPECT_EQ(by_dimension["examples"], 32);
+  EXPECT_EQ(by_dimension["of"], "over 32 validation examples");
   const Rows rows = by_dimension["values"].get<Rows>();
   ASSERT_EQ(rows.size(), 2u);
   ASSERT_EQ(rows[0].size(), 32u);
@@ -41,10 +42,9 @@ TEST_F(ModelNumbersTest, MagnitudesAreThoseThatTheEvaluationMeasures) {
   EXPECT_NEAR(Largest(rows[1]), largest.rbegin()->second, 1e-6);
 
   const nlohmann::json by_token = Numbers("train", {"tokens"});
-  EXPECT_EQ(by_token["examples"], 1);
   ASSERT_EQ(by_token["values"][0].size(), 16u);
-  ASSERT_EQ(by_token["tokens"].size(), 16u);
-  EXPECT_NE(by_token["tokens"][1], by_token["tokens"][2]);
+  ASSERT_EQ(by_token["columns"]["texts"].size(), 16u);
+  EXPECT_NE(by_token["columns"]["texts"][1], by_token["columns"]["texts"][2]);
   EXPECT_LE(Largest(by_token["values"][0].get<std::vector<double>>()), Largest(rows[0]) + 1e-6);
   EXPECT_GT(Largest(by_token["values"][0].get<std::vector<double>>()), 0);
 }
@@ -73,6 +73,51 @@ TEST_F(ModelNumbersTest, AttentionOfAHeadSumsToOneAndSeesWhatTheModelSees) {
   }
 }
 
+// Numbers with the same meaning by two ways.
+TEST_F(ModelNumbersTest, HeadsMeansValuesContextsAndGates) {
+  Train(
+      "model { bert { layers: 2 hidden_size: 48 heads: 3 ffn_size: 64 } } attention { gate { linear {} } } ");
+  const nlohmann::json heads = Numbers("train", {"heads", "1", "0"});
+  EXPECT_EQ(heads["tiles"], (nlohmann::json{{"count", 3}, {"columns", 2}, {"size", 16}}));
+  const nlohmann::json mosaic = heads["values"];
+  ASSERT_EQ(mosaic.size(), 33u);
+  for (int head = 0; head < 3; ++head) {
+    const nlohmann::json one = Numbers("train", {"attention", "1", std::to_string(head)})["values"];
+    EXPECT_EQ(mosaic[head / 2 * 17 + 3][head % 2 * 17 + 5], one[3][5]) << head;
+    EXPECT_EQ(mosaic[head / 2 * 17 + 15][head % 2 * 17], one[15][0]) << head;
+  }
+  EXPECT_TRUE(mosaic[16][0].is_null()) << "a line between";
+  EXPECT_TRUE(mosaic[20][20].is_null()) << "no fourth head";
+
+  const Rows mean = Numbers("train", {"mean_attention"})["values"].get<Rows>();
+  for (const std::vector<double>& row : mean)
+    EXPECT_NEAR(std::accumulate(row.begin(), row.end(), 0.0), 1, 1e-5);
+  const nlohmann::json hidden = Numbers("train", {"mean_hidden"});
+  EXPECT_EQ(hidden["of"], "over 32 validation examples and layers");
+  const Rows largest = Numbers("train", {"dimensions"})["values"].get<Rows>();
+  const Rows by_position = hidden["values"].get<Rows>();
+  ASSERT_EQ(by_position.size(), 16u);
+  ASSERT_EQ(by_position[0].size(), 48u);
+  for (std::size_t j = 0; j < 48; ++j)
+    EXPECT_LE(by_position[3][j], std::max(largest[0][j], largest[1][j]) + 1e-6);
+
+  // context = gate * probabilities * values.
+  const Rows p = Numbers("train", {"attention", "0", "2"})["values"].get<Rows>();
+  const Rows values = Numbers("train", {"values", "0", "2"})["values"].get<Rows>();
+  const Rows contexts = Numbers("train", {"contexts", "0", "2"})["values"].get<Rows>();
+  const Rows gates = Numbers("train", {"gates", "0", "0"})["values"].get<Rows>();
+  ASSERT_EQ(values.size(), 16u);
+  ASSERT_EQ(values[0].size(), 16u);
+  ASSERT_EQ(gates.size(), 3u);
+  for (const std::size_t token : {0, 7}) {
+    for (const std::size_t c : {0, 9}) {
+      double sum = 0;
+      for (std::size_t key = 0; key < 16; ++key) sum += p[token][key] * values[key][c];
+      EXPECT_NEAR(contexts[token][c], gates[2][token] * sum, 1e-5);
+    }
+  }
+}
+
 // Sums over positions and over dimensions are of the same elements, and their number is what an evaluation measures.
 TEST_F(ModelNumbersTest, OutliersAreCountedByDimensionAndByPosition) {
   const std::string evaluation = "evaluation { batches: 8 batch_size: 32 } ";
@@ -86,8 +131,8 @@ TEST_F(ModelNumbersTest, OutliersAreCountedByDimensionAndByPosition) {
   ASSERT_EQ(measured.size(), 2u);
   const nlohmann::json by_dimension = Numbers("train", {"outlier_dimensions"});
   const nlohmann::json by_position = Numbers("train", {"outlier_positions"});
-  const double examples = by_dimension["examples"].get<double>();
-  EXPECT_EQ(by_position["examples"], by_dimension["examples"]);
+  const double examples = std::stod(by_dimension["of"].get<std::string>().substr(std::strlen("over ")));
+  EXPECT_EQ(by_position["of"], by_dimension["of"]);
   EXPECT_GE(examples, 32);
   for (std::size_t layer = 0; layer < 2; ++layer) {
     const auto dimensions = by_dimension["values"][layer].get<std::vector<double>>();
@@ -103,6 +148,10 @@ TEST_F(ModelNumbersTest, OutliersAreCountedByDimensionAndByPosition) {
 TEST_F(ModelNumbersTest, WhatIsNotThereIsNamed) {
   Train("");
   const std::string model = folder_ / "train" / "model.safetensors";
+  EXPECT_EQ(StartWith({"numbers", model, folder_, folder_ / "cache", "gates", "0", "0"})->Wait(), 1);
+  EXPECT_THAT(Log(), HasSubstr("kind: GATES: the model has no gates"));
+  EXPECT_EQ(StartWith({"numbers", model, folder_, folder_ / "cache", "patches"})->Wait(), 1);
+  EXPECT_THAT(Log(), HasSubstr("kind: PATCHES is of images, and this model reads text"));
   EXPECT_EQ(StartWith({"numbers", model, folder_, folder_ / "cache", "attention", "2", "0"})->Wait(), 1);
   EXPECT_THAT(Log(), HasSubstr("layer: 2 is not there; the model has layers 0 to 1"));
   EXPECT_EQ(StartWith({"numbers", model, folder_, folder_ / "cache", "attention", "0", "7"})->Wait(), 1);
