@@ -17,6 +17,7 @@
 #include "base/status.h"
 #include "base/time.h"
 #include "base/version.h"
+#include "core/models/parameter_names.h"
 #include "core/optim/make_optimizer.h"
 #include "core/optim/sharded_optimizer.h"
 #include "core/train/batch_input.h"
@@ -68,6 +69,16 @@ struct Window {
   double seconds = 0;
   double Rate() const { return static_cast<double>(updates) / std::max(seconds, 1e-9); }
 };
+
+void ReportParameters(const Model& model, MeasurementReporter& reporter) {
+  std::int64_t parameters = 0, of_gates = 0;
+  for (const auto& item : model.named_parameters()) {
+    parameters += item.value().numel();
+    if (IsGateParameter(item.key())) of_gates += item.value().numel();
+  }
+  reporter.Add("parameters", static_cast<double>(parameters));
+  reporter.Add("gate_parameters", static_cast<double>(of_gates));
+}
 
 }  // namespace
 
@@ -305,6 +316,7 @@ absl::StatusOr<TrainResult> Trainer::Run(const std::filesystem::path& folder,
     reporter.Add("updates_per_second", whole.Rate());
   }
   reporter.Add("train_seconds", seconds_);
+  ReportParameters(model_, reporter);
   return TrainResult{TrainResult::End::kFinished, step_, ""};
 }
 

@@ -193,6 +193,9 @@ const std::vector<MeasurementInfo>& Measurements() {
        Better::kHigher},
       {"train_seconds", "s", "time spent on updates, over all attempts that led to the checkpoint", "",
        "train", true, false, Better::kLower},
+      {"parameters", "1", "numbers that the training changes", "", "train", true, false, Better::kNone},
+      {"gate_parameters", "1", "those of attention.gate, over all layers (Bondarenko et al. 2023, table 4)",
+       "", "train", true, false, Better::kNone},
       {"peak_gpu_memory_mib", "MiB",
        "largest amount of GPU memory that the last attempt has held in tensors and their cache; absent on "
        "the "

@@ -317,7 +317,7 @@ TEST(TrainerTest, EveryReportedNameIsInTheTableOfMeasurements) {
     if (point.final()) finals.push_back(point.name());
   }
   EXPECT_THAT(finals, testing::UnorderedElementsAre("train_loss", "tokens_per_second", "updates_per_second",
-                                                    "train_seconds"))
+                                                    "train_seconds", "parameters", "gate_parameters"))
       << "memory of a GPU is absent without one";
 }
 
