@@ -144,12 +144,13 @@ std::string AnalysisReport::ToString() const {
   if (model_.is_null() || settings_.empty()) return "";
   const bool has_head = model_.value("has_head", true);
   std::string text = absl::StrFormat(
-      "%s, %d layers, hidden size %d, %d heads, %.1f M parameters%s\n%d sequences of %d tokens, tokenizer "
+      "%s, %d layers, hidden size %d, %d heads, %.1f M parameters%s\n%d sequence%s of %d tokens, tokenizer "
       "%s\n\n",
       model_.value("architecture", ""), model_.value("layers", 0), model_.value("hidden_size", 0),
       model_.value("heads", 0), model_.value("parameters", 0.0) / 1e6,
       has_head ? "" : ", without a head that predicts tokens", model_.value("sequences", 0),
-      model_.value("sequence_length", 0), model_.value("tokenizer", ""));
+      model_.value("sequences", 0) == 1 ? "" : "s", model_.value("sequence_length", 0),
+      model_.value("tokenizer", ""));
   const Json& exact = settings_[0]["measurements"];
   absl::StrAppend(&text, "Outliers, in float\n",
                   Rows(exact, {{"max_inf_norm", "the figure of the papers' tables"},
