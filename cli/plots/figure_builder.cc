@@ -352,7 +352,12 @@ class Builder {
           period == "measure_every" ? ""
                                     : absl::StrCat("; training.", period, " makes trainings report it")));
     }
-    return absl::NotFoundError(absl::StrCat("no trial has a result with ", spec_.y(), " yet"));
+    const bool ended = std::any_of(chosen_.begin(), chosen_.end(),
+                                   [](const PlotTrial* trial) { return trial->state == "SUCCEEDED"; });
+    return absl::NotFoundError(absl::StrCat(
+        "no trial has a result with ", spec_.y(),
+        ended ? ": those that ended did not measure it; docs/reference/measurements.md says what it needs"
+              : " yet"));
   }
 
   // Notes of results that are not drawn, each counted once.

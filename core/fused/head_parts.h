@@ -54,12 +54,6 @@ struct PartGate {
   std::int64_t tokens, size, heads, per_head, column;
 };
 
-// Whether queries, keys or values are gated or normed.
-inline bool HasHeadParts(const LayerShape& shape, const LayerWeights& weights, const LayerInputs& inputs) {
-  const bool of_context = shape.gated == GatedPart::kContext || shape.gated == GatedPart::kOutput;
-  return weights.query_norm.gain.defined() || (inputs.gate.defined() && !of_context);
-}
-
 // The gate of a part other than the context; undefined where there is none.
 inline at::Tensor GateOfPart(const LayerShape& shape, const LayerInputs& inputs, bool output) {
   const bool here = shape.gated != GatedPart::kContext && (shape.gated == GatedPart::kOutput) == output;

@@ -33,7 +33,8 @@ struct Forward {
     saved.projected = Empty<T>({m, d});
     saved.qkv = Empty<T>({m, qkv_width});
     saved.softmax_statistics = Empty<R>({shape.batch, shape.heads, shape.tokens, 2});
-    if (HasHeadParts(shape, weights, inputs)) saved.plain_heads = Empty<R>({m, qkv_width});
+    if (head_gate.defined() || weights.query_norm.gain.defined())
+      saved.plain_heads = Empty<R>({m, qkv_width});
     if (weights.query_norm.gain.defined()) {
       saved.head_norm_mean = Empty<R>({m, shape.heads + shape.kv_heads});
       saved.head_norm_inverse = Empty<R>({m, shape.heads + shape.kv_heads});

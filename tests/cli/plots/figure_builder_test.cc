@@ -185,6 +185,11 @@ TEST_F(FigureBuilderTest, WhatIsNotDrawnIsCounted) {
                                          "1 diverged, not drawn", "1 without a result, not drawn"));
   for (PlotTrial& trial : trials_) trial.measurements = {kNone, kNone};
   EXPECT_EQ(Build(v1::FigureSpec::BARS, "", "perplexity").status().message(),
+            "no trial has a result with perplexity: those that ended did not measure it; "
+            "docs/reference/measurements.md "
+            "says what it needs");
+  for (PlotTrial& trial : trials_) trial.state = "PENDING";
+  EXPECT_EQ(Build(v1::FigureSpec::BARS, "", "perplexity").status().message(),
             "no trial has a result with perplexity yet");
 }
 

@@ -94,8 +94,13 @@ TEST_F(TrialDataTest, AVitLearnsImagesAndIsQuantized) {
   EXPECT_GT(values.at("max_inf_norm"), 0);
   EXPECT_TRUE(values.contains("first_attention_share"));
   EXPECT_FALSE(values.contains("perplexity"));
-  EXPECT_EQ(Numbers("vit", {"tokens"})["tokens"], nlohmann::json({"class", "1,1", "1,2", "2,1", "2,2"}));
+  EXPECT_EQ(Numbers("vit", {"tokens"})["columns"]["texts"],
+            nlohmann::json({"class", "1,1", "1,2", "2,1", "2,2"}));
   EXPECT_EQ(Numbers("vit", {"attention", "1", "0"})["values"].size(), 5u);
+  // The patches of a layer are its tokens but the class.
+  const nlohmann::json of_tokens = Numbers("vit", {"tokens"})["values"][1];
+  const nlohmann::json patches = Numbers("vit", {"patches", "1", "0"})["values"];
+  EXPECT_EQ(patches, nlohmann::json({{of_tokens[1], of_tokens[2]}, {of_tokens[3], of_tokens[4]}}));
   EXPECT_THAT(FailureOf(Attempt(v1::TRAIN_STAGE, "nowhere", changes("nowhere", 2)), v1::INVALID_SPEC),
               HasSubstr((folder_ / "nowhere").string()));
   std::string labels = BigEndian(2049) + BigEndian(64) + std::string(64, '\2');
@@ -128,10 +133,10 @@ TEST_F(TrialDataTest, ABertLearnsToDistinguishSentences) {
   EXPECT_FALSE(values.contains("perplexity"));
   // Without padding.
   const nlohmann::json tokens = Numbers("classes", {"tokens"});
-  EXPECT_LT(tokens["tokens"].size(), 24u);
-  EXPECT_EQ(tokens["tokens"].size(), tokens["values"][0].size());
-  EXPECT_EQ(tokens["tokens"].front(), "[CLS]");
-  EXPECT_EQ(tokens["tokens"].back(), "[SEP]");
+  EXPECT_LT(tokens["columns"]["texts"].size(), 24u);
+  EXPECT_EQ(tokens["columns"]["texts"].size(), tokens["values"][0].size());
+  EXPECT_EQ(tokens["columns"]["texts"].front(), "[CLS]");
+  EXPECT_EQ(tokens["columns"]["texts"].back(), "[SEP]");
 }
 
 TEST_F(TrialDataTest, ACausalModelLearnsAnswers) {
@@ -153,7 +158,7 @@ TEST_F(TrialDataTest, ACausalModelLearnsAnswers) {
   EXPECT_GT(values.at("accuracy"), 0.6);
   ASSERT_FALSE(losses_.empty());
   EXPECT_LT(losses_.back(), losses_.front() / 2);
-  EXPECT_NE(Numbers("answers", {"attention", "0", "0"})["tokens"][0], "");
+  EXPECT_NE(Numbers("answers", {"attention", "0", "0"})["columns"]["texts"][0], "");
 }
 
 TEST_F(TrialDataTest, ACausalModelLearnsBackcopyWithoutAnyFile) {
@@ -166,7 +171,7 @@ TEST_F(TrialDataTest, ACausalModelLearnsBackcopyWithoutAnyFile) {
   ASSERT_TRUE(values.contains("unigram_perplexity"));
   EXPECT_LT(values.at("perplexity"), 0.7 * values.at("unigram_perplexity"));
   EXPECT_GT(values.at("first_key_mass"), 0);
-  const nlohmann::json tokens = Numbers("backcopy", {"tokens"})["tokens"];
+  const nlohmann::json tokens = Numbers("backcopy", {"tokens"})["columns"]["texts"];
   ASSERT_EQ(tokens.size(), 32u);
   EXPECT_EQ(tokens[0], "0") << "bos";
 }
