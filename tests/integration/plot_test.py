@@ -130,6 +130,14 @@ class PlotTest(unittest.TestCase):
             self.assertAlmostEqual(sum(values) / 2, float(row["train_loss mean"]), 12)
             self.assertEqual([min(values), max(values)], [float(row["min"]), float(row["max"])])
 
+    def test_layers_have_the_numbers_of_their_sites(self):
+        place, _ = self.plot("layers", "-f", "csv")
+        rows = {(row["method"], row["layer"]): float(row["inf_norm mean"]) for row in rows_of(place / "layers.csv")}
+        self.assertEqual({(method, layer) for method in METHODS for layer in "12"}, set(rows))
+        for method, layer, mean in harness.sql(self.folder / "state", "SELECT labels->>'method', site, avg(value) FROM sites WHERE name = 'inf_norm' "
+                                               "AND site LIKE '%.output.dense' AND site NOT LIKE '%attention%' GROUP BY 1, 2"):
+            self.assertAlmostEqual(mean, rows[method, str(int(layer.split(".")[3]) + 1)], 9)
+
     def test_a_models_own_numbers(self):
         place, _ = self.plot("dimensions", "tokens", "attention", "-f", "csv")
         self.assertEqual(2 * 32, len(rows_of(place / "dimensions.csv")))
@@ -168,7 +176,7 @@ class PlotTest(unittest.TestCase):
                 (["--kind", "curves", "--y", "train_loss", "--where", "method=vanila"], 3, 'did you mean "vanilla"?'),
                 (["--y", "loss"], 3, "--kind is not given"),
                 (["los"], 5, 'did you mean "loss"?'),
-                (["-o", "x.svg"], 3, "9 figures would be drawn"),
+                (["-o", "x.svg"], 3, f"{len(PARTS)} figures would be drawn"),
                 (["loss", "-o", "x.gif"], 3, ".svg, .pdf, .png or .csv"),
                 (["--kind", "against", "--x", "gamma", "--y", "loss", "--log-x"], 3, "which has no logarithm")]:
             place, done = self.plot(*arguments, status=status)
