@@ -76,8 +76,7 @@ std::string TilesCsv(const Figure& figure) {
   AppendLine({"head", figure.y_heading, figure.x_heading, figure.value_title}, &out);
   const Figure::Tiles& tiles = figure.tiles;
   for (std::size_t head = 0; head < tiles.count; ++head) {
-    const std::size_t row = head / tiles.columns * (tiles.size + 1);
-    const std::size_t column = head % tiles.columns * (tiles.size + 1);
+    const std::size_t row = tiles.Row(head), column = tiles.Column(head);
     for (std::size_t r = 0; r < tiles.size; ++r) {
       for (std::size_t c = 0; c < tiles.size; ++c) {
         AppendLine({absl::StrCat(head), absl::StrCat(r), absl::StrCat(c),

@@ -46,6 +46,9 @@ struct Figure {
   // HEADS: square tiles of the grid, with a line between them.
   struct Tiles {
     std::size_t count = 0, columns = 0, size = 0;  // `columns` of them side by side, each of size x size.
+    // The first row and column of tile `head`.
+    std::size_t Row(std::size_t head) const { return head / columns * (size + 1); }
+    std::size_t Column(std::size_t head) const { return head % columns * (size + 1); }
   };
   Tiles tiles;
 };

@@ -36,10 +36,11 @@ std::vector<std::string> FigureKinds() {
 
 absl::StatusOr<FigureSpec::Kind> ParseFigureKind(const std::string& text) {
   FigureSpec::Kind kind;
-  if (FigureSpec::Kind_Parse(absl::StrReplaceAll(absl::AsciiStrToUpper(text), {{"-", "_"}}), &kind))
-    return kind;
-  return absl::InvalidArgumentError(absl::StrCat("--kind ", text, ": is no kind of figure",
-                                                 DidYouMean(absl::AsciiStrToLower(text), FigureKinds())));
+  const std::string asked = absl::StrReplaceAll(absl::AsciiStrToUpper(text), {{"-", "_"}});
+  if (FigureSpec::Kind_Parse(asked, &kind)) return kind;
+  const std::string word = absl::StrReplaceAll(absl::AsciiStrToLower(text), {{"_", "-"}});
+  return absl::InvalidArgumentError(
+      absl::StrCat("--kind ", text, ": is no kind of figure", DidYouMean(word, FigureKinds())));
 }
 
 absl::Status AddCondition(const std::string& text, const std::vector<std::string>& axes, FigureSpec* figure) {

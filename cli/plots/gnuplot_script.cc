@@ -318,9 +318,8 @@ class Script {
       Add("set arrow from graph 0,first ", y, " to graph 1,first ", y, line);
     }
     for (std::size_t head = 0; head < tiles.count; ++head) {
-      Add("set label 'head ", head, "' at ", head % tiles.columns * (tiles.size + 1), ",",
-          head / tiles.columns * (tiles.size + 1), " offset 0.5,-0.8 front font ',", small_,
-          "' textcolor rgb '#ffffff'\n");
+      Add("set label 'head ", head, "' at ", tiles.Column(head), ",", tiles.Row(head),
+          " offset 0.5,-0.8 front font ',", small_, "' textcolor rgb '#ffffff'\n");
     }
   }
 

@@ -203,14 +203,14 @@ absl::StatusOr<std::map<std::string, Curve>> ReadLayers(const RunQuery& query,
                                     by_module[place->module][trial].emplace_back(
                                         static_cast<double>(place->layer), value);
                                   }));
-  std::vector<std::string> modules;
-  for (const auto& [module, curves] : by_module) modules.push_back(module);
+  if (by_module.empty()) return std::map<std::string, Curve>();
   const auto chosen = site.empty() && by_module.size() == 1 ? by_module.begin() : by_module.find(site);
-  if (chosen != by_module.end() || by_module.empty()) {
-    if (by_module.empty()) return std::map<std::string, Curve>();
+  if (chosen != by_module.end()) {
     for (auto& [trial, curve] : chosen->second) std::sort(curve.begin(), curve.end());
     return std::move(chosen->second);
   }
+  std::vector<std::string> modules;
+  for (const auto& [module, curves] : by_module) modules.push_back(module);
   return absl::InvalidArgumentError(absl::StrCat(
       "site: ", measurement,
       site.empty() ? absl::StrCat(" is measured at several modules of a layer; name one of ",

@@ -54,11 +54,16 @@ struct PartGate {
   std::int64_t tokens, size, heads, per_head, column;
 };
 
-// The gate of a part other than the context; undefined where there is none.
-inline at::Tensor GateOfPart(const LayerShape& shape, const LayerInputs& inputs, bool output) {
-  const bool here = shape.gated != GatedPart::kContext && (shape.gated == GatedPart::kOutput) == output;
-  return here ? inputs.gate : at::Tensor();
-}
+// LayerInputs::gate by what it multiplies; the others are undefined.
+struct LayerGates {
+  LayerGates(const LayerShape& shape, const LayerInputs& inputs) {
+    (shape.gated == GatedPart::kContext  ? context
+     : shape.gated == GatedPart::kOutput ? output
+                                         : heads) = inputs.gate;
+  }
+  at::Tensor context, output;
+  at::Tensor heads;  // Of queries, keys or values.
+};
 
 // The two norms, of the heads of a row of queries, keys and values.
 template <typename R>

@@ -36,9 +36,7 @@ struct Backward {
   const std::int64_t d = shape.width;
   const std::int64_t f = shape.ffn;
   const std::int64_t qkv_width = QkvWidth(shape);
-  const at::Tensor context_gate = shape.gated == GatedPart::kContext ? inputs.gate : at::Tensor();
-  const at::Tensor head_gate = GateOfPart(shape, inputs, /*output=*/false);
-  const at::Tensor output_gate = GateOfPart(shape, inputs, /*output=*/true);
+  const LayerGates gates{shape, inputs};
 
   LayerGradients result = {};
   // Gradients of the linears' results, of the context, and of query, key and value.
@@ -93,13 +91,13 @@ struct Backward {
     const std::int64_t first = blocks.First(block), rows = blocks.Rows(block);
     const std::uint64_t row = static_cast<std::uint64_t>(first);
     R* const bias = vectors.Part(block, output_bias);
-    if (!output_gate.defined()) {
+    if (!gates.output.defined()) {
       kernels::AddDroppedBackward<T>(rows, d, sum_gradient, shape.attention_dropout, row, out, bias);
       return;
     }
     kernels::AddDroppedBackward<R>(rows, d, sum_gradient, shape.attention_dropout, row, memory, nullptr);
-    PartGate<R>(shape, output_gate)
-        .Backward(first, rows, Data<R>(output_gate), Data<R>(saved.plain_output) + first * d, memory, d,
+    PartGate<R>(shape, gates.output)
+        .Backward(first, rows, Data<R>(gates.output), Data<R>(saved.plain_output) + first * d, memory, d,
                   Data<R>(result.gate));
     if (bias != nullptr) kernels::AddColumnSums<R>(rows, d, memory, bias);
     kernels::AddBias<T>(rows, d, memory, nullptr, out);
@@ -193,10 +191,10 @@ struct Backward {
         const std::int64_t number = sequence * shape.heads + head;
         const std::int64_t place = sequence * tokens * d + head * size;
         T* const gradient = Data<T>(context) + place;
-        if (context_gate.defined()) {
-          kernels::GateBackward<T>(tokens, size, gradient, GateOf<T>(shape, context_gate, number),
+        if (gates.context.defined()) {
+          kernels::GateBackward<T>(tokens, size, gradient, GateOf<T>(shape, gates.context, number),
                                    Data<T>(saved.ungated) + place, gradient,
-                                   Data<R>(result.gate) + GatePlace(shape, context_gate, number), d);
+                                   Data<R>(result.gate) + GatePlace(shape, gates.context, number), d);
         }
         const bool first = head == key_head * group;
         const auto part = HeadOf<T>(shape, weights, inputs, Data<T>(saved.qkv), sequence, head);
@@ -222,8 +220,8 @@ struct Backward {
     for (std::int64_t i = 0; i < rows * qkv_width; ++i) above[i] = kernels::ToReal(gradient[i]);
     if (weights.query_norm.gain.defined()) {
       std::copy_n(plain, rows * qkv_width, heads);
-      if (head_gate.defined())
-        PartGate<R>(shape, head_gate).Apply(first, rows, Data<R>(head_gate), heads, qkv_width);
+      if (gates.heads.defined())
+        PartGate<R>(shape, gates.heads).Apply(first, rows, Data<R>(gates.heads), heads, qkv_width);
       R* const gains[] = {vectors.Part(block, head_gains[0]), vectors.Part(block, head_gains[1])};
       R* const offsets[] = {vectors.Part(block, head_offsets[0]), vectors.Part(block, head_offsets[1])};
       const std::int64_t at = first * (shape.heads + shape.kv_heads);
@@ -231,9 +229,9 @@ struct Backward {
           .Backward(rows, qkv_width, heads, Data<R>(saved.head_norm_mean) + at,
                     Data<R>(saved.head_norm_inverse) + at, above, gains, offsets);
     }
-    if (head_gate.defined()) {
-      PartGate<R>(shape, head_gate)
-          .Backward(first, rows, Data<R>(head_gate), plain, above, qkv_width, Data<R>(result.gate));
+    if (gates.heads.defined()) {
+      PartGate<R>(shape, gates.heads)
+          .Backward(first, rows, Data<R>(gates.heads), plain, above, qkv_width, Data<R>(result.gate));
     }
     kernels::AddBias<T>(rows, qkv_width, above, nullptr, gradient);
   }

@@ -24,23 +24,21 @@ struct Forward {
   const std::int64_t d = shape.width;
   const std::int64_t f = shape.ffn;
   const std::int64_t qkv_width = QkvWidth(shape);
-  const at::Tensor context_gate = shape.gated == GatedPart::kContext ? inputs.gate : at::Tensor();
-  const at::Tensor head_gate = GateOfPart(shape, inputs, /*output=*/false);
-  const at::Tensor output_gate = GateOfPart(shape, inputs, /*output=*/true);
+  const LayerGates gates{shape, inputs};
 
   void Allocate() {
     const std::int64_t m = blocks.tokens;
     saved.projected = Empty<T>({m, d});
     saved.qkv = Empty<T>({m, qkv_width});
     saved.softmax_statistics = Empty<R>({shape.batch, shape.heads, shape.tokens, 2});
-    if (head_gate.defined() || weights.query_norm.gain.defined())
+    if (gates.heads.defined() || weights.query_norm.gain.defined())
       saved.plain_heads = Empty<R>({m, qkv_width});
     if (weights.query_norm.gain.defined()) {
       saved.head_norm_mean = Empty<R>({m, shape.heads + shape.kv_heads});
       saved.head_norm_inverse = Empty<R>({m, shape.heads + shape.kv_heads});
     }
-    if (output_gate.defined()) saved.plain_output = Empty<R>({m, d});
-    if (context_gate.defined()) saved.ungated = Empty<T>({m, d});
+    if (gates.output.defined()) saved.plain_output = Empty<R>({m, d});
+    if (gates.context.defined()) saved.ungated = Empty<T>({m, d});
     saved.context = Empty<T>({m, d});
     saved.attention_sum = Empty<R>({m, d});
     saved.ffn_operand = Empty<T>({m, d});
@@ -58,8 +56,8 @@ struct Forward {
   // Queries, keys and values of some tokens, gated and normed, from the products with their biases.
   void FinishHeads(std::int64_t first, std::int64_t rows, R* heads, T* qkv) {
     std::copy_n(heads, rows * qkv_width, Data<R>(saved.plain_heads) + first * qkv_width);
-    if (head_gate.defined())
-      PartGate<R>(shape, head_gate).Apply(first, rows, Data<R>(head_gate), heads, qkv_width);
+    if (gates.heads.defined())
+      PartGate<R>(shape, gates.heads).Apply(first, rows, Data<R>(gates.heads), heads, qkv_width);
     kernels::AddBias<T>(rows, qkv_width, heads, nullptr, qkv);
     if (!weights.query_norm.gain.defined()) return;
     const std::int64_t at = first * (shape.heads + shape.kv_heads);
@@ -124,8 +122,8 @@ struct Forward {
                           HeadOf<T>(shape, weights, inputs, Data<T>(saved.qkv), sequence, head), o, size,
                           Data<R>(saved.softmax_statistics) + 2 * item * tokens, scratch + own);
       const std::int64_t place = sequence * tokens * d + head * size;
-      kernels::StoreHead<T>(tokens, size, o, GateOf<T>(shape, context_gate, item),
-                            context_gate.defined() ? Data<T>(saved.ungated) + place : nullptr,
+      kernels::StoreHead<T>(tokens, size, o, GateOf<T>(shape, gates.context, item),
+                            gates.context.defined() ? Data<T>(saved.ungated) + place : nullptr,
                             Data<T>(saved.context) + place, d);
     });
   }
@@ -143,10 +141,10 @@ struct Forward {
     Multiply<T>(rows, d, d, Data<T>(saved.context) + first * d, d, Data<T>(output), product, d,
                 /*add=*/false);
     const R* bias = Data<R>(weights.output.bias);
-    if (output_gate.defined()) {
+    if (gates.output.defined()) {
       kernels::AddBias<R>(rows, d, product, bias, product);
       std::copy_n(product, rows * d, Data<R>(saved.plain_output) + first * d);
-      PartGate<R>(shape, output_gate).Apply(first, rows, Data<R>(output_gate), product, d);
+      PartGate<R>(shape, gates.output).Apply(first, rows, Data<R>(gates.output), product, d);
       bias = nullptr;
     }
     kernels::AddDropped<R>(rows, d, Data<R>(inputs.x) + first * d, product, bias, shape.attention_dropout,

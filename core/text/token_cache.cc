@@ -250,10 +250,9 @@ absl::Status MakeFiles(const PartedTexts& parted, const TokenizerSource& source,
 }
 
 std::string SplitKey(const TokenCacheSettings& settings) {
-  const std::string_view of = settings.validation == ValidationTexts::kByHash   ? " by hash"
-                              : settings.validation == ValidationTexts::kBlocks ? " blocks"
-                                                                                : "";
-  return absl::StrFormat("validation %.17g%s", settings.validation_fraction, of);
+  constexpr const char* kOf[] = {"", " by hash", " blocks"};  // ValidationTexts.
+  return absl::StrFormat("validation %.17g%s", settings.validation_fraction,
+                         kOf[static_cast<int>(settings.validation)]);
 }
 
 // Consecutive texts that are on one side.

@@ -270,6 +270,9 @@ TEST_F(FigureBuilderTest, NumbersOfAModelAreAGrid) {
   EXPECT_EQ(by_dimension->x_title, "hidden dimension");
   EXPECT_FALSE(BuildModelFigure(spec_, "t-3", "no json").ok());
   EXPECT_FALSE(BuildModelFigure(spec_, "t-3", dimensions).ok());
+  std::string fewer_names = dimensions + "}";
+  fewer_names.replace(fewer_names.find(R"(["0","1"])"), 9, R"(["0"])");
+  EXPECT_FALSE(BuildModelFigure(spec_, "t-3", fewer_names).ok());
 }
 
 TEST_F(FigureBuilderTest, HeadsAreTilesWithALineBetween) {

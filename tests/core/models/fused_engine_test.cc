@@ -24,6 +24,20 @@ void ExpectEqualBits(const LossAndGradients& a, const LossAndGradients& b, const
 
 const char* const kDropout = "dropout: 0.1";
 
+// Moves the model to double and trains it, with a seed for the dropout; returns what the fused engine computes.
+LossAndGradients ExpectTheReferenceInDouble(LanguageModel& model, ModelInput& input, const at::Tensor& labels,
+                                            const std::string& what) {
+  model.to(at::kDouble);
+  MoveWeights(model, 0.2);
+  model.train();
+  input.dropout_seed = 77;
+  const LossAndGradients reference = Compute(model, input, labels, Products::kReference);
+  LossAndGradients fused = Compute(model, input, labels, Products::kFloat32);
+  EXPECT_NEAR(fused.loss.item<double>(), reference.loss.item<double>(), 1e-11) << what;
+  EXPECT_LT(Difference(reference, fused), 1e-10) << what;
+  return fused;
+}
+
 TEST(FusedEngineTest, EqualsTheReferenceInDoubleWithDropout) {
   for (const std::string architecture : kArchitectures) {
     for (const std::string softmax : kSoftmaxes) {
@@ -33,16 +47,9 @@ TEST(FusedEngineTest, EqualsTheReferenceInDoubleWithDropout) {
             architecture, "dropout: 0.2 softmax { " + softmax + " } gate { " + gate + " }", "", kDropout));
         ASSERT_TRUE(model->can_fuse(fused::Place::kCpuFloat32));
         const std::string what = architecture + ", " + softmax + ", " + gate;
-        model->to(at::kDouble);
-        MoveWeights(*model, 0.2);
-        model->train();
         ModelInput input = SmallInput();
-        input.dropout_seed = 77;
         const at::Tensor labels = SomeLabels(input);
-        const LossAndGradients reference = Compute(*model, input, labels, Products::kReference);
-        const LossAndGradients fused = Compute(*model, input, labels, Products::kFloat32);
-        EXPECT_NEAR(fused.loss.item<double>(), reference.loss.item<double>(), 1e-11) << what;
-        EXPECT_LT(Difference(reference, fused), 1e-10) << what;
+        const LossAndGradients fused = ExpectTheReferenceInDouble(*model, input, labels, what);
         input.dropout_seed = 78;
         EXPECT_NE(Compute(*model, input, labels, Products::kFloat32).loss.item<double>(),
                   fused.loss.item<double>())
@@ -62,16 +69,8 @@ TEST(FusedEngineTest, EqualsTheReferenceInDoubleWithEveryPartOfAttention) {
       const std::string what = architecture + ", " + part;
       const auto model = SmallModel(SmallSpec(architecture, "dropout: 0.2 " + part, fields, kDropout));
       if (!model->can_fuse(fused::Place::kCpuFloat32)) continue;
-      model->to(at::kDouble);
-      MoveWeights(*model, 0.2);
-      model->train();
       ModelInput input = SmallInput();
-      input.dropout_seed = 77;
-      const at::Tensor labels = SomeLabels(input);
-      const LossAndGradients reference = Compute(*model, input, labels, Products::kReference);
-      const LossAndGradients fused = Compute(*model, input, labels, Products::kFloat32);
-      EXPECT_NEAR(fused.loss.item<double>(), reference.loss.item<double>(), 1e-11) << what;
-      EXPECT_LT(Difference(reference, fused), 1e-10) << what;
+      ExpectTheReferenceInDouble(*model, input, SomeLabels(input), what);
     }
   }
 }

@@ -42,6 +42,7 @@ TEST_F(ModelNumbersTest, MagnitudesAreThoseThatTheEvaluationMeasures) {
   EXPECT_NEAR(Largest(rows[1]), largest.rbegin()->second, 1e-6);
 
   const nlohmann::json by_token = Numbers("train", {"tokens"});
+  EXPECT_EQ(by_token["of"], "the first validation example");
   ASSERT_EQ(by_token["values"][0].size(), 16u);
   ASSERT_EQ(by_token["columns"]["texts"].size(), 16u);
   EXPECT_NE(by_token["columns"]["texts"][1], by_token["columns"]["texts"][2]);
@@ -133,6 +134,9 @@ TEST_F(ModelNumbersTest, OutliersAreCountedByDimensionAndByPosition) {
   const nlohmann::json by_position = Numbers("train", {"outlier_positions"});
   const double examples = std::stod(by_dimension["of"].get<std::string>().substr(std::strlen("over ")));
   EXPECT_EQ(by_position["of"], by_dimension["of"]);
+  EXPECT_EQ(by_position["value"], "elements beyond 6 standard deviations");
+  EXPECT_EQ(by_position["columns"]["name"], "position");
+  EXPECT_EQ(by_dimension["columns"]["title"], "hidden dimension");
   EXPECT_GE(examples, 32);
   for (std::size_t layer = 0; layer < 2; ++layer) {
     const auto dimensions = by_dimension["values"][layer].get<std::vector<double>>();
