@@ -142,15 +142,15 @@ std::string AnalysisReport::ToCsv() const {
 
 std::string AnalysisReport::ToString() const {
   if (model_.is_null() || settings_.empty()) return "";
-  const bool has_head = model_.value("has_head", true);
+  const bool has_head = model_.value("has_head", true), of_text = model_.contains("tokenizer");
   std::string text = absl::StrFormat(
-      "%s, %d layers, hidden size %d, %d heads, %.1f M parameters%s\n%d sequence%s of %d tokens, tokenizer "
-      "%s\n\n",
+      "%s, %d layers, hidden size %d, %d heads, %.1f M parameters%s\n%d %s%s of %d tokens%s%s\n\n",
       model_.value("architecture", ""), model_.value("layers", 0), model_.value("hidden_size", 0),
       model_.value("heads", 0), model_.value("parameters", 0.0) / 1e6,
-      has_head ? "" : ", without a head that predicts tokens", model_.value("sequences", 0),
+      has_head ? "" : absl::StrCat(", without a head that predicts ", of_text ? "tokens" : "these classes"),
+      model_.value("sequences", 0), of_text ? "sequence" : "image",
       model_.value("sequences", 0) == 1 ? "" : "s", model_.value("sequence_length", 0),
-      model_.value("tokenizer", ""));
+      of_text ? ", tokenizer " : "", model_.value("tokenizer", ""));
   const Json& exact = settings_[0]["measurements"];
   absl::StrAppend(&text, "Outliers, in float\n",
                   Rows(exact, {{"max_inf_norm", "the figure of the papers' tables"},

@@ -27,6 +27,7 @@ struct AnalyzeArguments {
   std::string model;
   std::string corpus = "gcide";
   std::string text;
+  std::string images;
   std::string tokenizer;
   std::string data_dir;  // The build's own when empty.
   std::string device = "cpu";
@@ -65,10 +66,19 @@ absl::StatusOr<v1::AnalysisSpec> SpecOf(const Session& session, const AnalyzeArg
   ASSIGN_OR_RETURN(const fs::path folder, FindModel(arguments.model, HubCache(&std::getenv)));
   spec.set_folder(folder.string());
   v1::TextDataSpec* text = spec.mutable_text();
+  const auto absolute = [](const std::string& path) {
+    return fs::absolute(path).lexically_normal().string();
+  };
   if (arguments.text.empty()) {
     text->set_corpus(arguments.corpus);
   } else {
-    text->set_path(fs::absolute(arguments.text).lexically_normal().string());
+    text->set_path(absolute(arguments.text));
+  }
+  std::error_code error;
+  if (fs::is_directory(arguments.images, error)) {
+    spec.mutable_images()->set_path(absolute(arguments.images));
+  } else if (!arguments.images.empty()) {
+    spec.mutable_images()->set_dataset(arguments.images);
   }
   if (!arguments.tokenizer.empty()) {
     ASSIGN_OR_RETURN(*text->mutable_tokenizer(),
@@ -166,7 +176,7 @@ void AddAnalyzeCommand(CLI::App& app, Session& session) {
   auto arguments = std::make_shared<AnalyzeArguments>();
   CLI::App* command = app.add_subcommand("analyze",
                                          "Measure the outliers of a Hugging Face model (BERT, OPT, GPT-2, "
-                                         "Llama), and the effect of quantization");
+                                         "Llama, ViT), and the effect of quantization");
   command
       ->add_option("model", arguments->model,
                    "A folder with config.json, model.safetensors and the tokenizer's files, or the name of a "
@@ -174,6 +184,10 @@ void AddAnalyzeCommand(CLI::App& app, Session& session) {
       ->required();
   command->add_option("--corpus", arguments->corpus, "Corpus of the data folder")->capture_default_str();
   command->add_option("--text", arguments->text, "A text file, folder or .jsonl in place of a corpus");
+  command->add_option(
+      "--images", arguments->images,
+      "Of a model of images: a folder of them, as data.images.path of a sweep, or a data set of the "
+      "data folder (fashion-mnist)");
   command->add_option(
       "--tokenizer", arguments->tokenizer,
       "A published vocabulary in place of the folder's tokenizer, as a sweep writes it: '{gpt2: {}}'");

@@ -64,7 +64,8 @@ template <typename T>
 struct Block {
   Block(const AttentionShape& shape, const AttentionHead<T>& head, std::int64_t first)
       : first(first), queries(std::min(kQueries, shape.tokens - first)) {
-    const std::int64_t seen = std::min(shape.causal ? first + queries : shape.tokens, head.visible_keys);
+    const std::int64_t seen =
+        std::min(shape.causal ? std::max(first + queries, shape.prefix) : shape.tokens, head.visible_keys);
     keys = std::min((seen + kPanel - 1) / kPanel * kPanel, shape.tokens);  // Whole panels.
     const bool has_constant =
         shape.softmax == SoftmaxKind::kClipped || shape.softmax == SoftmaxKind::kSigmoid;
@@ -72,6 +73,7 @@ struct Block {
             .rows = queries,
             .first_query = first,
             .causal = shape.causal,
+            .prefix = shape.prefix,
             .visible_keys = head.visible_keys,
             .key_hidden = head.key_hidden,
             .scale = static_cast<Real<T>>(shape.scale),

@@ -29,6 +29,7 @@ struct AttentionShape {
   std::int64_t head_size = 0;  // h; even for bfloat16.
   double scale = 0;            // Of the scores.
   bool causal = false;
+  std::int64_t prefix = 0;  // Of a causal model: the first so many tokens see each other.
   SoftmaxKind softmax = SoftmaxKind::kSoftmax;
   double zeta = 1;
   double epsilon = 0;  // kSoftpick.

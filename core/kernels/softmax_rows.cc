@@ -12,8 +12,9 @@ namespace {
 // Keys that query `row` of the shape may see, from the front.
 template <typename T>
 INLIER_INLINE std::int64_t Keys(const SoftmaxRows<T>& shape, std::int64_t row) {
-  const std::int64_t upto = shape.causal ? shape.first_query + row + 1 : shape.visible_keys;
-  return std::min(upto, shape.visible_keys);
+  if (!shape.causal) return shape.visible_keys;
+  const std::int64_t query = shape.first_query + row;
+  return std::min(query < shape.prefix ? shape.prefix : query + 1, shape.visible_keys);
 }
 
 // Loops run over whole vectors: what lies between a row's keys and this is hidden, too.

@@ -29,6 +29,7 @@ struct SoftmaxRows {
   std::int64_t rows = 0;
   std::int64_t first_query = 0;
   bool causal = false;                       // Query t sees keys up to t.
+  std::int64_t prefix = 0;                   // Causal: the first so many see each other.
   std::int64_t visible_keys = 0;             // Keys from here on are hidden. At least 1.
   const std::uint8_t* key_hidden = nullptr;  // 1 = hidden; null for none.
   Real<T> scale = 1;                         // Of the scores.

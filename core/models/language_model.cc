@@ -22,7 +22,13 @@ at::Tensor LanguageModel::Predicting(const at::Tensor& per_position) const {
 }
 
 at::Tensor LanguageModel::Targets(const at::Tensor& labels) const {
-  return (causal() ? labels.slice(1, 1) : labels).reshape({-1});
+  if (!causal()) return labels.reshape({-1});
+  at::Tensor targets = labels.slice(1, 1);
+  if (prefix_tokens() > 1) {  // What a query sees is none.
+    targets = targets.clone();
+    targets.slice(1, 0, prefix_tokens() - 1).fill_(kIgnoredLabel);
+  }
+  return targets.reshape({-1});
 }
 
 std::int64_t LanguageModel::TargetsIn(const at::Tensor& labels) const {

@@ -16,7 +16,7 @@ class LanguageModel : public Model {
 
   // Over the targets: the labels (B, T) that are not kIgnoredLabel. A masked model (BERT) predicts each label
   // at its own position; a causal one predicts the label of t + 1 at t, and the first label is never a
-  // target. 0 when there is no target. Without a tap the head is computed at the targets only.
+  // target, nor those within prefix_tokens(). 0 when there is no target. Without a tap the head is computed at the targets only.
   at::Tensor Loss(const ModelInput& input, const at::Tensor& labels, ActivationTap* tap = nullptr,
                   double label_smoothing = 0) override;
 
@@ -45,7 +45,9 @@ class LanguageModel : public Model {
     at::Tensor weight;
     at::Tensor bias;
   };
-  virtual at::Tensor HeadInput(const at::Tensor& hidden, const ForwardContext& context) const { return hidden; }
+  virtual at::Tensor HeadInput(const at::Tensor& hidden, const ForwardContext& context) const {
+    return hidden;
+  }
   virtual Vocabulary HeadVocabulary() const = 0;
   // True where Head passes tensors to its tap.
   virtual bool tap_sees_head() const { return true; }

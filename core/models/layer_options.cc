@@ -212,6 +212,7 @@ absl::StatusOr<LayerOptions> MakeLayerOptions(const v1::TrialSpec& trial, const 
   layer.attention.query_key_norm =
       QueryKeyNormFromSpec(trial.attention().query_key_norm(), sizes.norm_epsilon);
   layer.attention.key_value_bias = trial.attention().key_value_bias();
+  layer.attention.prefix_tokens = trial.attention().prefix_tokens();
   layer.ffn_size = sizes.ffn_size;
   ASSIGN_OR_RETURN(layer.nonlinearity, NonlinearityFromSpec(sizes.activation));
   layer.norm = {.kind = NormFromSpec(trial.norm()), .epsilon = sizes.norm_epsilon};

@@ -6,6 +6,7 @@ namespace inlier {
 
 FrameOptions FrameOptionsOf(const LayerOptions& layer, const PositionOptions& position, bool causal) {
   FrameOptions frame{.causal = causal,
+                     .prefix = layer.attention.prefix_tokens,
                      .softmax = layer.attention.softmax,
                      .added_keys = layer.attention.key_value_bias ? 1 : 0};
   if (position.kind == PositionOptions::Kind::kRotary) {

@@ -65,6 +65,8 @@ class Model : public torch::nn::Module {
 
   // True when a position sees only earlier ones.
   virtual bool causal() const { return false; }
+  // Of a causal model: the first so many tokens see each other too.
+  virtual std::int64_t prefix_tokens() const { return 0; }
 
   // The token whose embedding starts at zero and gets no gradient from the lookup; -1 without one.
   virtual std::int64_t pad_id() const { return -1; }

@@ -29,6 +29,7 @@ class Opt : public LanguageModel {
   explicit Opt(const OptOptions& options);
 
   bool causal() const override { return true; }
+  std::int64_t prefix_tokens() const override { return frame_.prefix; }
   bool can_fuse(fused::Place place) const override { return CanFuseLayers(layers_, place); }
   std::int64_t pad_id() const override { return 1; }
   std::int64_t vocab_size() const override { return options_.vocab_size; }

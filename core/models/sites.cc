@@ -13,6 +13,11 @@ bool IsFfnOutputSite(std::string_view site) {
   return site.ends_with(".output.dense") && !site.ends_with(".attention.output.dense");
 }
 
+bool IsFfnOutputWeight(std::string_view name) {
+  constexpr std::string_view kWeight = ".weight";
+  return name.ends_with(kWeight) && IsFfnOutputSite(name.substr(0, name.size() - kWeight.size()));
+}
+
 bool IsWithinLayer(std::string_view site) {
   for (const std::string_view layers : {".layers.", ".h.", ".layer."}) {
     const std::size_t at = site.find(layers);

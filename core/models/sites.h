@@ -127,6 +127,8 @@ inline constexpr std::string_view kTiedHeadSite = "lm_head";
 
 // True at the output (B, T, d) or (B*T, d) of the second linear of a layer's feed-forward network.
 bool IsFfnOutputSite(std::string_view site);
+// True of that linear's weight, by its Hugging Face name.
+bool IsFfnOutputWeight(std::string_view name);
 
 // True at a part of a layer, and not of the embeddings or the head: a component of the path is the layer's number.
 bool IsWithinLayer(std::string_view site);

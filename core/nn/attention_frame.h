@@ -16,18 +16,11 @@ struct AttentionMask {
   // Added to the scores, broadcast to (B, H, T, T), with added keys (B, H, T, T + added_keys): 0 where a query may see a key; where not, the most
   // negative number of its type, or -inf.
   at::Tensor additive;
-  // True when `additive` hides exactly the future, no padding: a fused kernel may do without it.
-  bool causal_only = false;
   bool causal = false;
   at::Tensor hidden_keys;  // (B, T) uint8, 1 = padding; undefined where there is none.
   // On the CPU: true when a query may see no key at all, as under a causal mask with padding at the front.
   bool has_empty_rows = false;
 };
-
-// attention_mask: (B, T), 1 = a real token, or undefined. `additive` is (B, 1, 1, T), (1, 1, T, T) or (B, 1,
-// T, T).
-AttentionMask MakeAttentionMask(const at::Tensor& attention_mask, std::int64_t tokens, bool causal,
-                                bool infinite, const at::TensorOptions& options);
 
 struct AttentionFrame {
   AttentionMask mask;
@@ -37,13 +30,15 @@ struct AttentionFrame {
 
 struct FrameOptions {
   bool causal = false;
+  std::int64_t prefix = 0;  // Causal: the first so many tokens see each other.
   SoftmaxOptions softmax = {};
   std::int64_t added_keys = 0;   // Keys behind the tokens that every query sees.
   std::int64_t rotary_size = 0;  // Features of a head that are rotated; 0 for none.
   double rotary_theta = 0;
 };
 
-// attention_mask as above; `options`: dtype and device of the activations.
+// attention_mask: (B, T), 1 = a real token, or undefined; `options`: dtype and device of the activations. `additive` is
+// (B, 1, 1, T), (1, 1, T, T) or (B, 1, T, T).
 AttentionFrame MakeAttentionFrame(const FrameOptions& frame, const at::Tensor& attention_mask,
                                   std::int64_t tokens, const at::TensorOptions& options);
 

@@ -145,7 +145,7 @@ bool SelfAttention::can_fuse(fused::Place place) const {
   const bool headwise_context =
       projected_gate_.is_at(ProjectedGate::Place::kContext) && projected_gate_.headwise();
   return kind != Kind::kSoftpick && kind != Kind::kSigmoid && !query_key_norm_.exists() &&
-         (!projected_gate_.exists() || headwise_context) &&
+         (!projected_gate_.exists() || headwise_context) && options_.prefix_tokens == 0 &&
          device::CanFuse(options_.hidden_size, options_.heads, options_.kv_heads);
 }
 
@@ -160,7 +160,8 @@ void SelfAttention::Describe(const at::Tensor& input, const AttentionFrame& fram
   shape.attention = {.tokens = tokens,
                      .head_size = head_size(),
                      .scale = 1 / std::sqrt(static_cast<double>(head_size())),
-                     .causal = frame.mask.causal};
+                     .causal = frame.mask.causal,
+                     .prefix = options_.prefix_tokens};
   shape.probabilities = context.NextDropout(options_.dropout, options_.heads * tokens);
   for (const Linear& linear : projection_.linears())
     weights.projections.push_back({linear.weight, linear.bias});

@@ -52,6 +52,7 @@ struct SelfAttentionOptions {
   // kLayerNorm or kRmsNormPerChannel; nothing: none.
   std::optional<NormOptions> query_key_norm = std::nullopt;
   bool key_value_bias = false;
+  std::int64_t prefix_tokens = 0;  // Of causal models (FrameOptions::prefix).
 };
 
 class SelfAttention {

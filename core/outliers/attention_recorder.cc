@@ -53,12 +53,14 @@ Record& FindOrAdd(std::vector<Record>& records, const std::string& site) {
 // The queries of a batch of attention weights, and the keys that they may see.
 class Queries {
  public:
-  Queries(const TokenMask& mask, bool causal, const at::Tensor& weights) : mask_(mask) {
+  Queries(const TokenMask& mask, bool causal, std::int64_t prefix, const at::Tensor& weights)
+      : mask_(mask), causal_(causal), prefix_(prefix) {
     const std::int64_t tokens = weights.size(2);
     const at::TensorOptions options = weights.options().dtype(at::kDouble);
     if (!mask.padding.defined()) {
       visible_keys_ = causal ? at::arange(1, tokens + 1, options).view({1, 1, tokens})
                              : at::full({1, 1, tokens}, weights.size(3), options);
+      if (causal) visible_keys_.slice(2, 0, prefix).fill_(prefix);
       return;
     }
     TORCH_CHECK(mask.padding.size(0) == weights.size(0) && mask.padding.size(1) == tokens,
@@ -67,6 +69,8 @@ class Queries {
     const at::Tensor real = mask.padding.logical_not().to(at::kDouble);
     visible_keys_ =
         (causal ? real.cumsum(1) : real.sum(1, /*keepdim=*/true).expand(real.sizes())).unsqueeze(1);
+    if (causal && prefix > 0)
+      visible_keys_.slice(2, 0, prefix).copy_(real.slice(1, 0, prefix).sum(1).view({-1, 1, 1}));
   }
 
   // Of x, (B or 1, 1 or H, T): the sum over the queries that count, and over the first of each sequence.
@@ -90,8 +94,12 @@ class Queries {
     return weights.gather(3, key.expand({weights.size(0), weights.size(1), weights.size(2), 1})).squeeze(3);
   }
   // (B, H, T, T) bool, changed: false where the query does not count or does not see the key.
-  at::Tensor Visible(at::Tensor flags, bool causal) const {
-    if (causal) flags = flags.tril();
+  at::Tensor Visible(at::Tensor flags) const {
+    if (causal_) {
+      const at::Tensor past = flags.tril();
+      past.slice(2, 0, prefix_).slice(3, 0, prefix_).copy_(flags.slice(2, 0, prefix_).slice(3, 0, prefix_));
+      flags = past;
+    }
     if (!mask_.padding.defined()) return flags;
     return flags.masked_fill_(mask_.padding.unsqueeze(1).unsqueeze(3), false)
         .masked_fill_(mask_.padding.unsqueeze(1).unsqueeze(2), false);
@@ -100,6 +108,8 @@ class Queries {
 
  private:
   const TokenMask& mask_;
+  const bool causal_;
+  const std::int64_t prefix_;
   at::Tensor visible_keys_;
 };
 
@@ -128,7 +138,7 @@ void AttentionRecorder::RecordWeights(const std::string& site, const at::Tensor&
   const c10::NoGradGuard no_grad;
   const at::Tensor weights =
       all_weights.slice(3, 0, all_weights.size(2));  // Tokens are keys as they are queries.
-  const Queries queries(mask_, causal_, weights);
+  const Queries queries(mask_, causal_, options_.prefix_tokens, weights);
   const at::Tensor first = queries.OfFirstKey(weights).to(at::kDouble);  // (B, H, T)
   const at::Tensor largest = weights.amax(3).to(at::kDouble);
   const at::Tensor total = weights.sum(3, /*keepdim=*/false, at::kDouble);
@@ -136,13 +146,12 @@ void AttentionRecorder::RecordWeights(const std::string& site, const at::Tensor&
   const at::Tensor normalised = first.div(total).masked_fill_(total.eq(0), 0);
   const at::Tensor ones = at::ones_like(first);
   const at::Tensor uniform = ones / queries.visible_keys();
-  const at::Tensor sums =
-      at::stack({queries.Sum(dominated), queries.FirstSum(dominated), queries.Sum(first),
-                 queries.FirstSum(first), queries.Sum(normalised), queries.Sum(uniform),
-                 queries.FirstSum(uniform), queries.Sum(Entropy(weights, total)), queries.Sum(largest),
-                 queries.Visible(weights.eq(0), causal_).sum().to(at::kDouble),
-                 queries.Sum(largest.eq(0).to(at::kDouble)), queries.Sum(ones), queries.FirstSum(ones),
-                 queries.Sum(ones * queries.visible_keys())});
+  const at::Tensor sums = at::stack(
+      {queries.Sum(dominated), queries.FirstSum(dominated), queries.Sum(first), queries.FirstSum(first),
+       queries.Sum(normalised), queries.Sum(uniform), queries.FirstSum(uniform),
+       queries.Sum(Entropy(weights, total)), queries.Sum(largest),
+       queries.Visible(weights.eq(0)).sum().to(at::kDouble), queries.Sum(largest.eq(0).to(at::kDouble)),
+       queries.Sum(ones), queries.FirstSum(ones), queries.Sum(ones * queries.visible_keys())});
   // NaN is neither the largest nor zero: it is added so that it shows.
   const at::Tensor visible_nan = queries.Sum(largest).mul_(0);
   const at::Tensor sinks =

@@ -68,6 +68,7 @@ struct GateMean {
 struct AttentionRecorderOptions {
   bool count_padding = false;
   double sink_threshold = 0.3;
+  std::int64_t prefix_tokens = 0;  // Of a causal model: the first so many see each other.
 };
 
 class AttentionRecorder : public ActivationTap {

@@ -11,8 +11,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "base/file.h"
 #include "base/status.h"
+#include "core/models/sites.h"
+#include "core/optim/weight_axes.h"
 #include "core/train/training_step.h"
 #include "nlohmann/json.hpp"
 #include "spec/trial/canonical.h"
@@ -21,6 +24,8 @@ namespace inlier {
 namespace {
 
 constexpr char kOptimizerPrefix[] = "optimizer/";
+constexpr char kSecondMoment[] = "second_moment/";  // Of a state's tensor.
+constexpr char kSecondMomentSums[] = "optimizer/second_moment_sums/";
 constexpr char kPeriodicPrefix[] = "step-";
 constexpr char kSuffix[] = ".safetensors";
 constexpr std::size_t kPeriodicKept = 2;
@@ -133,8 +138,13 @@ absl::StatusOr<v1::CheckpointSaved> SaveCheckpoint(const std::filesystem::path& 
                                                    const CheckpointInfo& info) {
   TensorMap tensors;
   for (const auto& [name, parameter] : ParametersOf(model)) tensors[name] = parameter.detach();
-  if (!info.final) {
-    for (const auto& [name, tensor] : optimizer_state) tensors[kOptimizerPrefix + name] = tensor;
+  for (const auto& [name, tensor] : optimizer_state) {
+    if (!info.final) {
+      tensors[kOptimizerPrefix + name] = tensor;
+    } else if (const std::string weight(absl::StripPrefix(name, kSecondMoment));
+               weight != name && IsFfnOutputWeight(weight)) {
+      tensors[kSecondMomentSums + weight] = tensor.detach().sum(AxesOf(weight).input);
+    }
   }
   const std::string name = info.final ? kFinalCheckpointName : PeriodicCheckpointName(info.step);
   const std::filesystem::path path = folder / name;
@@ -215,6 +225,11 @@ absl::Status Checkpoint::LoadWeights(Model& model) const {
     parameter.detach().copy_(tensor);
   }
   return absl::OkStatus();
+}
+
+absl::StatusOr<at::Tensor> Checkpoint::SecondMomentSums(const std::string& weight) const {
+  const std::string name = kSecondMomentSums + weight;
+  return reader_.entries().contains(name) ? reader_.Load(name) : at::Tensor();
 }
 
 absl::Status Checkpoint::LoadOptimizer(Optimizer& optimizer) const {

@@ -1,5 +1,5 @@
 // Checkpoints: one safetensors file with a model's weights under their Hugging Face names, the optimizer's
-// state ("optimizer/…", absent in the final one), and in its metadata the TrialSpec of its training.
+// state ("optimizer/…"; in the final one only sums of second moments), and in its metadata the TrialSpec of its training.
 //
 // Because every random stream is a function of (seed, name, step), a resumed training needs only the step and
 // the tensors. A file appears complete or not at all (written to a temporary name, flushed, renamed, folder
@@ -47,7 +47,7 @@ inline constexpr char kFinalCheckpointName[] = "model.safetensors";
 // Name of the periodic checkpoint after `step` updates: "step-000000100.safetensors".
 std::string PeriodicCheckpointName(std::uint64_t step);
 
-// Writes folder/model.safetensors (info.final; the optimizer's state is left out) or the periodic checkpoint of
+// Writes folder/model.safetensors (info.final; of the optimizer's state only what SecondMomentSums reads) or the periodic checkpoint of
 // info.step, then removes all but the newest two periodic ones of the folder. An error names the file and,
 // for a full disk, the cause.
 absl::StatusOr<v1::CheckpointSaved> SaveCheckpoint(const std::filesystem::path& folder, const Model& model,
@@ -72,6 +72,10 @@ class Checkpoint {
   // Copies the weights into `model`. InvalidArgument names a missing, superfluous or misshapen tensor;
   // nothing has been changed then.
   absl::Status LoadWeights(Model& model) const;
+
+  // (d) float32: the sums over inputs of the optimizer's second moments of a weight that IsFfnOutputWeight. Undefined
+  // where the optimizer keeps none, and in files of former releases.
+  absl::StatusOr<at::Tensor> SecondMomentSums(const std::string& weight) const;
 
   // Copies the optimizer's state. FailedPrecondition when the checkpoint is a final one.
   absl::Status LoadOptimizer(Optimizer& optimizer) const;

@@ -36,7 +36,8 @@ EngineChoice ChooseOnGpu(const v1::TrainingSpec& spec, const Model& model) {
   } else if (!model.can_fuse(fused::Place::kGpuBfloat16)) {
     choice.reason =
         "the fused engine has not every part of this model on a GPU (softpick, sigmoid attention, "
-        "query_key_norm, key_value_bias, a projected gate that is not HEADWISE at CONTEXT, heads of another "
+        "query_key_norm, key_value_bias, prefix_tokens, a projected gate that is not HEADWISE at CONTEXT, "
+        "heads of another "
         "size than 32, 64 or 128, or a width above 8192)";
   } else {
     choice.products = fused::Products::kBfloat16;

@@ -86,8 +86,9 @@ OutlierProbe::OutlierProbe(const Model& model, v1::ModelSpec::ArchitectureCase a
                    {.kurtosis_batches = kurtosis_batches, .count_padding = options.count_padding()}),
       tokens_(architecture, options.count_padding()),
       six_sigma_(options.count_padding()),
-      attention_(model.causal(),
-                 {.count_padding = options.count_padding(), .sink_threshold = options.sink_threshold()}) {}
+      attention_(model.causal(), {.count_padding = options.count_padding(),
+                                  .sink_threshold = options.sink_threshold(),
+                                  .prefix_tokens = model.prefix_tokens()}) {}
 
 OutlierReport OutlierProbe::Report() const {
   return {.summary = activations_.Summary(),

@@ -210,8 +210,7 @@ absl::Status Trainer::MeasureModel() {
 
 absl::Status Trainer::Save(const std::filesystem::path& folder, bool final) {
   // On every rank: a sharded state is gathered.
-  const std::vector<NamedParameter> state =
-      final ? std::vector<NamedParameter>() : training_step_.optimizer().State();
+  const std::vector<NamedParameter> state = training_step_.optimizer().State();
   if (gang_.rank() != 0) return absl::OkStatus();
   // Fields that only evaluation reads are left out: the trained model is the same file for every trial that
   // shares the training.

@@ -4,15 +4,19 @@
 #include <ATen/Parallel.h>
 #include <c10/core/InferenceMode.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "core/hugging_face/weights.h"
+#include "core/images/image_dataset.h"
+#include "core/models/language_model.h"
 #include "core/models/make_model.h"
 #include "core/text/text_dataset.h"
 #include "core/text/tokenizer_folder.h"
@@ -21,8 +25,11 @@
 #include "core/trial/analysis_settings.h"
 #include "core/trial/read_json.h"
 #include "core/trial/runtime.h"
+#include "core/trial/start_from.h"
 #include "nlohmann/json.hpp"
+#include "spec/hugging_face/config.h"
 #include "spec/trial/architecture.h"
+#include "spec/trial/data_kind.h"
 #include "spec/trial/resolver.h"
 #include "spec/trial/validator.h"
 
@@ -138,62 +145,105 @@ class Analysis {
     if (request_.folder().empty()) return absl::InvalidArgumentError("analysis: folder is not given");
     ASSIGN_OR_RETURN(device_, ParseDevice(request_.has_device() ? request_.device() : "cpu"));
     ASSIGN_OR_RETURN(HuggingFaceModel opened, OpenHuggingFaceBody(request_.folder()));
-    model_ = std::dynamic_pointer_cast<LanguageModel>(opened.model);
-    if (model_ == nullptr)
-      return absl::InvalidArgumentError(
-          absl::StrCat(request_.folder(), ": reads images; only models of text are analysed"));
+    model_ = opened.model;
     has_head_ = opened.has_head;
-    if (!has_head_ && request_.evaluation().has_sensitivity_batches()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          request_.folder(), ": has no head that predicts tokens, so no quantizer costs loss; leave ",
-          "sensitivity (evaluation.sensitivity_batches) out"));
-    }
     spec_ = opened.spec;
+    if (spec_.model().has_vit() != request_.has_images()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          request_.folder(), request_.has_images()
+                                 ? ": reads text; leave --images out"
+                                 : ": reads images; name a folder or data set of them: --images"));
+    }
     // A spec is complete only with training, which is not run here.
     spec_.mutable_training()->set_steps(1);
     *spec_.mutable_evaluation() = request_.evaluation();
     spec_.mutable_evaluation()->clear_sensitivity_batches();  // Of the quantized settings.
-    v1::TextDataSpec& text = *spec_.mutable_data()->mutable_text();
-    text = request_.text();
-    if (!text.has_tokenizer()) {
-      ASSIGN_OR_RETURN(*text.mutable_tokenizer(), TokenizerOf(request_.folder()));
+    RETURN_IF_ERROR(request_.has_images() ? OpenImages() : OpenText());
+    if (!has_head_ && request_.evaluation().has_sensitivity_batches()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          request_.folder(), ": has no head that predicts ",
+          request_.has_images() ? "these classes" : "tokens",
+          ", so no quantizer costs loss; leave sensitivity (evaluation.sensitivity_batches) out"));
     }
-    if (text.tokenizer().has_gpt2() && spec_.model().has_bert()) {
-      // Of these files only a vocabulary that was trained here has tokens for MLM; OpenText finds out.
-      own_vocabulary_ = text.tokenizer();
-      text.mutable_tokenizer()->mutable_byte_pair()->set_vocab_size(
-          static_cast<std::uint32_t>(model_->vocab_size()));
-    }
-    if (text.sequence_length() > model_->max_positions())
-      text.set_sequence_length(static_cast<std::uint32_t>(model_->max_positions()));
-    ASSIGN_OR_RETURN(spec_, ResolveAndValidate(spec_));
-    RETURN_IF_ERROR(OpenText());
     model_->to(device_);
     ReportModel();
     return absl::OkStatus();
   }
 
-  absl::Status OpenText() {
-    TextOpenOptions options;
+  template <typename Options>
+  Options DataOptions(const char* what) const {
+    Options options;
     options.data_dir = request_.data_dir();
-    options.cache_dir = request_.cache_dir();
     options.threads = at::get_num_threads();
-    options.progress = [this](std::string_view phase, double fraction) {
+    options.progress = [this, what](std::string_view phase, double fraction) {
       sink_({{"progress",
-              {{"setting", "text"},
+              {{"setting", what},
                {"phase", std::string(phase)},
                {"step", std::lround(fraction * 100)},
                {"steps_total", 100}}}});
     };
-    v1::TextDataSpec text = spec_.data().text();
-    if (own_vocabulary_) *text.mutable_tokenizer() = *own_vocabulary_;
-    ASSIGN_OR_RETURN(dataset_, TextDataset::Open(text, text.objective(), options));
-    if (dataset_->vocab_size() > model_->vocab_size()) {
-      return absl::InvalidArgumentError(absl::StrCat(request_.folder(), ": the tokenizer has ",
-                                                     dataset_->vocab_size(), " tokens and the model ",
-                                                     model_->vocab_size(), "; they do not belong together"));
+    return options;
+  }
+
+  absl::Status OpenImages() {
+    v1::ImageDataSpec& images = *spec_.mutable_data()->mutable_images();
+    images = request_.images();
+    if (!images.has_pixel_scale()) {
+      images.set_pixel_scale(v1::IMAGENET);
+      if (!CheckPixels(request_.folder(), spec_).ok() ||
+          !std::filesystem::exists(std::filesystem::path(request_.folder()) / "preprocessor_config.json"))
+        images.set_pixel_scale(v1::HALF);
     }
-    if (has_head_) baseline_.unigram_perplexity = dataset_->ComputeUnigramPerplexity();
+    RETURN_IF_ERROR(CheckPixels(request_.folder(), spec_));
+    ASSIGN_OR_RETURN(spec_, ResolveAndValidate(spec_));
+    ImageOptions options = DataOptions<ImageOptions>("images");
+    options.image_size = spec_.model().vit().image_size();
+    options.channels = spec_.model().vit().channels();
+    ASSIGN_OR_RETURN(std::unique_ptr<ImageDataset> dataset,
+                     ImageDataset::Open(spec_.data().images(), options));
+    ASSIGN_OR_RETURN(const HuggingFaceConfig config,
+                     ReadHuggingFaceConfig(request_.folder(), FolderPart::kWhole));
+    const std::vector<std::string>& of_model = config.class_names;
+    const bool unnamed = std::all_of(of_model.begin(), of_model.end(), [](const std::string& name) {
+      return absl::StartsWith(name, "LABEL_");
+    });
+    if (dataset->classes() != spec_.model().vit().classes() ||
+        (!unnamed && of_model != dataset->class_names()))
+      has_head_ = false;
+    dataset_ = std::move(dataset);
+    return absl::OkStatus();
+  }
+
+  absl::Status OpenText() {
+    const auto& model = dynamic_cast<const LanguageModel&>(*model_);
+    v1::TextDataSpec& text = *spec_.mutable_data()->mutable_text();
+    text = request_.text();
+    std::optional<v1::TokenizerSpec> own_vocabulary;  // In the place of spec_'s.
+    if (!text.has_tokenizer()) {
+      ASSIGN_OR_RETURN(*text.mutable_tokenizer(), TokenizerOf(request_.folder()));
+    }
+    if (text.tokenizer().has_gpt2() && spec_.model().has_bert()) {
+      // Of these files only a vocabulary that was trained here has tokens for MLM; TextDataset::Open finds out.
+      own_vocabulary = text.tokenizer();
+      text.mutable_tokenizer()->mutable_byte_pair()->set_vocab_size(
+          static_cast<std::uint32_t>(model.vocab_size()));
+    }
+    if (text.sequence_length() > model.max_positions())
+      text.set_sequence_length(static_cast<std::uint32_t>(model.max_positions()));
+    ASSIGN_OR_RETURN(spec_, ResolveAndValidate(spec_));
+    TextOpenOptions options = DataOptions<TextOpenOptions>("text");
+    options.cache_dir = request_.cache_dir();
+    v1::TextDataSpec read = spec_.data().text();
+    if (own_vocabulary) *read.mutable_tokenizer() = *own_vocabulary;
+    ASSIGN_OR_RETURN(std::unique_ptr<TextDataset> dataset,
+                     TextDataset::Open(read, read.objective(), options));
+    if (dataset->vocab_size() > model.vocab_size()) {
+      return absl::InvalidArgumentError(absl::StrCat(request_.folder(), ": the tokenizer has ",
+                                                     dataset->vocab_size(), " tokens and the model ",
+                                                     model.vocab_size(), "; they do not belong together"));
+    }
+    if (has_head_) baseline_.unigram_perplexity = dataset->ComputeUnigramPerplexity();
+    dataset_ = std::move(dataset);
     return absl::OkStatus();
   }
 
@@ -207,8 +257,9 @@ class Analysis {
     });
     about["parameters"] = CountParameters(*model_);
     about["has_head"] = has_head_;
-    about["tokenizer"] = spec_.data().text().tokenizer().has_wordpiece() ? "wordpiece" : "BPE";
-    about["sequence_length"] = dataset_->sequence_length();
+    if (spec_.data().has_text())
+      about["tokenizer"] = spec_.data().text().tokenizer().has_wordpiece() ? "wordpiece" : "BPE";
+    about["sequence_length"] = SequenceLength(spec_);
     about["sequences"] = SequencesUsed();
     sink_({{"model", about}});
   }
@@ -301,10 +352,9 @@ class Analysis {
   const AnalysisSink& sink_;
   c10::Device device_ = c10::kCPU;
   v1::TrialSpec spec_;
-  std::shared_ptr<LanguageModel> model_;
-  bool has_head_ = true;
-  std::unique_ptr<TextDataset> dataset_;
-  std::optional<v1::TokenizerSpec> own_vocabulary_;  // In the place of spec_'s.
+  std::shared_ptr<Model> model_;
+  bool has_head_ = true;  // For these data.
+  std::unique_ptr<Dataset> dataset_;
   Baseline baseline_;  // Of the texts, so the same for all settings; only with a head.
 };
 

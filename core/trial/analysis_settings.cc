@@ -54,7 +54,7 @@ std::string RangeName(const v1::QuantizationSpec& setting) {
 
 std::vector<v1::QuantizationSpec> UsualSettings(const v1::ModelSpec& model) {
   std::vector<v1::QuantizationSpec> settings;
-  if (model.has_bert() || model.has_opt()) {
+  if (model.has_bert() || model.has_opt() || model.has_vit()) {
     for (const auto& [weights, activations] :
          {std::pair(8U, 8U), std::pair(6U, 8U), std::pair(4U, 8U), std::pair(6U, 6U)}) {
       settings.push_back(WithBits(weights, activations));
@@ -113,10 +113,10 @@ absl::Status CheckScheme(const v1::QuantizationSpec& setting, const v1::ModelSpe
   if (setting.has_weights()) parts.push_back(absl::StrCat("weights: {bits: ", Bits(setting.weights()), "}"));
   if (setting.has_activations())
     parts.push_back(absl::StrCat("activations: {bits: ", Bits(setting.activations()), "}"));
-  return absl::InvalidArgumentError(
-      absl::StrCat(SettingName(setting), ": bits alone are of the scheme for BERT and OPT; for model.",
-                   std::string(ArchitectureName(model)), " name a scheme in place of --bits: --quantization '{",
-                   absl::StrJoin(parts, ", "), ", absmax: {}}'"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      SettingName(setting), ": bits alone are of the scheme for BERT and OPT; for model.",
+      std::string(ArchitectureName(model)), " name a scheme in place of --bits: --quantization '{",
+      absl::StrJoin(parts, ", "), ", absmax: {}}'"));
 }
 
 std::string SettingName(const v1::QuantizationSpec& setting) {

@@ -19,18 +19,19 @@
 #include "base/status.h"
 #include "core/labelled/classification_dataset.h"
 #include "core/labelled/instruction_dataset.h"
+#include "core/models/sites.h"
 #include "core/outliers/block_site.h"
+#include "core/outliers/outlier_metrics.h"
 #include "core/outliers/six_sigma_recorder.h"
 #include "core/text/text_dataset.h"
 #include "core/train/batch_input.h"
 #include "core/train/checkpoint.h"
+#include "core/trial/number_grid.h"
 #include "core/trial/open_data.h"
-#include "nlohmann/json.hpp"
+#include "core/trial/weight_numbers.h"
 
 namespace inlier {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // Passes all tensors unchanged.
 class Observer : public ActivationTap {
@@ -46,20 +47,6 @@ class Observer : public ActivationTap {
   }
   Call on_activation, on_values;
 };
-
-// Rows of numbers, (rows, columns).
-Json RowsOf(const at::Tensor& values) {
-  const at::Tensor exact = values.to(at::kDouble).contiguous();
-  Json rows = Json::array();
-  for (std::int64_t r = 0; r < exact.size(0); ++r) {
-    const double* at = exact[r].data_ptr<double>();
-    Json row = Json::array();
-    for (std::int64_t c = 0; c < exact.size(1); ++c)
-      row.push_back(std::isfinite(at[c]) ? Json(at[c]) : Json(nullptr));
-    rows.push_back(std::move(row));
-  }
-  return rows;
-}
 
 // The text of one token of the data; its number where tokens have no text.
 std::string TextOf(const Dataset& dataset, std::int64_t id) {
@@ -86,31 +73,6 @@ Json TokenTexts(const Dataset& dataset, const Batch& batch, std::int64_t tokens,
     texts.push_back(absl::StrCat(patch / side + 1, ",", patch % side + 1));
   for (std::int64_t i = 0; i < registers; ++i) texts.push_back(absl::StrCat("register ", i + 1));
   return texts;
-}
-
-// "0", "1", … from `first` on.
-Json Counted(std::int64_t count, std::int64_t first = 0) {
-  Json texts = Json::array();
-  for (std::int64_t i = 0; i < count; ++i) texts.push_back(absl::StrCat(first + i));
-  return texts;
-}
-
-Json Side(std::string_view name, std::string_view title, Json texts) {
-  return {{"name", std::string(name)}, {"title", std::string(title)}, {"texts", std::move(texts)}};
-}
-
-Json FromTop(Json side) {
-  side["downwards"] = true;
-  return side;
-}
-
-Json Grid(const std::string& of, const std::string& value, Json rows, Json columns,
-          const at::Tensor& values) {
-  return {{"of", of},
-          {"value", value},
-          {"rows", std::move(rows)},
-          {"columns", std::move(columns)},
-          {"values", RowsOf(values)}};
 }
 
 constexpr char kProbability[] = "probability", kMagnitude[] = "largest magnitude";
@@ -143,6 +105,14 @@ class Reading {
         return Means();
       case v1::FigureSpec::PATCHES:
         return Patches();
+      case v1::FigureSpec::OUTLIER_TOKENS:
+        return OutlierTokens();
+      case v1::FigureSpec::WEIGHT_NORMS:
+        return WeightNorms(*data_.model);
+      case v1::FigureSpec::SECOND_MOMENTS:
+        return SecondMoments(checkpoint, *data_.model);
+      case v1::FigureSpec::BASES:
+        return Bases(spec);
       default:
         return OfLayer();
     }
@@ -202,17 +172,23 @@ class Reading {
                 Side("dimension", "hidden dimension", Counted(rows[0].size(0))), at::stack(rows));
   }
 
-  absl::StatusOr<Json> Outliers() {
-    SixSigmaRecorder recorder;
+  // Shows `tap` the first kOutlierExamples validation examples, or all, by batches; batch_ is each in its turn. Their number.
+  std::int64_t ShowBatches(ActivationTap& tap) {
     const Dataset& dataset = data_.evaluated();
     const std::int64_t batches =
         std::min(dataset.ValidationBatches(kDimensionExamples), kOutlierExamples / kDimensionExamples);
     std::int64_t examples = 0;
     for (std::int64_t i = 0; i < batches; ++i) {
-      const Batch batch = dataset.ValidationBatch(i, kDimensionExamples, mask_seed_);
-      data_.model->Observe(InputOf(batch, c10::kCPU), recorder);
-      examples += batch.labels.size(0);
+      batch_ = dataset.ValidationBatch(i, kDimensionExamples, mask_seed_);
+      data_.model->Observe(InputOf(batch_, c10::kCPU), tap);
+      examples += batch_.labels.size(0);
     }
+    return examples;
+  }
+
+  absl::StatusOr<Json> Outliers() {
+    SixSigmaRecorder recorder;
+    const std::int64_t examples = ShowBatches(recorder);
     const bool by_dimension = question_.kind == v1::FigureSpec::OUTLIER_DIMENSIONS;
     std::vector<at::Tensor> rows;
     for (const SixSigmaSite& site : recorder.Sites())
@@ -224,6 +200,66 @@ class Reading {
                 by_dimension ? Side("dimension", "hidden dimension", numbers)
                              : Side("position", "position of the token", numbers),
                 at::stack(rows));
+  }
+
+  // The texts whose share of the outliers of a layer is largest.
+  absl::StatusOr<Json> OutlierTokens() {
+    if (architecture_ == v1::ModelSpec::kVit)
+      return absl::InvalidArgumentError(
+          "kind: OUTLIER_TOKENS is of texts, and this model reads images; give OUTLIER_POSITIONS");
+    std::vector<at::Tensor> ids, real;              // (B * T) a batch.
+    std::vector<std::vector<at::Tensor>> outliers;  // A layer.
+    std::size_t layer = 0;
+    Observer observer;
+    observer.on_activation = [&](const std::string& site, const at::Tensor& x) {
+      const at::Tensor mask = batch_.attention_mask;
+      if (site == "hidden.0") {
+        ids.push_back(batch_.ids.flatten());
+        real.push_back((mask.defined() ? mask : at::ones_like(batch_.ids)).to(at::kDouble).flatten());
+        layer = 0;
+      }
+      if (!IsFfnOutputSite(site)) return;
+      const at::Tensor by_token = x.view({batch_.ids.size(0), batch_.ids.size(1), x.size(-1)});
+      const at::Tensor beyond =
+          BeyondSixSigma(by_token, SixSigmaScope::kSequence, PaddingOf(MakeTokenMask(mask), by_token));
+      if (layer == outliers.size()) outliers.emplace_back();
+      outliers[layer++].push_back(beyond.sum(2).to(at::kDouble).flatten());
+    };
+    const std::string of = OverExamples(ShowBatches(observer));
+    const auto by_id = [all = at::cat(ids)](const std::vector<at::Tensor>& numbers) {
+      const at::Tensor sums = at::bincount(all, at::cat(numbers));
+      return sums / sums.sum();  // NaN where there are none.
+    };
+    std::vector<at::Tensor> rows;
+    for (const std::vector<at::Tensor>& numbers : outliers) rows.push_back(by_id(numbers));
+    const at::Tensor largest = at::stack(rows).nan_to_num(0).amax(0);
+    const std::int64_t shown = std::min(kOutlierTokens, largest.count_nonzero().item<std::int64_t>());
+    if (shown == 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("kind: OUTLIER_TOKENS: no element of the feed-forward networks' outputs is beyond 6 "
+                       "standard deviations ",
+                       of, ", so that no token has a share"));
+    }
+    Json texts = Json::array(), layers = Counted(static_cast<std::int64_t>(rows.size()), 1);
+    layers.push_back("all tokens");
+    rows.push_back(by_id(real));
+    const at::Tensor chosen = std::get<1>(largest.topk(shown));
+    for (std::int64_t i = 0; i < shown; ++i)
+      texts.push_back(TextOf(data_.evaluated(), chosen[i].item<std::int64_t>()));
+    Json tokens = Side("token", "token", std::move(texts));
+    tokens["tokens"] = true;
+    return Grid(of, "share of elements beyond 6 standard deviations",
+                Side("layer", "layer", std::move(layers)), std::move(tokens),
+                at::stack(rows).index_select(1, chosen));
+  }
+
+  absl::StatusOr<Json> Bases(const v1::TrialSpec& spec) {
+    std::vector<at::Tensor> outputs;  // (tokens, d), without padding.
+    for (const auto& [number, x] : BlockOutputs(kDimensionExamples)) {
+      outputs.push_back(batch_.attention_mask.defined() ? x.index({batch_.attention_mask.ne(0)})
+                                                        : x.flatten(0, 1));
+    }
+    return KurtosisByBasis(spec, *data_.model, outputs);
   }
 
   absl::StatusOr<Json> Means() {
@@ -298,6 +334,7 @@ class Reading {
   absl::StatusOr<Json> OfLayer() {
     const v1::FigureSpec::Kind kind = question_.kind;
     const bool gates = kind == v1::FigureSpec::GATES;
+    const bool norms = kind == v1::FigureSpec::VALUE_NORMS, values = norms || kind == v1::FigureSpec::VALUES;
     const char* const ending = gates ? ".gate" : kind == v1::FigureSpec::CONTEXTS ? ".context" : ".probs";
     std::vector<at::Tensor> layers;
     std::int64_t heads = 0, all_tokens = 0;
@@ -307,10 +344,9 @@ class Reading {
         heads = x.size(1);
         all_tokens = x.size(2);
       }
-      if (kind != v1::FigureSpec::VALUES && absl::EndsWith(site, ending)) layers.push_back(x);
+      if (!values && absl::EndsWith(site, ending)) layers.push_back(x);
     };
-    if (kind == v1::FigureSpec::VALUES)
-      observer.on_values = [&](const std::string&, const at::Tensor& x) { layers.push_back(x); };
+    if (values) observer.on_values = [&](const std::string&, const at::Tensor& x) { layers.push_back(x); };
     Look(1, observer);
     if (gates && layers.empty())
       return absl::InvalidArgumentError(
@@ -326,7 +362,12 @@ class Reading {
                   TokenSide("position", "token", tokens), x);
     }
     if (kind == v1::FigureSpec::HEADS) return Tiled(x.slice(1, 0, tokens).slice(2, 0, tokens), layer);
-    if (kind == v1::FigureSpec::VALUES) x = x.transpose(0, 1);  // (kv_heads, T, h)
+    if (values) x = x.transpose(0, 1);  // (kv_heads, T, h)
+    if (norms) {
+      return Grid(layer + absl::StrCat(", ", kFirstExample), "norm of the value",
+                  FromTop(Side("head", "head", Counted(x.size(0)))), TokenSide("position", "token", tokens),
+                  x.norm(2, -1).slice(1, 0, tokens));
+    }
     if (kind == v1::FigureSpec::CONTEXTS) x = x.unflatten(-1, {heads, -1}).transpose(0, 1);
     if (question_.head >= x.size(0)) return NotThere("head", question_.head, x.size(0));
     x = x[question_.head].slice(0, 0, tokens);

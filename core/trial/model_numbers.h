@@ -17,6 +17,7 @@ namespace inlier {
 
 inline constexpr std::int64_t kDimensionExamples = 32;
 inline constexpr std::int64_t kOutlierExamples = 256;  // In batches of kDimensionExamples.
+inline constexpr std::int64_t kOutlierTokens = 24;     // Shown.
 
 struct ModelQuestion {
   std::string checkpoint;  // A trained model of inlier.
@@ -39,6 +40,10 @@ struct ModelQuestion {
 //   MEAN_HIDDEN     a row a position: mean over examples with that token, and layers, of |x_j|
 //   VALUES          a row a token: the values of the head as a cache keeps them (T, h); CONTEXTS: its part of the context
 //   GATES           a row a head: the gate's value at each token, before the output factor
+//   VALUE_NORMS     a row a head: the norm of each token's value
+//   OUTLIER_TOKENS  a row a layer: the share in the same elements of the tokens with a text, a column a text; the last row:
+//                   their share of all tokens
+//   WEIGHT_NORMS, SECOND_MOMENTS, BASES: core/trial/weight_numbers.h
 //   PATCHES         a row a row of patches: max over j of |x_j| at the output of the layer
 // Masked tokens are those of the evaluation (evaluation.mask_seed). A number that is not finite is null. Tokens of
 // images: "class", then the patches by row and column, then registers.

@@ -50,25 +50,6 @@ bool AreEqual(const nlohmann::json& a, const nlohmann::json& b) {
   return a == b;
 }
 
-// Of a folder with an image processor: that the model's pixels have the range that the trial's have.
-absl::Status CheckPixels(const fs::path& folder, const Prepared& prepared, const DataRoots& roots) {
-  const fs::path path = folder / "preprocessor_config.json";
-  std::error_code error;
-  if (!prepared.spec.model().has_vit() || !fs::exists(path, error)) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(path, roots));
-  ASSIGN_OR_RETURN(const nlohmann::json theirs, ParseJsonText(file.bytes(), path.string()));
-  const auto ours = nlohmann::json::parse(ImageProcessorFiles(prepared.spec).at(path.filename()));
-  for (const char* key : {"do_rescale", "rescale_factor", "do_normalize", "image_mean", "image_std"}) {
-    const nlohmann::json value = theirs.is_object() ? theirs.value(key, nlohmann::json()) : nlohmann::json();
-    if (value.is_null() || AreEqual(value, ours.at(key))) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat(path.string(), ": ", key, ": is not that of data.images.pixel_scale ",
-                     v1::PixelScale_Name(prepared.spec.data().images().pixel_scale()),
-                     "; set the pixel_scale that the model was trained with"));
-  }
-  return absl::OkStatus();
-}
-
 absl::StatusOr<std::vector<std::string>> Load(fs::path source, const Prepared& prepared,
                                               const DataRoots& roots) {
   StartingTrial trial{.spec = prepared.spec, .classes = ClassNamesOf(*prepared.data.dataset)};
@@ -92,12 +73,30 @@ absl::StatusOr<std::vector<std::string>> Load(fs::path source, const Prepared& p
   if (fs::is_directory(source, error)) {
     if (const Tokenizer* tokenizer = TokenizerOf(*prepared.data.dataset))
       RETURN_IF_ERROR(CheckSameTokenizer(source, *tokenizer, roots));
-    RETURN_IF_ERROR(CheckPixels(source, prepared, roots));
+    RETURN_IF_ERROR(CheckPixels(source, prepared.spec, roots));
   }
   return LoadStartingWeights(source, trial, *prepared.data.model, roots);
 }
 
 }  // namespace
+
+absl::Status CheckPixels(const fs::path& folder, const v1::TrialSpec& spec, const DataRoots& roots) {
+  const fs::path path = folder / "preprocessor_config.json";
+  std::error_code error;
+  if (!spec.model().has_vit() || !fs::exists(path, error)) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(path, roots));
+  ASSIGN_OR_RETURN(const nlohmann::json theirs, ParseJsonText(file.bytes(), path.string()));
+  const auto ours = nlohmann::json::parse(ImageProcessorFiles(spec).at(path.filename()));
+  for (const char* key : {"do_rescale", "rescale_factor", "do_normalize", "image_mean", "image_std"}) {
+    const nlohmann::json value = theirs.is_object() ? theirs.value(key, nlohmann::json()) : nlohmann::json();
+    if (value.is_null() || AreEqual(value, ours.at(key))) continue;
+    return absl::InvalidArgumentError(absl::StrCat(path.string(), ": ", key,
+                                                   ": is not that of data.images.pixel_scale ",
+                                                   v1::PixelScale_Name(spec.data().images().pixel_scale()),
+                                                   "; set the pixel_scale that the model was trained with"));
+  }
+  return absl::OkStatus();
+}
 
 absl::Status StartFrom(const v1::AttemptSpec& attempt, const Prepared& prepared) {
   if (!prepared.spec.training().has_start_from()) return absl::OkStatus();

@@ -2,7 +2,10 @@
 #ifndef INLIER_CORE_TRIAL_START_FROM_H_
 #define INLIER_CORE_TRIAL_START_FROM_H_
 
+#include <filesystem>
+
 #include "absl/status/status.h"
+#include "base/data/data_roots.h"
 #include "core/trial/preparation.h"
 #include "inlier/v1/attempt.pb.h"
 
@@ -12,6 +15,11 @@ namespace inlier {
 // is another one than the trial's: in a setting that decides what it computes, in its vocabulary or its classes, as far
 // as its files name them. DataLoss where a file of the worker's own cannot be read.
 absl::Status StartFrom(const v1::AttemptSpec& attempt, const Prepared& prepared);
+
+// OK where the folder has no preprocessor_config.json, or one whose pixels have the range of the data's pixel_scale.
+// InvalidArgument names the key that differs.
+absl::Status CheckPixels(const std::filesystem::path& folder, const v1::TrialSpec& spec,
+                         const DataRoots& roots = {});
 
 }  // namespace inlier
 

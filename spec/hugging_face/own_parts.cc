@@ -86,8 +86,8 @@ v1::SoftmaxSpec Explicit(const v1::TrialSpec& spec) {
 
 bool HasOwnParts(const v1::TrialSpec& spec) {
   return HasSoftmax(spec.attention().softmax()) || HasGate(spec.attention().gate()) || HasNorm(spec) ||
-         HasQueryKeyNorm(spec) || spec.attention().key_value_bias() || HasEpsilon(spec) ||
-         spec.model().vit().patch_norm() || spec.model().vit().registers() > 0;
+         HasQueryKeyNorm(spec) || spec.attention().key_value_bias() || spec.attention().prefix_tokens() > 1 ||
+         HasEpsilon(spec) || spec.model().vit().patch_norm() || spec.model().vit().registers() > 0;
 }
 
 void AddOwnParts(const v1::TrialSpec& spec, bool quantized, json* config) {
@@ -96,6 +96,7 @@ void AddOwnParts(const v1::TrialSpec& spec, bool quantized, json* config) {
   if (HasGate(spec.attention().gate())) *attention.mutable_gate() = spec.attention().gate();
   if (HasQueryKeyNorm(spec)) attention.set_query_key_norm(spec.attention().query_key_norm());
   if (spec.attention().key_value_bias()) attention.set_key_value_bias(true);
+  if (spec.attention().prefix_tokens() > 1) attention.set_prefix_tokens(spec.attention().prefix_tokens());
   google::protobuf::util::JsonPrintOptions options;
   options.preserve_proto_field_names = true;
   std::string text;

@@ -42,10 +42,15 @@ Needs NeedsOf(FigureSpec::Kind kind) {
     case FigureSpec::OUTLIER_POSITIONS:
     case FigureSpec::MEAN_ATTENTION:
     case FigureSpec::MEAN_HIDDEN:
+    case FigureSpec::OUTLIER_TOKENS:
+    case FigureSpec::WEIGHT_NORMS:
+    case FigureSpec::SECOND_MOMENTS:
+    case FigureSpec::BASES:
       return {.trial = optional};
     case FigureSpec::HEADS:
     case FigureSpec::GATES:
     case FigureSpec::PATCHES:
+    case FigureSpec::VALUE_NORMS:
       return {.trial = optional, .layer = optional};
     case FigureSpec::ATTENTION:
     case FigureSpec::VALUES:

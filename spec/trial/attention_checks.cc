@@ -1,11 +1,13 @@
 #include "spec/trial/attention_checks.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
 #include "spec/schema/number_text.h"
 #include "spec/trial/architecture.h"
+#include "spec/trial/data_kind.h"
 
 namespace inlier {
 namespace {
@@ -85,6 +87,23 @@ void CheckQueryKeyNorm(const v1::TrialSpec& spec, Problems* problems) {
   });
 }
 
+void CheckPrefix(const v1::TrialSpec& spec, Problems* problems) {
+  const std::uint32_t prefix = spec.attention().prefix_tokens();
+  if (prefix == 0) return;
+  if (!IsCausal(spec.model())) {
+    problems->Add("attention.prefix_tokens",
+                  std::to_string(prefix) + " relaxes the mask of a causal model, and model." +
+                      std::string(ArchitectureName(spec.model())) + " sees both sides: leave it out");
+    return;
+  }
+  std::uint32_t tokens = SequenceLength(spec);
+  if (spec.evaluation().has_sequence_length()) tokens = std::min(tokens, spec.evaluation().sequence_length());
+  if (tokens == 0 || prefix < tokens) return;
+  problems->Add("attention.prefix_tokens",
+                std::to_string(prefix) + " leaves nothing to predict of sequences of " +
+                    std::to_string(tokens) + " tokens: give at most " + std::to_string(tokens - 1));
+}
+
 }  // namespace
 
 void CheckAttention(const v1::TrialSpec& resolved, Problems* problems) {
@@ -92,6 +111,7 @@ void CheckAttention(const v1::TrialSpec& resolved, Problems* problems) {
   CheckGate(resolved.attention().gate(), problems);
   CheckProjectedGate(resolved.attention(), problems);
   CheckQueryKeyNorm(resolved, problems);
+  CheckPrefix(resolved, problems);
 }
 
 }  // namespace inlier

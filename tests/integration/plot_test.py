@@ -42,10 +42,14 @@ figures:
   - {name: mean-hidden, kind: MEAN_HIDDEN}
   - {name: values, kind: VALUES}
   - {name: contexts, kind: CONTEXTS}
+  - {name: value-norms, kind: VALUE_NORMS}
+  - {name: weight-norms, kind: WEIGHT_NORMS}
+  - {name: second-moments, kind: SECOND_MOMENTS}
 """
 # Drawn parts of each: bands, lines, error bars, bars, series of points, cells and numbers.
 PARTS = {"loss": 3 + 3, "norms": 3 + 3, "against": 2 * (1 + 1) + 2 * (1 + 1), "bars": 6 + 6, "map": 1 + 2, "scatter": 6, "dimensions": 1,
-         "tokens": 1, "attention": 1, "layers": 3 + 3, "heads": 1, "mean-attention": 1, "mean-hidden": 1, "values": 1, "contexts": 1}
+         "tokens": 1, "attention": 1, "layers": 3 + 3, "heads": 1, "mean-attention": 1, "mean-hidden": 1, "values": 1, "contexts": 1, "value-norms": 1,
+         "weight-norms": 1, "second-moments": 1}
 METHODS = ["vanilla", "gamma -0.01 `id`", "'; system('id'); '"]
 
 

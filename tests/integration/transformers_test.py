@@ -4,8 +4,10 @@ import atexit
 import json
 import os
 import pathlib
+import random
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -66,6 +68,8 @@ OWN_PARTS = {
     "gpt2, gated queries, sigmoid and bias": "model { gpt2 {} } attention { key_value_bias: true softmax { sigmoid {} } gate { projected { place: QUERY granularity: HEADWISE } } }",
     "llama, norm, bias, gated context": "model { llama { kv_heads: 2 } } attention { query_key_norm: HEAD_RMS key_value_bias: true gate { projected {} } } norm: RMS_NORM_M",
     "llama, gated keys": "model { llama { kv_heads: 2 } } attention { gate { projected { place: KEY granularity: HEADWISE } output_factor: 2 } } norm: RMS_NORM_S",
+    "gpt2, prefix": "model { gpt2 {} } attention { prefix_tokens: 4 }",
+    "llama, prefix, clipped": "model { llama { kv_heads: 2 } } attention { prefix_tokens: 3 softmax { clipped { gamma: -0.03 } } }",
     "vit, registers, gated heads": "model { vit { registers: 3 patch_norm: true } } attention { query_key_norm: HEAD_RMS gate { projected { granularity: HEADWISE } } }",
     "vit, normalized clipped": "model { vit { position: NONE } } attention { softmax { ncs { beta: 0.5 length: RUN } } }",
 }
@@ -198,6 +202,7 @@ class TransformersTest(unittest.TestCase):
                     if hasattr(module, "inlier_softmax"):
                         module.inlier_softmax = ("vanilla", {})
                         module.inlier_gate = {"output_factor": 3.0}
+                        module.inlier_prefix = 0
                 for name, parameter in model.named_parameters():
                     if name.endswith(("q_norm.weight", "bias_v", "register_tokens")):
                         parameter.data.mul_(100)
@@ -285,10 +290,51 @@ class TransformersTest(unittest.TestCase):
         self.assertEqual(6, refused.returncode, refused.stderr)
         self.assertIn("has no head that predicts tokens", refused.stderr)
 
+        refused = analyze("--images", self.folder)
+        self.assertIn("reads text; leave --images out", refused.stderr)
+
         (self.folder / "model" / "config.json").write_text('{"model_type": "mamba"}')
         refused = analyze()
         self.assertEqual(6, refused.returncode)
         self.assertIn('config.json: model_type: is not known: bert, opt, gpt2, llama and vit are', refused.stderr)
+
+    def test_analyze_reads_images(self):
+        """A random ViT with a large channel; loss and accuracy only where its classes are those of the images."""
+        images = self.folder / "images"
+        images.mkdir()
+        for part, count in (("train", 24), ("t10k", 16)):
+            pixels = bytes(random.Random(part).randrange(256) for _ in range(count * 64))
+            (images / f"{part}-images-idx3-ubyte").write_bytes(struct.pack(">IIII", 0x803, count, 8, 8) + pixels)
+            (images / f"{part}-labels-idx1-ubyte").write_bytes(struct.pack(">II", 0x801, count) + bytes(i % 5 for i in range(count)))
+
+        def analyze(classes, *arguments):
+            config = transformers.ViTConfig(**SIZES, intermediate_size=24, image_size=8, patch_size=4, num_channels=1, num_labels=classes)
+            torch.manual_seed(1)
+            model = transformers.ViTForImageClassification(config)
+            with torch.no_grad():
+                model.vit.encoder.layer[0].output.dense.bias[3] = 60.0
+            model.save_pretrained(self.folder / "vit")
+            return subprocess.run([INLIER, "analyze", self.folder / "vit", "--batches", "2", "--dir", self.folder / "state", *arguments], capture_output=True, text=True)
+
+        refused = analyze(5)
+        self.assertEqual(6, refused.returncode)
+        self.assertIn("reads images; name a folder or data set of them: --images", refused.stderr)
+        done = analyze(5, "--images", images, "--json")
+        self.assertEqual(0, done.returncode, done.stderr)
+        report = json.loads(done.stdout)
+        self.assertEqual(("vit", True, 16, 5), tuple(report["model"][key] for key in ("architecture", "has_head", "sequences", "sequence_length")))
+        settings = {setting["name"]: setting["measurements"] for setting in report["settings"]}
+        self.assertEqual(["float", "W8A8", "W6A8", "W4A8", "W6A6"], list(settings))
+        self.assertGreater(settings["float"]["max_inf_norm"], 55)
+        self.assertIn("accuracy", settings["W8A8"])
+        people = analyze(7, "--images", images)
+        self.assertEqual(0, people.returncode, people.stderr)
+        self.assertIn("without a head that predicts these classes\n16 images of 5 tokens\n", people.stdout)
+        self.assertNotIn("accuracy", people.stdout)
+        (self.folder / "vit" / "preprocessor_config.json").write_text(json.dumps({"do_normalize": True, "image_mean": [0.3], "image_std": [0.5]}))
+        refused = analyze(5, "--images", images)
+        self.assertEqual(6, refused.returncode, refused.stdout)
+        self.assertIn("preprocessor_config.json: image_mean: is not that of data.images.pixel_scale HALF", refused.stderr)
 
 
 SWEEP = """

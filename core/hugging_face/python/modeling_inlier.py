@@ -167,6 +167,10 @@ def inlier_attention(module, query, key, value, attention_mask=None, scaling=Non
         hidden = attention_mask < torch.finfo(attention_mask.dtype).min / 2
     elif getattr(module, "is_causal", False):
         hidden = torch.ones(scores.shape[-2], tokens, dtype=torch.bool, device=scores.device).triu(tokens - scores.shape[-2] + 1)[None, None]
+    if hidden is not None and module.inlier_prefix > 0:
+        rows = max(0, module.inlier_prefix - tokens + hidden.shape[-2])
+        hidden = hidden.clone()
+        hidden[..., :rows, :module.inlier_prefix] = hidden[..., -1:, :module.inlier_prefix]  # The last query sees all but padding.
     if hidden is not None:
         hidden = nn.functional.pad(hidden, (0, scores.shape[-1] - tokens))
         scores = scores.masked_fill(hidden, torch.finfo(scores.dtype).min)
@@ -366,7 +370,7 @@ class WithInlier:
                 if kind == "bert":
                     module.__class__ = InlierBertSelfAttention
                 module.inlier_softmax, module.inlier_gate, module.inlier_rules, module.inlier_rounds_first = softmax, gate, {}, kind == "opt"
-                module.inlier_head_size = size
+                module.inlier_head_size, module.inlier_prefix = size, attention.get("prefix_tokens", 0)
                 if softmax[0] == "sink":
                     module.sinks = nn.Parameter(torch.zeros(heads))
                 if attention.get("key_value_bias"):

@@ -69,6 +69,7 @@ at::Tensor HiddenKeys(const Call& call) {
   const std::int64_t tokens = call.shape.tokens;
   at::Tensor hidden = torch::zeros({tokens, tokens}, at::kBool);
   if (call.shape.causal) hidden = torch::ones({tokens, tokens}, at::kBool).triu(1);
+  hidden.slice(0, 0, call.shape.prefix).slice(1, 0, call.shape.prefix).fill_(false);
   if (call.visible_keys > 0) hidden.slice(1, call.visible_keys).fill_(true);
   for (std::size_t j = 0; j < call.key_hidden.size(); ++j)
     if (call.key_hidden[j] != 0) hidden.select(1, static_cast<std::int64_t>(j)).fill_(true);
@@ -235,6 +236,19 @@ TYPED_TEST(AttentionTest, IsThePlainFormulas) {
         if (number % 3 != 0) call.dropout = {.seed = 5, .site = 2, .probability = 0.25};
         ExpectPlain<TypeParam>(call, Describe(call));
       }
+    }
+  }
+}
+
+// Within a block of queries, at its end, and over several.
+TYPED_TEST(AttentionTest, APrefixSeesItself) {
+  for (const std::int64_t prefix : {2, 10, 64, 70, 129}) {
+    for (const SoftmaxKind kind : kKinds) {
+      Call call = MakeCall(130, 32, /*causal=*/true, kind);
+      call.shape.prefix = prefix;
+      if (prefix != 10) call.dropout = {.seed = 5, .site = 2, .probability = 0.25};
+      if (prefix == 70) call.visible_keys = 66;
+      ExpectPlain<TypeParam>(call, Describe(call) + ", prefix " + std::to_string(prefix));
     }
   }
 }

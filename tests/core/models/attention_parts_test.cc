@@ -241,6 +241,33 @@ TEST(AttentionPartsTest, TheFusedEngineHasAllButTheBias) {
   }
 }
 
+TEST(AttentionPartsTest, APrefixSeesItselfAndIsNoTarget) {
+  const at::NoGradGuard no_grad;
+  for (const std::string architecture : {"opt", "gpt2", "llama"}) {
+    const auto model = WideModel(architecture, "prefix_tokens: 3");
+    const ModelInput input = SmallInput();  // (3, 8)
+    const at::Tensor logits = model->Logits(input);
+    // At how many positions from the first nothing changes with the token there.
+    const auto unchanged = [&](std::int64_t token) {
+      ModelInput other = input;
+      other.ids = input.ids.clone();
+      other.ids.select(1, token).add_(1);
+      const at::Tensor changed = (model->Logits(other) - logits).abs().amax(at::IntArrayRef({0, 2})).gt(1e-9);
+      return changed.nonzero()[0].item<std::int64_t>();
+    };
+    EXPECT_EQ(unchanged(1), 0) << architecture;
+    EXPECT_EQ(unchanged(2), 0) << architecture;
+    EXPECT_EQ(unchanged(3), 3) << architecture;
+    at::Tensor labels = input.ids.clone();
+    EXPECT_EQ(model->TargetsIn(labels), 3 * 5) << architecture;
+    const double loss = model->Loss(input, labels).item<double>();
+    labels.slice(1, 0, 3).fill_(3);
+    EXPECT_EQ(model->Loss(input, labels).item<double>(), loss) << architecture;
+    labels.select(1, 3).fill_(3);
+    EXPECT_NE(model->Loss(input, labels).item<double>(), loss) << architecture;
+  }
+}
+
 TEST(AttentionPartsTest, PooledProjectedGatesAreRefused) {
   const auto made = MakeModel(SmallSpec("bert", "gate { projected { } pooled: true }"));
   EXPECT_EQ(made.status().message(), "attention.gate.pooled: is not defined for a projected gate");

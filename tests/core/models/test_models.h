@@ -76,6 +76,7 @@ inline const char* const kAttentionParts[] = {
     "query_key_norm: HEAD_RMS",
     "query_key_norm: HEAD_LAYER",
     "key_value_bias: true",
+    "prefix_tokens: 3",
     "query_key_norm: HEAD_RMS key_value_bias: true gate { projected { place: KEY } }"};
 
 inline const char* const kGates[] = {"none {}",

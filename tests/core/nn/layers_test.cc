@@ -77,21 +77,33 @@ TEST(NonlinearityTest, EachIsItsFormula) {
 TEST(AttentionMaskTest, HidesPaddingAndTheFuture) {
   const at::Tensor padding = torch::tensor({{1, 1, 0}, {0, 1, 1}}, at::kLong);
   const double lowest = std::numeric_limits<float>::lowest();
-  const AttentionMask none = MakeAttentionMask({}, 3, false, /*infinite=*/false, at::kFloat);
+  const AttentionMask none = MakeAttentionFrame({}, {}, 3, at::kFloat).mask;
   EXPECT_FALSE(none.additive.defined());
-  EXPECT_FALSE(none.causal_only);
-  const AttentionMask keys = MakeAttentionMask(padding, 3, false, /*infinite=*/false, at::kFloat);
+  const AttentionMask keys = MakeAttentionFrame({}, padding, 3, at::kFloat).mask;
   EXPECT_TRUE(keys.additive.equal((padding.eq(0).to(at::kFloat) * lowest).view({2, 1, 1, 3})));
-  EXPECT_FALSE(keys.causal_only);
-  const AttentionMask causal = MakeAttentionMask({}, 3, true, /*infinite=*/false, at::kFloat);
+  const AttentionMask causal = MakeAttentionFrame({.causal = true}, {}, 3, at::kFloat).mask;
   EXPECT_TRUE(causal.additive.eq(lowest).equal(torch::ones({1, 1, 3, 3}, at::kBool).triu(1)));
-  EXPECT_TRUE(causal.causal_only);
-  const AttentionMask both = MakeAttentionMask(padding, 3, true, /*infinite=*/false, at::kDouble);
+  EXPECT_TRUE(causal.causal);
+  const AttentionMask both = MakeAttentionFrame({.causal = true}, padding, 3, at::kDouble).mask;
   EXPECT_EQ(both.additive.sizes(), (std::vector<std::int64_t>{2, 1, 3, 3}));
-  EXPECT_FALSE(both.causal_only);
   // Hidden twice is hidden once: no infinity.
   EXPECT_EQ(both.additive[1][0][0][0].item<double>(), std::numeric_limits<double>::lowest());
   EXPECT_EQ(both.additive[1][0][1][1].item<double>(), 0);
+}
+
+TEST(AttentionMaskTest, ThePrefixSeesItself) {
+  const FrameOptions options{
+      .causal = true, .prefix = 3, .softmax = {.kind = SoftmaxOptions::Kind::kSigmoid}};
+  const at::Tensor padding = torch::tensor({{1, 1, 1, 1, 1}, {1, 1, 0, 0, 0}}, at::kLong);
+  const AttentionFrame frame = MakeAttentionFrame(options, {}, 5, at::kFloat);
+  const at::Tensor seen = torch::tensor(
+      {{1, 1, 1, 0, 0}, {1, 1, 1, 0, 0}, {1, 1, 1, 0, 0}, {1, 1, 1, 1, 0}, {1, 1, 1, 1, 1}}, at::kBool);
+  EXPECT_TRUE(frame.mask.additive.eq(0).equal(seen.view({1, 1, 5, 5}))) << frame.mask.additive;
+  EXPECT_TRUE(frame.row_lengths.flatten().equal(seen.sum(1).to(at::kFloat)));
+  const AttentionFrame padded = MakeAttentionFrame(options, padding, 5, at::kFloat);
+  EXPECT_TRUE(padded.mask.additive.eq(0).equal(seen.logical_and(padding.to(at::kBool).view({2, 1, 1, 5}))));
+  EXPECT_TRUE(padded.row_lengths.flatten().equal(
+      torch::tensor({3., 3., 3., 4., 5., 2., 2., 2., 2., 2.}, at::kFloat)));
 }
 
 LayerOptions SmallLayer(bool pre_norm) {

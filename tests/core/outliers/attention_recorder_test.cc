@@ -113,7 +113,7 @@ TEST(AttentionRecorderTest, BatchesAndLayersAddUp) {
 TEST(AttentionRecorderTest, EveryShareIsThatOfThePlainDefinition) {
   constexpr int kSequences = 3, kHeads = 2, kTokens = 5;
   const bool real[kSequences][kTokens] = {{1, 1, 1, 1, 1}, {1, 1, 1, 0, 0}, {0, 1, 1, 1, 0}};
-  for (const bool causal : {false, true}) {
+  for (const auto& [causal, prefix] : {std::pair(false, 0), std::pair(true, 0), std::pair(true, 3)}) {
     torch::manual_seed(3);
     at::Tensor scores = 2 * torch::randn({kSequences, kHeads, kTokens, kTokens}, torch::kDouble);
     at::Tensor mask = torch::zeros({kSequences, kTokens}, torch::kLong);
@@ -122,10 +122,12 @@ TEST(AttentionRecorderTest, EveryShareIsThatOfThePlainDefinition) {
       for (int t = 0; t < kTokens; ++t) mask[b][t] = static_cast<int>(real[b][t]);
     }
     scores.masked_fill_(mask.eq(0).view({kSequences, 1, 1, kTokens}), -1e30);
-    if (causal) scores.masked_fill_(torch::ones({kTokens, kTokens}, torch::kBool).triu(1), -1e30);
+    at::Tensor future = torch::ones({kTokens, kTokens}, torch::kBool).triu(1);
+    future.slice(0, 0, prefix).slice(1, 0, prefix).fill_(false);
+    if (causal) scores.masked_fill_(future, -1e30);
     const at::Tensor weights =
         (scores.softmax(3) * 1.2 - 0.1).clamp(0, 1);  // With zeros, and rows of another sum.
-    AttentionRecorder recorder(causal, {.sink_threshold = 0.25});
+    AttentionRecorder recorder(causal, {.sink_threshold = 0.25, .prefix_tokens = prefix});
     recorder.OnPass(mask);
     recorder.OnActivation(kSite, weights);
     const AttentionShares shares = *recorder.Summary();
@@ -141,7 +143,7 @@ TEST(AttentionRecorderTest, EveryShareIsThatOfThePlainDefinition) {
           if (!real[b][q]) continue;
           double sum = 0, most = 0, row_entropy = 0, keys = 0;
           for (int k = 0; k < kTokens; ++k) {
-            if (!real[b][k] || (causal && k > q)) continue;
+            if (!real[b][k] || (causal && k > q && (k >= prefix || q >= prefix))) continue;
             const double weight = weights[b][h][q][k].item<double>();
             ++keys;
             sum += weight;

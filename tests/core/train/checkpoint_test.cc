@@ -53,17 +53,37 @@ TEST_F(CheckpointTest, CarriesWeightsStateAndProvenance) {
   EXPECT_TRUE(checkpoint->LoadOptimizer(*optimizer_).ok());
 }
 
-TEST_F(CheckpointTest, FinalOneHasNoOptimizerStateAndCannotBeResumed) {
+TEST_F(CheckpointTest, FinalOneCannotBeResumed) {
   const std::filesystem::path path = Save(true);
   EXPECT_EQ(path.filename(), "model.safetensors");
   const absl::StatusOr<Checkpoint> checkpoint = Checkpoint::Open(path);
   ASSERT_TRUE(checkpoint.ok()) << checkpoint.status();
   EXPECT_TRUE(checkpoint->info().final);
   const absl::StatusOr<SafetensorsReader> file = SafetensorsReader::Open(path);
-  EXPECT_EQ(file->entries().size(), ParametersOf(*model_).size());
+  EXPECT_EQ(file->entries().size(), ParametersOf(*model_).size() + 2) << "a sum of second moments a layer";
   EXPECT_EQ(
       checkpoint->LoadOptimizer(*optimizer_).message(),
       path.string() + ": has no optimizer state, so training cannot continue from it (a final checkpoint)");
+}
+
+TEST_F(CheckpointTest, FinalOneHasTheSumsOfSecondMoments) {
+  std::vector<NamedParameter> state = optimizer_->State();
+  std::string ffn;
+  for (auto& [name, tensor] : state) {
+    if (!name.starts_with("second_moment/")) continue;
+    tensor.uniform_();
+    if (name.ends_with(".1.output.dense.weight") && name.find("attention") == name.npos)
+      ffn = name.substr(14);
+  }
+  ASSERT_FALSE(ffn.empty());
+  const absl::StatusOr<Checkpoint> checkpoint = Checkpoint::Open(Save(true));
+  ASSERT_TRUE(checkpoint.ok()) << checkpoint.status();
+  const auto moment = std::find_if(state.begin(), state.end(), [&](const NamedParameter& entry) {
+    return entry.first == "second_moment/" + ffn;
+  });
+  EXPECT_TRUE(checkpoint->SecondMomentSums(ffn)->equal(moment->second.sum(1)));  // (out, in)
+  EXPECT_FALSE(checkpoint->SecondMomentSums("bert.embeddings.word_embeddings.weight")->defined());
+  ASSERT_TRUE(checkpoint->LoadWeights(*model_).ok()) << "sums are no weights";
 }
 
 TEST_F(CheckpointTest, AnotherSpecIsRefusedWithTheDifferences) {

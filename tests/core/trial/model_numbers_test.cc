@@ -1,5 +1,6 @@
 // inlier-trial numbers: magnitudes by dimension and token, attention of a head, of every architecture that reads text.
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <numeric>
 
@@ -119,6 +120,52 @@ TEST_F(ModelNumbersTest, HeadsMeansValuesContextsAndGates) {
   }
 }
 
+double NormOf(const nlohmann::json& row) {
+  double squares = 0;
+  for (const double x : row.get<std::vector<double>>()) squares += x * x;
+  return std::sqrt(squares);
+}
+
+TEST_F(ModelNumbersTest, NormsOfValuesAndOfWeightsSecondMomentsAndBases) {
+  Train("model { gpt2 { layers: 2 hidden_size: 32 heads: 2 ffn_size: 64 } } ");
+  const nlohmann::json norms = Numbers("train", {"value_norms", "1", "0"}),
+                       values = Numbers("train", {"values", "1", "1"});
+  ASSERT_EQ(norms["values"].size(), 2u);
+  EXPECT_NEAR(norms["values"][1][5].get<double>(), NormOf(values["values"][5]), 1e-6);
+  EXPECT_EQ(norms["columns"]["texts"], values["rows"]["texts"]);
+
+  const nlohmann::json of_weights = Numbers("train", {"weight_norms"}),
+                       moments = Numbers("train", {"second_moments"});
+  ASSERT_EQ(of_weights["values"].size(), 2u);
+  ASSERT_EQ(of_weights["values"][1].size(), 32u);
+  EXPECT_GT(of_weights["values"][1][7].get<double>(), 0);
+  ASSERT_EQ(moments["values"][0].size(), 32u);
+  EXPECT_GT(moments["values"][0][3].get<double>(), 0);
+  EXPECT_THAT(moments["of"].get<std::string>(), HasSubstr("correlation with their norms by layer: "));
+  const std::string model = folder_ / "train" / "model.safetensors";
+  EXPECT_EQ(StartWith({"numbers", model, folder_, folder_ / "cache", "bases"})->Wait(), 1);
+  EXPECT_THAT(Log(), HasSubstr("kind: BASES: the optimizer of this training turned no gradient"));
+}
+
+// Shares of a layer are those of its outliers; those of all tokens are of the same texts.
+TEST_F(ModelNumbersTest, OutliersAreSharedOutByTheTextOfTheirToken) {
+  // Products of three numbers have heavy tails.
+  Train("model { llama { layers: 2 hidden_size: 32 heads: 2 ffn_size: 1 } } ");
+  const nlohmann::json found = Numbers("train", {"outlier_tokens"}),
+                       counts = Numbers("train", {"outlier_positions"});
+  EXPECT_EQ(found["of"], counts["of"]);
+  ASSERT_EQ(found["values"].size(), 3u);
+  EXPECT_EQ(found["rows"]["texts"][2], "all tokens");
+  ASSERT_LE(found["columns"]["texts"].size(), 24u);
+  for (std::size_t layer = 0; layer < 3; ++layer) {
+    const auto shares = found["values"][layer];
+    double sum = 0;
+    for (const auto& share : shares) sum += share.is_null() ? 0 : share.get<double>();
+    EXPECT_GT(sum, 0);
+    EXPECT_LE(sum, 1 + 1e-9);
+  }
+}
+
 // Sums over positions and over dimensions are of the same elements, and their number is what an evaluation measures.
 TEST_F(ModelNumbersTest, OutliersAreCountedByDimensionAndByPosition) {
   const std::string evaluation = "evaluation { batches: 8 batch_size: 32 } ";
@@ -156,6 +203,8 @@ TEST_F(ModelNumbersTest, WhatIsNotThereIsNamed) {
   EXPECT_THAT(Log(), HasSubstr("kind: GATES: the model has no gates"));
   EXPECT_EQ(StartWith({"numbers", model, folder_, folder_ / "cache", "patches"})->Wait(), 1);
   EXPECT_THAT(Log(), HasSubstr("kind: PATCHES is of images, and this model reads text"));
+  EXPECT_EQ(StartWith({"numbers", model, folder_, folder_ / "cache", "outlier_tokens"})->Wait(), 1);
+  EXPECT_THAT(Log(), HasSubstr("deviations over 256 validation examples, so that no token has a share"));
   EXPECT_EQ(StartWith({"numbers", model, folder_, folder_ / "cache", "attention", "2", "0"})->Wait(), 1);
   EXPECT_THAT(Log(), HasSubstr("layer: 2 is not there; the model has layers 0 to 1"));
   EXPECT_EQ(StartWith({"numbers", model, folder_, folder_ / "cache", "attention", "0", "7"})->Wait(), 1);

@@ -115,7 +115,8 @@ TEST_F(TrialEvaluationsTest, DataThatChangeAreReadAgain) {
   const v1::AttemptSpec attempt = on_text(Evaluation(folder_ / "train" / "model.safetensors"));
   const std::unique_ptr<TrialChild> child = StartEvaluations(attempt);
   EXPECT_EQ(EventsOfOne(*child).back().outcome().kind(), v1::Outcome::SUCCEEDED);
-  std::ofstream(text, std::ios::app) << "A line that the model has never seen, with other words than the rest.\n";
+  std::ofstream(text, std::ios::app)
+      << "A line that the model has never seen, with other words than the rest.\n";
   child->Send(WriteSpec(attempt, "next.json"));
   const Ended ended = Finish(*child);
   EXPECT_EQ(ended.outcome.failure(), v1::INVALID_SPEC) << ended.outcome.message();

@@ -34,7 +34,8 @@ class TrialGangTest : public TrialProgramTest {
     ADD_FAILURE() << "it does not train";
   }
 
-  const std::string long_training_ = "training { steps: 1000000 checkpoint_every: 1000000 measure_every: 1000 }";
+  const std::string long_training_ =
+      "training { steps: 1000000 checkpoint_every: 1000000 measure_every: 1000 }";
 };
 
 TEST_F(TrialGangTest, RankZeroReportsForAll) {

@@ -163,7 +163,7 @@ TEST(CanonicalTest, ResolvedJsonSaysEverything) {
       json,
       R"({"revision":1,"seed":1,"model":{"bert":{"preset":"tiny","layers":4,"hidden_size":128,"heads":4,"ffn_size":512,"vocab_size":2000,"max_positions":128,)"
       R"("norm_epsilon":1e-12,"activation":"GELU_ERF","norm_placement":"POST","initialisation":"REFERENCE","initial_std":0.02,"position":"LEARNED","rotary_theta":10000}},)"
-      R"("attention":{"softmax":{"clipped":{"gamma":-0.03,"zeta":1}},"gate":{"none":{},"pooled":false,"output_factor":1},"dropout":0,"query_key_norm":"NO_NORM","key_value_bias":false},"norm":"LAYER_NORM","dropout":0,)"
+      R"("attention":{"softmax":{"clipped":{"gamma":-0.03,"zeta":1}},"gate":{"none":{},"pooled":false,"output_factor":1},"dropout":0,"query_key_norm":"NO_NORM","key_value_bias":false,"prefix_tokens":0},"norm":"LAYER_NORM","dropout":0,)"
       R"("data":{"text":{"corpus":"kjv","tokenizer":{"byte_pair":{"vocab_size":2000}},"sequence_length":128,"objective":"MLM","mask_probability":0.15,"validation_fraction":0.02,"field":"text","validation":"BLOCKS","begin_every_sequence":false}},)"
       R"("training":{"steps":2000,"batch_size":32,"gradient_accumulation":1,"precision":"FLOAT32","gradient_clip_norm":1,)"
       R"("optimizer":{"adamw":{"learning_rate":0.001,"beta1":0.9,"beta2":0.999,"epsilon":1e-8,"weight_decay":0.01,"decay_norm_gamma":false}},)"

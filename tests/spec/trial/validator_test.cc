@@ -348,6 +348,19 @@ TEST(ValidatorTest, ProjectedGates) {
             "token: leave it out, or choose linear, mlp or all_heads_linear");
 }
 
+TEST(ValidatorTest, APrefixIsOfCausalModelsAndLeavesTargets) {
+  EXPECT_EQ(ErrorOfTrial(kTinyBert, "{attention: {prefix_tokens: 10}}"),
+            "attention.prefix_tokens: 10 relaxes the mask of a causal model, and model.bert sees both sides: "
+            "leave it out");
+  EXPECT_EQ(ErrorOfTrial(kTinyGpt2, "{attention: {prefix_tokens: 10}}"), "OK");
+  EXPECT_EQ(
+      ErrorOfTrial(kTinyGpt2, "{attention: {prefix_tokens: 128}}"),
+      "attention.prefix_tokens: 128 leaves nothing to predict of sequences of 128 tokens: give at most 127");
+  EXPECT_EQ(
+      ErrorOfTrial(kTinyGpt2, "{attention: {prefix_tokens: 16}, evaluation: {sequence_length: 16}}"),
+      "attention.prefix_tokens: 16 leaves nothing to predict of sequences of 16 tokens: give at most 15");
+}
+
 TEST(ValidatorTest, NormsOfQueriesAndKeys) {
   const std::string norm = "{attention: {query_key_norm: HEAD_RMS, gate: ";
   EXPECT_EQ(ErrorOfTrial(kTinyBert, "{attention: {query_key_norm: HEAD_LAYER, key_value_bias: true}}"), "OK");
