@@ -54,8 +54,7 @@ absl::Status NoBasis() {
 }  // namespace
 
 absl::StatusOr<Json> WeightNorms(const Model& model) {
-  return ByDimension("weights of the feed-forward networks' second linears", "norm",
-                     NormsOf(FfnOutputs(model)));
+  return ByDimension("feed-forward outputs", "norm of the weights", NormsOf(FfnOutputs(model)));
 }
 
 absl::StatusOr<Json> SecondMoments(const Checkpoint& checkpoint, const Model& model) {
@@ -72,7 +71,7 @@ absl::StatusOr<Json> SecondMoments(const Checkpoint& checkpoint, const Model& mo
     }
     sums.push_back(sum.to(at::kDouble));
   }
-  std::string of = "weights of the feed-forward networks' second linears";
+  std::string of = "feed-forward outputs";
   if (spec.training().optimizer().has_ortho_adam()) {
     absl::StrAppend(&of, ", in the optimizer's basis");
   } else {
@@ -80,9 +79,10 @@ absl::StatusOr<Json> SecondMoments(const Checkpoint& checkpoint, const Model& mo
     std::vector<std::string> correlations;
     for (std::size_t i = 0; i < sums.size(); ++i)
       correlations.push_back(absl::StrFormat("%.2f", PearsonCorrelation(norms[i], sums[i])));
-    absl::StrAppend(&of, "; correlation with their norms by layer: ", absl::StrJoin(correlations, ", "));
+    absl::StrAppend(&of, ": correlation with the weights' norms ", absl::StrJoin(correlations, ", "));
   }
-  return ByDimension(of, "sum of second moments", sums);
+  for (at::Tensor& sum : sums) sum = sum / sum.mean();
+  return ByDimension(of, "second moments / layer's mean", sums);
 }
 
 absl::StatusOr<Json> KurtosisByBasis(const v1::TrialSpec& spec, const Model& model,
