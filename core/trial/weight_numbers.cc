@@ -79,7 +79,7 @@ absl::StatusOr<Json> SecondMoments(const Checkpoint& checkpoint, const Model& mo
     std::vector<std::string> correlations;
     for (std::size_t i = 0; i < sums.size(); ++i)
       correlations.push_back(absl::StrFormat("%.2f", PearsonCorrelation(norms[i], sums[i])));
-    absl::StrAppend(&of, ": correlation with the weights' norms ", absl::StrJoin(correlations, ", "));
+    absl::StrAppend(&of, ": r with the weights' norms ", absl::StrJoin(correlations, ", "));
   }
   for (at::Tensor& sum : sums) sum = sum / sum.mean();
   return ByDimension(of, "second moments / layer's mean", sums);

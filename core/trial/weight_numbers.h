@@ -20,7 +20,7 @@ namespace inlier {
 absl::StatusOr<Json> WeightNorms(const Model& model);
 
 // The same of the sum of the second moments of these weights after the last update, over the layer's mean; in the
-// optimizer's basis where it has one. `of` has their correlation with the norms where both are in one basis. InvalidArgument: the checkpoint has none.
+// optimizer's basis where it has one. `of` has the correlation r with the norms where both are in one basis. InvalidArgument: the checkpoint has none.
 absl::StatusOr<Json> SecondMoments(const Checkpoint& checkpoint, const Model& model);
 
 // X, the outputs of the layers, (tokens, d) each, in four bases: X as it is, X Q^T and X Q with the matrix Q by which

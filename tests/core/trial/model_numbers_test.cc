@@ -143,7 +143,7 @@ TEST_F(ModelNumbersTest, NormsOfValuesAndOfWeightsSecondMomentsAndBases) {
   double sum = 0;
   for (const auto& value : moments["values"][0]) sum += value.get<double>();
   EXPECT_NEAR(sum, 32, 1e-6) << "over the mean";
-  EXPECT_THAT(moments["of"].get<std::string>(), HasSubstr("correlation with the weights' norms "));
+  EXPECT_THAT(moments["of"].get<std::string>(), HasSubstr("r with the weights' norms "));
   const std::string model = folder_ / "train" / "model.safetensors";
   EXPECT_EQ(StartWith({"numbers", model, folder_, folder_ / "cache", "bases"})->Wait(), 1);
   EXPECT_THAT(Log(), HasSubstr("kind: BASES: the optimizer of this training turned no gradient"));
