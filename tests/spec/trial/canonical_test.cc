@@ -24,13 +24,13 @@ TEST(CanonicalTest, SaysOnlyWhatDiffersFromTheDeclarations) {
   EXPECT_EQ(
       CanonicalJson(Ready(kTinyBert)),
       R"({"model":{"bert":{"layers":4,"hidden_size":128,"heads":4,"ffn_size":512,"vocab_size":2000,"max_positions":128}},)"
-      R"("data":{"text":{"corpus":"kjv","objective":"MLM","validation":"BLOCKS"}},"training":{"steps":2000}})");
+      R"("data":{"text":{"corpus":"kjv","objective":"MLM","validation":"HASH"}},"training":{"steps":2000}})");
   EXPECT_EQ(
       CanonicalJson(Ready(kTinyOpt,
                           "{attention: {softmax: {clipped: {gamma: -0.0}}, gate: {linear: {}}}, "
                           "quantization: {weights: {}, activations: {bits: 6}}, seed: 1}")),
       R"({"model":{"opt":{"layers":4,"hidden_size":128,"heads":4,"ffn_size":512,"vocab_size":2000,"max_positions":128,"embedding_size":128}},)"
-      R"("attention":{"softmax":{"clipped":{"gamma":0}},"gate":{"linear":{}}},"data":{"text":{"corpus":"kjv","objective":"CLM","validation":"BLOCKS"}},"training":{"steps":2000},)"
+      R"("attention":{"softmax":{"clipped":{"gamma":0}},"gate":{"linear":{}}},"data":{"text":{"corpus":"kjv","objective":"CLM","validation":"HASH"}},"training":{"steps":2000},)"
       R"("quantization":{"weights":{},"activations":{"bits":6},"calibration":{}}})");
 }
 
@@ -119,7 +119,7 @@ TEST(CanonicalTest, ADefaultThatChangedIsAnotherTrialAndTheFormerValueIsTheOldOn
   const auto last = Ready(kTinyBert, "{data: {text: {validation: LAST}}}");
   EXPECT_EQ(CanonicalJson(last).find("validation"), std::string::npos);
   EXPECT_NE(TrainFingerprint(last), TrainFingerprint(Ready(kTinyBert)));
-  EXPECT_EQ(TrainFingerprint(Ready(kTinyBert, "{data: {text: {validation: BLOCKS}}}")),
+  EXPECT_EQ(TrainFingerprint(Ready(kTinyBert, "{data: {text: {validation: HASH}}}")),
             TrainFingerprint(Ready(kTinyBert)));
 
   // What a store holds from before has no such field: it keeps its meaning and its fingerprint.
@@ -151,7 +151,7 @@ TEST(CanonicalTest, TheVocabularyOfACorpusHasTheSplitOfItsPreTraining) {
     return Ready(kTinyBert, "{data: {text: {tokenizer: {byte_pair: {" + byte_pair + "}}}}}");
   };
   EXPECT_FALSE(with("vocab_size: 900").data().text().tokenizer().byte_pair().has_corpus_validation());
-  EXPECT_EQ(with("corpus: kjv").data().text().tokenizer().byte_pair().corpus_validation(), v1::BLOCKS);
+  EXPECT_EQ(with("corpus: kjv").data().text().tokenizer().byte_pair().corpus_validation(), v1::HASH);
   EXPECT_NE(TrainFingerprint(with("corpus: kjv")),
             TrainFingerprint(with("corpus: kjv, corpus_validation: LAST")));
 }
@@ -164,7 +164,7 @@ TEST(CanonicalTest, ResolvedJsonSaysEverything) {
       R"({"revision":1,"seed":1,"model":{"bert":{"preset":"tiny","layers":4,"hidden_size":128,"heads":4,"ffn_size":512,"vocab_size":2000,"max_positions":128,)"
       R"("norm_epsilon":1e-12,"activation":"GELU_ERF","norm_placement":"POST","initialisation":"REFERENCE","initial_std":0.02,"position":"LEARNED","rotary_theta":10000}},)"
       R"("attention":{"softmax":{"clipped":{"gamma":-0.03,"zeta":1}},"gate":{"none":{},"pooled":false,"output_factor":1},"dropout":0,"query_key_norm":"NO_NORM","key_value_bias":false,"prefix_tokens":0},"norm":"LAYER_NORM","dropout":0,)"
-      R"("data":{"text":{"corpus":"kjv","tokenizer":{"byte_pair":{"vocab_size":2000}},"sequence_length":128,"objective":"MLM","mask_probability":0.15,"validation_fraction":0.02,"field":"text","validation":"BLOCKS","begin_every_sequence":false}},)"
+      R"("data":{"text":{"corpus":"kjv","tokenizer":{"byte_pair":{"vocab_size":2000}},"sequence_length":128,"objective":"MLM","mask_probability":0.15,"validation_fraction":0.02,"field":"text","validation":"HASH","begin_every_sequence":false}},)"
       R"("training":{"steps":2000,"batch_size":32,"gradient_accumulation":1,"precision":"FLOAT32","gradient_clip_norm":1,)"
       R"("optimizer":{"adamw":{"learning_rate":0.001,"beta1":0.9,"beta2":0.999,"epsilon":1e-8,"weight_decay":0.01,"decay_norm_gamma":false}},)"
       R"("schedule":{"linear":{"final_fraction":0},"warmup_steps":0},"checkpoint_every":1000,"measure_every":10,"label_smoothing":0,"measure_outliers_every":100,"engine":"FUSED","measure_quantized_every":0},)"
