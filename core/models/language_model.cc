@@ -24,7 +24,7 @@ at::Tensor LanguageModel::Predicting(const at::Tensor& per_position) const {
 at::Tensor LanguageModel::Targets(const at::Tensor& labels) const {
   if (!causal()) return labels.reshape({-1});
   at::Tensor targets = labels.slice(1, 1);
-  if (prefix_tokens() > 1) {  // What a query sees is none.
+  if (prefix_tokens() > 1) {  // They are seen, so they are not predicted.
     targets = targets.clone();
     targets.slice(1, 0, prefix_tokens() - 1).fill_(kIgnoredLabel);
   }

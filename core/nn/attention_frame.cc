@@ -6,13 +6,13 @@
 #include <tuple>
 
 namespace inlier {
-namespace {
 
-at::TensorOptions AtLeastFloat32Like(const at::TensorOptions& options) {
-  return options.dtype(options.dtype() == at::kDouble ? at::kDouble : at::kFloat);
+at::Tensor FutureKeys(const FrameOptions& frame, std::int64_t tokens, const at::TensorOptions& options) {
+  const at::Tensor future = at::ones({tokens, tokens}, options.dtype(at::kBool)).triu(1);
+  future.slice(0, 0, frame.prefix).slice(1, 0, frame.prefix).fill_(false);
+  return future;
 }
 
-// The number of keys that a query sees: (B or 1, 1, T or 1, 1).
 at::Tensor VisibleKeys(const FrameOptions& frame, const at::Tensor& attention_mask, std::int64_t tokens,
                        const at::TensorOptions& options) {
   const at::Tensor real =
@@ -22,6 +22,12 @@ at::Tensor VisibleKeys(const FrameOptions& frame, const at::Tensor& attention_ma
   if (frame.prefix > 0)
     seen.slice(1, 0, frame.prefix).copy_(real.slice(1, 0, frame.prefix).sum(1, /*keepdim=*/true));
   return seen.view({-1, 1, tokens, 1});
+}
+
+namespace {
+
+at::TensorOptions AtLeastFloat32Like(const at::TensorOptions& options) {
+  return options.dtype(options.dtype() == at::kDouble ? at::kDouble : at::kFloat);
 }
 
 at::Tensor RowLengths(const FrameOptions& frame, const at::Tensor& attention_mask, std::int64_t tokens,
@@ -51,9 +57,7 @@ AttentionMask MaskOf(const FrameOptions& frame, const at::Tensor& attention_mask
   at::Tensor hidden;
   if (attention_mask.defined()) hidden = attention_mask.eq(0).view({-1, 1, 1, tokens});
   if (frame.causal) {
-    const auto flags = at::TensorOptions().dtype(at::kBool).device(options.device());
-    const at::Tensor future = at::ones({1, 1, tokens, tokens}, flags).triu(1);
-    if (frame.prefix > 0) future.slice(2, 0, frame.prefix).slice(3, 0, frame.prefix).fill_(false);
+    const at::Tensor future = FutureKeys(frame, tokens, options).view({1, 1, tokens, tokens});
     hidden = hidden.defined() ? hidden.logical_or(future) : future;
   }
   if (!hidden.defined()) return {};

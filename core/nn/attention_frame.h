@@ -37,6 +37,13 @@ struct FrameOptions {
   double rotary_theta = 0;
 };
 
+// (T, T) bool: the keys, columns, that a query of a causal model does not see, whatever is padding.
+at::Tensor FutureKeys(const FrameOptions& frame, std::int64_t tokens, const at::TensorOptions& options);
+
+// The number of tokens that a query sees, (B or 1, 1, T or 1, 1), of type `options`; attention_mask as below.
+at::Tensor VisibleKeys(const FrameOptions& frame, const at::Tensor& attention_mask, std::int64_t tokens,
+                       const at::TensorOptions& options);
+
 // attention_mask: (B, T), 1 = a real token, or undefined; `options`: dtype and device of the activations. `additive` is
 // (B, 1, 1, T), (1, 1, T, T) or (B, 1, T, T).
 AttentionFrame MakeAttentionFrame(const FrameOptions& frame, const at::Tensor& attention_mask,

@@ -2,7 +2,6 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/amax.h>
-#include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/ones_like.h>
@@ -14,6 +13,7 @@
 #include <string_view>
 
 #include "base/check.h"
+#include "core/nn/attention_frame.h"
 
 namespace inlier {
 namespace {
@@ -53,24 +53,19 @@ Record& FindOrAdd(std::vector<Record>& records, const std::string& site) {
 // The queries of a batch of attention weights, and the keys that they may see.
 class Queries {
  public:
-  Queries(const TokenMask& mask, bool causal, std::int64_t prefix, const at::Tensor& weights)
-      : mask_(mask), causal_(causal), prefix_(prefix) {
+  Queries(const TokenMask& mask, const FrameOptions& frame, const at::Tensor& weights) : mask_(mask) {
     const std::int64_t tokens = weights.size(2);
-    const at::TensorOptions options = weights.options().dtype(at::kDouble);
-    if (!mask.padding.defined()) {
-      visible_keys_ = causal ? at::arange(1, tokens + 1, options).view({1, 1, tokens})
-                             : at::full({1, 1, tokens}, weights.size(3), options);
-      if (causal) visible_keys_.slice(2, 0, prefix).fill_(prefix);
-      return;
+    at::Tensor real;
+    if (mask.padding.defined()) {
+      TORCH_CHECK(mask.padding.size(0) == weights.size(0) && mask.padding.size(1) == tokens,
+                  "attention weights of shape ", weights.sizes(), " are not those of a batch of shape ",
+                  mask.padding.sizes());
+      real = mask.padding.logical_not();
     }
-    TORCH_CHECK(mask.padding.size(0) == weights.size(0) && mask.padding.size(1) == tokens,
-                "attention weights of shape ", weights.sizes(), " are not those of a batch of shape ",
-                mask.padding.sizes());
-    const at::Tensor real = mask.padding.logical_not().to(at::kDouble);
-    visible_keys_ =
-        (causal ? real.cumsum(1) : real.sum(1, /*keepdim=*/true).expand(real.sizes())).unsqueeze(1);
-    if (causal && prefix > 0)
-      visible_keys_.slice(2, 0, prefix).copy_(real.slice(1, 0, prefix).sum(1).view({-1, 1, 1}));
+    visible_keys_ = VisibleKeys(frame, real, tokens, weights.options().dtype(at::kDouble))
+                        .squeeze(3)
+                        .expand({-1, 1, tokens});
+    if (frame.causal) future_ = FutureKeys(frame, tokens, weights.options());
   }
 
   // Of x, (B or 1, 1 or H, T): the sum over the queries that count, and over the first of each sequence.
@@ -95,11 +90,7 @@ class Queries {
   }
   // (B, H, T, T) bool, changed: false where the query does not count or does not see the key.
   at::Tensor Visible(at::Tensor flags) const {
-    if (causal_) {
-      const at::Tensor past = flags.tril();
-      past.slice(2, 0, prefix_).slice(3, 0, prefix_).copy_(flags.slice(2, 0, prefix_).slice(3, 0, prefix_));
-      flags = past;
-    }
+    if (future_.defined()) flags.masked_fill_(future_, false);
     if (!mask_.padding.defined()) return flags;
     return flags.masked_fill_(mask_.padding.unsqueeze(1).unsqueeze(3), false)
         .masked_fill_(mask_.padding.unsqueeze(1).unsqueeze(2), false);
@@ -108,9 +99,8 @@ class Queries {
 
  private:
   const TokenMask& mask_;
-  const bool causal_;
-  const std::int64_t prefix_;
   at::Tensor visible_keys_;
+  at::Tensor future_;  // Of a causal model.
 };
 
 // Of rows of weights, (…, keys), whose sums are `total`.
@@ -138,7 +128,7 @@ void AttentionRecorder::RecordWeights(const std::string& site, const at::Tensor&
   const c10::NoGradGuard no_grad;
   const at::Tensor weights =
       all_weights.slice(3, 0, all_weights.size(2));  // Tokens are keys as they are queries.
-  const Queries queries(mask_, causal_, options_.prefix_tokens, weights);
+  const Queries queries(mask_, {.causal = causal_, .prefix = options_.prefix_tokens}, weights);
   const at::Tensor first = queries.OfFirstKey(weights).to(at::kDouble);  // (B, H, T)
   const at::Tensor largest = weights.amax(3).to(at::kDouble);
   const at::Tensor total = weights.sum(3, /*keepdim=*/false, at::kDouble);

@@ -188,13 +188,12 @@ class Analysis {
   absl::Status OpenImages() {
     v1::ImageDataSpec& images = *spec_.mutable_data()->mutable_images();
     images = request_.images();
-    if (!images.has_pixel_scale()) {
+    absl::Status pixels = CheckPixels(request_.folder(), spec_);
+    if (!pixels.ok() && !images.has_pixel_scale()) {
       images.set_pixel_scale(v1::IMAGENET);
-      if (!CheckPixels(request_.folder(), spec_).ok() ||
-          !std::filesystem::exists(std::filesystem::path(request_.folder()) / "preprocessor_config.json"))
-        images.set_pixel_scale(v1::HALF);
+      if (CheckPixels(request_.folder(), spec_).ok()) pixels = absl::OkStatus();
     }
-    RETURN_IF_ERROR(CheckPixels(request_.folder(), spec_));
+    RETURN_IF_ERROR(pixels);
     ASSIGN_OR_RETURN(spec_, ResolveAndValidate(spec_));
     ImageOptions options = DataOptions<ImageOptions>("images");
     options.image_size = spec_.model().vit().image_size();

@@ -241,7 +241,7 @@ TEST(AttentionPartsTest, TheFusedEngineHasAllButTheBias) {
   }
 }
 
-TEST(AttentionPartsTest, APrefixSeesItselfAndIsNoTarget) {
+TEST(AttentionPartsTest, APrefixSeesItselfAndIsNotPredicted) {
   const at::NoGradGuard no_grad;
   for (const std::string architecture : {"opt", "gpt2", "llama"}) {
     const auto model = WideModel(architecture, "prefix_tokens: 3");

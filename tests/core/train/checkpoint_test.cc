@@ -83,7 +83,7 @@ TEST_F(CheckpointTest, FinalOneHasTheSumsOfSecondMoments) {
   });
   EXPECT_TRUE(checkpoint->SecondMomentSums(ffn)->equal(moment->second.sum(1)));  // (out, in)
   EXPECT_FALSE(checkpoint->SecondMomentSums("bert.embeddings.word_embeddings.weight")->defined());
-  ASSERT_TRUE(checkpoint->LoadWeights(*model_).ok()) << "sums are no weights";
+  ASSERT_TRUE(checkpoint->LoadWeights(*model_).ok()) << "sums are not weights";
 }
 
 TEST_F(CheckpointTest, AnotherSpecIsRefusedWithTheDifferences) {
