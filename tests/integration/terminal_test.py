@@ -44,6 +44,27 @@ def has_terminals():
 needs_terminals = unittest.skipUnless(has_terminals(), "this system has no pseudo-terminals: mount devpts on /dev/pts")
 
 
+class Screen(pyte.Screen):
+    """pyte's, which knows no scrolling of the lines between the margins (SU and SD); ncurses sends both where a frame has moved by a line."""
+
+    def scroll_up(self, count=1):
+        self.edit_at_top_margin(self.delete_lines, count)
+
+    def scroll_down(self, count=1):
+        self.edit_at_top_margin(self.insert_lines, count)
+
+    def edit_at_top_margin(self, edit, count):
+        column, row = self.cursor.x, self.cursor.y
+        self.cursor.y = self.margins.top if self.margins else 0
+        edit(count)
+        self.cursor.x, self.cursor.y = column, row
+
+
+class Stream(pyte.ByteStream):
+    csi = {**pyte.ByteStream.csi, "S": "scroll_up", "T": "scroll_down"}
+    events = pyte.ByteStream.events | {"scroll_up", "scroll_down"}
+
+
 class Terminal:
     """A program on a terminal of its own; `screen` is what it shows."""
 
@@ -52,8 +73,8 @@ class Terminal:
         self.size(columns, rows, slave)
         self.before = termios.tcgetattr(slave)
         self.slave = slave
-        self.screen = pyte.Screen(columns, rows)
-        self.stream = pyte.ByteStream(self.screen)
+        self.screen = Screen(columns, rows)
+        self.stream = Stream(self.screen)
         self.raw = b""
         self.process = subprocess.Popen([str(harness.INLIER), *map(str, arguments)], stdin=slave, stdout=slave, stderr=slave,
                                         start_new_session=True, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
