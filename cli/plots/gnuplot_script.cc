@@ -10,7 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "cli/output.h"
-#include "cli/plots/figure_ends.h"
+#include "results/figures/figure_ends.h"
 #include "spec/schema/number_text.h"
 
 namespace inlier {

@@ -10,7 +10,7 @@
 
 #include <string>
 
-#include "cli/plots/figure.h"
+#include "results/figures/figure.h"
 
 namespace inlier {
 

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/file.h"
 #include "base/status.h"
+#include "cli/plots/figure_csv.h"
 #include "cli/programs/child_program.h"
 
 namespace inlier {

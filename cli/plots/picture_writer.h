@@ -11,8 +11,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "cli/plots/figure.h"
 #include "cli/plots/gnuplot_script.h"
+#include "results/figures/figure.h"
 
 namespace inlier {
 

@@ -13,7 +13,7 @@
 #include "coordinator/status/fleet_status.h"
 #include "coordinator/status/status.h"
 #include "coordinator/store/sweep_matrix.h"
-#include "coordinator/tables/table_builder.h"
+#include "results/tables/table_builder.h"
 #include "inlier/v1/sweep_service.grpc.pb.h"
 #include "spec/sweep/sweep_reader.h"
 

@@ -15,7 +15,7 @@
 #include "coordinator/status/fleet_status.h"
 #include "coordinator/status/status.h"
 #include "coordinator/store/query_guard.h"
-#include "coordinator/tables/table_builder.h"
+#include "results/tables/table_builder.h"
 #include "spec/sweep/sweep_reader.h"
 #include "tests/coordinator/fleet/fleet_config.h"
 #include "tests/coordinator/harness.h"

@@ -1,0 +1,45 @@
+#include "results/figures/axis_title.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "spec/trial/measurements.h"
+#include "spec/trial/param_reference.h"
+
+namespace inlier {
+
+std::string PlainSymbol(const std::string& latex) {
+  return absl::StrReplaceAll(latex, {{"\\alpha", "α"},
+                                     {"\\beta", "β"},
+                                     {"\\gamma", "γ"},
+                                     {"\\zeta", "ζ"},
+                                     {"\\pi", "π"},
+                                     {"_1", "₁"},
+                                     {"_2", "₂"},
+                                     {"\\", ""},
+                                     {"{", ""},
+                                     {"}", ""}});
+}
+
+std::string AxisTitle(const std::string& name, const SweepGrid& grid) {
+  std::string field;
+  bool is_axis = false;
+  for (const SweepGrid::AxisInfo& axis : grid.axes()) {
+    if (axis.name != name) continue;
+    is_axis = true;
+    field = axis.field;
+  }
+  for (const ParamInfo& param : TrialParams()) {
+    if (param.symbol.empty() || (is_axis ? param.path != field : param.column != name)) continue;
+    const std::string symbol = PlainSymbol(param.symbol);
+    return symbol == name ? name : absl::StrCat(name, " (", symbol, ")");
+  }
+  return name;
+}
+
+std::string MeasurementTitle(const std::string& name) {
+  const MeasurementInfo* info = FindMeasurement(name);
+  if (info == nullptr || info->unit == "1" || info->unit.empty()) return name;
+  return absl::StrCat(name, " (", std::string(info->unit), ")");
+}
+
+}  // namespace inlier

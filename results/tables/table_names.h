@@ -1,0 +1,54 @@
+// The names that a table may use: axes of its sweeps, columns of the view `trials`, and measurements.
+//
+// Thread safety: none.
+#ifndef INLIER_RESULTS_TABLES_TABLE_NAMES_H_
+#define INLIER_RESULTS_TABLES_TABLE_NAMES_H_
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "inlier/v1/sweep_spec.pb.h"
+#include "spec/sweep/label_finder.h"
+
+namespace inlier {
+
+class TableNames {
+ public:
+  // Of all sweeps together: the labels of an axis are those of the first sweep, then what others add.
+  static absl::StatusOr<TableNames> Of(const std::vector<v1::SweepSpec>& sweeps);
+
+  bool IsAxis(const std::string& name) const { return axes_.contains(name); }
+  // nullptr: any text is a label, or it is no axis.
+  const std::vector<std::string>* LabelsOf(const std::string& name) const;
+  // The symbol of the hyper-parameter that an axis or a column is, in LaTeX; empty where the schema has none.
+  std::string SymbolOf(const std::string& name) const;
+
+  // Puts the labels of the axes in the place of what `spec` writes for them. InvalidArgument names the place of a name,
+  // label or measurement that is not there, and what comes close; or is the error of `check`, which is called often.
+  absl::Status Resolve(v1::TableSpec& spec, const std::function<absl::Status()>& check) const;
+
+ private:
+  using Where = google::protobuf::Map<std::string, google::protobuf::Value>;
+  struct Axis {
+    std::optional<std::vector<std::string>> labels;  // None: a range, any number is a label.
+    std::string field;                               // Path, or empty.
+  };
+
+  absl::Status CheckName(const std::string& place, const std::string& name) const;
+  absl::Status ResolveWhere(const std::string& place, Where& where,
+                            const std::function<absl::Status()>& check) const;
+  absl::Status ResolveBaseline(v1::TableSpec& spec, const std::function<absl::Status()>& check) const;
+
+  std::map<std::string, Axis> axes_;
+  mutable std::map<std::string, LabelFinder> finders_;  // By axis; made when needed.
+  std::vector<std::string> known_;
+};
+
+}  // namespace inlier
+
+#endif  // INLIER_RESULTS_TABLES_TABLE_NAMES_H_
