@@ -131,7 +131,7 @@ void AttemptFailed(Context& context, Stage& stage, const Attempt& attempt, v1::F
     stage.edit().not_before = context.now.at + decision.wait;
     state.deadlines.retries.emplace(*stage.detail().not_before, stage.id);
   }
-  if (!INLIER_BUG("retry_counts_not_stored")) CommitStage(context, stage);
+  CommitStage(context, stage);
   std::string next = decision.wait > Duration::zero()
                          ? absl::StrCat("tried again in ", FormatDuration(decision.wait))
                          : std::string("tried again");

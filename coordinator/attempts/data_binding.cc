@@ -23,8 +23,7 @@ namespace {
 void Bind(Context& context, Stage& train, DataId version) {
   if (train.data_id() == version) return;
   train.SetData(version);
-  if (!INLIER_BUG("data_of_a_training_not_stored"))
-    context.out.changes.Add(StageData{.id = train.id, .data = version});
+  context.out.changes.Add(StageData{.id = train.id, .data = version});
 }
 
 // Some worker has other data of the source: binds its ready trainings to the data of their sweeps, as far as these

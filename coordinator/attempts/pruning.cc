@@ -8,7 +8,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
-#include "base/deliberate_bug.h"
 #include "coordinator/attempts/attempt_end.h"
 #include "coordinator/attempts/stage_results.h"
 #include "coordinator/scheduling/sources.h"
@@ -78,8 +77,7 @@ void JudgePoint(Context& context, const Attempt& attempt, const v1::MeasurementP
     }
     all_want = all_want && WantsPruned(state, sweep, stage);
   }
-  if (all_want && !reason.empty() && !INLIER_BUG("pruned_training_goes_on"))
-    PruneStage(context, stage, reason);
+  if (all_want && !reason.empty()) PruneStage(context, stage, reason);
 }
 
 bool IsPruned(const State& state, const Trial& trial, const Stage& train) {

@@ -54,8 +54,6 @@ RetryDecision DecideRetry(v1::FailureClass failure, const StageFailures& counts,
                           const v1::RetrySpec& policy) {
   switch (failure) {
     case v1::INVALID_SPEC:
-      if (INLIER_BUG("invalid_spec_tried_again"))
-        return {.again = true, .wait = Duration::zero(), .why_not = ""};
       return {.why_not = "can never run as it is"};
     case v1::OUT_OF_MEMORY:
       return WithinLimit(counts.out_of_memory, policy.max_out_of_memory(), "ran out of memory",

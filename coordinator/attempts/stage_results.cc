@@ -27,7 +27,7 @@ void ReleaseStage(Context& context, Stage& stage, const Trial& trial) {
     tally.weight_needed -= stage.Weight();
   }
   state.scheduler.RemoveReady(trial.sweep, stage.id);
-  if (!stage.IsNeeded() || INLIER_BUG("shared_stage_cancelled")) CancelIfUnneeded(context, stage);
+  if (!stage.IsNeeded()) CancelIfUnneeded(context, stage);
   stage.Tidy();
 }
 
@@ -71,7 +71,7 @@ void SetTrialState(Context& context, Trial& trial, v1::TrialState to, const std:
 
 void CancelIfUnneeded(Context& context, Stage& stage) {
   State& state = context.state;
-  if ((stage.IsNeeded() && !INLIER_BUG("shared_stage_cancelled")) || IsTerminal(stage.state)) return;
+  if (stage.IsNeeded() || IsTerminal(stage.state)) return;
   if (stage.live() != 0 && !INLIER_BUG("cancel_forgets_running_attempt"))
     EndAttempt(context, stage.live(), v1::CANCELLED, std::nullopt, "no trial needs it any more", "cancelled");
   ForgetRetry(state, stage);

@@ -143,7 +143,7 @@ void UpdateWorker(Context& context, WorkerEntry& worker, const v1::WorkerSync& s
   if (sync.gpus_size() > 0) worker.gpus = Readings(sync);
   state.workers.Seen(worker, context.now.at, context.now.wall);
   if (worker.draining) ForgetDataChecks(state, worker.incarnation);  // It gives them up.
-  if (!INLIER_BUG("lease_not_renewed")) state.leases.Renew(worker.incarnation, context.now.at);
+  state.leases.Renew(worker.incarnation, context.now.at);
   if (joined) {
     context.out.log.push_back(absl::StrCat("worker_joined worker=", worker.name,
                                            " incarnation=", worker.incarnation, " host=", worker.host,

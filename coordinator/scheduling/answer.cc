@@ -44,8 +44,6 @@ void FillAnswer(const State& state, const WorkerEntry& worker, const v1::WorkerS
       stops[token] = attempt.yields;
     }
   }
-  if (INLIER_BUG("lease_of_another_told") && !state.attempts.empty())
-    AddDesired(state, state.attempts.begin()->second, /*with_spec=*/true, answer);
   FillDataChecks(state, worker, answer);
   if (worker.keeps_artifacts) {
     for (const auto& [sha256, lost] : state.lost_models) answer.add_wanted_artifacts(sha256);

@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/check.h"
-#include "base/deliberate_bug.h"
 #include "base/digest.h"
 #include "base/time.h"
 #include "coordinator/scheduling/gather.h"
@@ -49,8 +48,7 @@ void Grant(Context& context, WorkerEntry& worker, Scheduler::Pick pick) {
   State& state = context.state;
   Stage& stage = state.stages.at(pick.stage);
   INLIER_CHECK(stage.live() == 0 && IsReady(state, stage));
-  const bool has_room = state.scheduler.RoomOf(pick.sweep) > 0 || INLIER_BUG("max_parallel_ignored");
-  INLIER_CHECK(has_room);
+  INLIER_CHECK(state.scheduler.RoomOf(pick.sweep) > 0);
   INLIER_CHECK(!state.sweeps.at(pick.sweep).paused);
   const Token token = state.next_token++;
   ++stage.attempts;
@@ -88,18 +86,17 @@ void Grant(Context& context, WorkerEntry& worker, Scheduler::Pick pick) {
   state.scheduler.Started(pick.sweep);
   BeginUse(context, attempt);
   context.out.workers.insert(worker.incarnation);
-  if (!INLIER_BUG("lease_not_stored"))
-    context.out.changes.Add(AttemptRow{.token = token,
-                                       .stage = stage.id,
-                                       .number = stage.attempts,
-                                       .worker = worker.incarnation,
-                                       .slot = slot,
-                                       .further_slots = {slots.begin() + 1, slots.end()},
-                                       .resume_step = assignment.resume_step(),
-                                       .started_at = attempt.leased,
-                                       .sweep = pick.sweep,
-                                       .request = attempt.request,
-                                       .gpu_share_thousandths = attempt.gpu_thousandths});
+  context.out.changes.Add(AttemptRow{.token = token,
+                                     .stage = stage.id,
+                                     .number = stage.attempts,
+                                     .worker = worker.incarnation,
+                                     .slot = slot,
+                                     .further_slots = {slots.begin() + 1, slots.end()},
+                                     .resume_step = assignment.resume_step(),
+                                     .started_at = attempt.leased,
+                                     .sweep = pick.sweep,
+                                     .request = attempt.request,
+                                     .gpu_share_thousandths = attempt.gpu_thousandths});
   SetStageState(state, stage, v1::RUNNING);
   RefreshReadiness(context, stage);
   UpdateTrialsOf(context, stage);

@@ -35,7 +35,6 @@ std::uint64_t ReleaseGate::Decided(const Effects& effects, const std::string* wo
     const auto last = last_bulk_.find(*worker);
     if (last != last_bulk_.end() && !INLIER_BUG("earlier_bulk_not_awaited")) bulk = last->second;
   }
-  if (INLIER_BUG("reply_released_when_decided")) bulk = control = 0;
   if (reply) Wait(bulk, control, {std::move(reply), worker == nullptr});
   return number;
 }
@@ -70,7 +69,7 @@ void ReleaseGate::Settled(std::uint64_t number, const absl::Status& status) {
     for (auto& [control, waiting] : bulk.mapped()) Wait(0, control, std::move(waiting));
   } else {
     control_committed_ = std::max(control_committed_, number);
-    if (control_committed_ == control_decided_ || INLIER_BUG("touched_forgotten_too_early")) touched_.clear();
+    if (control_committed_ == control_decided_) touched_.clear();
     while (!waiting_.empty() && waiting_.begin()->first <= control_committed_)
       waiting_.extract(waiting_.begin()).mapped().reply(absl::OkStatus());
   }

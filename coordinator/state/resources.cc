@@ -160,7 +160,7 @@ std::vector<std::uint32_t> WorkerResources::FirstSlotsFor(const ResourceRequest&
     if (taken_by_the_gang && !INLIER_BUG("gang_shares_a_gpu")) continue;
     memory_mib += charge.memory_mib;
     slots.push_back(slot);
-    if (slots.size() == request.processes || INLIER_BUG("half_a_gang_placed")) return slots;
+    if (slots.size() == request.processes) return slots;
   }
   return {};
 }
@@ -204,7 +204,6 @@ void WorkerResources::Add(const Held& held, int sign) {
 }
 
 void WorkerResources::Take(Token token, std::vector<std::uint32_t> slots, const ResourceRequest& request) {
-  if (INLIER_BUG("further_slots_not_taken")) slots.resize(1);
   const auto [at, is_new] = held_.emplace(token, Held{.slots = std::move(slots), .request = request});
   INLIER_CHECK(is_new);
   Add(at->second, 1);

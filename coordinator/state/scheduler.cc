@@ -30,9 +30,7 @@ Scheduler::SweepKey Scheduler::KeyOf(SweepId sweep, const Queue& queue) {
 }
 
 bool Scheduler::MayStart(const Queue& queue) {
-  const bool has_room =
-      Room(queue.rules.max_parallel, queue.running) > 0 || INLIER_BUG("max_parallel_ignored");
-  return !queue.ready.empty() && !queue.rules.paused && has_room;
+  return !queue.ready.empty() && !queue.rules.paused && Room(queue.rules.max_parallel, queue.running) > 0;
 }
 
 std::uint64_t Scheduler::RoomIn(const Usage& usage) {

@@ -231,8 +231,7 @@ bool IsReady(const State& state, const Stage& stage) {
     return !stage.start || state.stages.at(stage.start).state == v1::SUCCEEDED ||
            INLIER_BUG("training_leased_before_its_start");
   }
-  return INLIER_BUG("evaluate_leased_before_checkpoint") ||
-         state.stages.at(stage.train).state == v1::SUCCEEDED;
+  return state.stages.at(stage.train).state == v1::SUCCEEDED;
 }
 
 void UpdateTrialsOf(Context& context, Stage& stage) {

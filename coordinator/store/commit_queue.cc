@@ -156,10 +156,7 @@ std::vector<QueuedBatch> CommitQueue::Take(std::uint64_t rows_max) {
     control_.pop_front();
     for (std::size_t i = before; i < taken.size(); ++i) rows += taken[i].batch.rows();
   }
-  if (!control_.empty()) {
-    if (INLIER_BUG("batch_lost_at_the_row_limit")) control_.pop_front();
-    return taken;
-  }
+  if (!control_.empty()) return taken;
   // A caller waits for this commit: it does not grow by much.
   const std::uint64_t enough = taken.empty() ? std::min(rows_max, kBulkAlone) : rows + kBulkBesideControl;
   while (!bulk_.empty() && fits(bulk_.front()) && rows < enough) {

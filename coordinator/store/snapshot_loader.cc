@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "base/deliberate_bug.h"
 #include "base/status.h"
 #include "coordinator/store/snapshot.h"
 #include "coordinator/store/statement.h"
@@ -171,7 +170,6 @@ void LoadTrials(SQLite::Database& database, Snapshot& snapshot) {
 }
 
 void LoadLiveAttempts(SQLite::Database& database, Snapshot& snapshot) {
-  if (INLIER_BUG("live_attempts_forgotten_after_restart")) return;
   Statement rows(database,
                  "SELECT attempt.token, stage, number, worker, slot, resume_step, started_ms, attempt.sweep, "
                  "gpu_thousandths, memory_mib, gpu_memory_mib, yields, artifact.sha256, artifact.step, "
@@ -187,7 +185,6 @@ void LoadLiveAttempts(SQLite::Database& database, Snapshot& snapshot) {
               attempt.started_at, attempt.sweep, request.gpu_thousandths, request.memory_mib,
               request.gpu_memory_mib, attempt.yields, attempt.final_checkpoint, attempt.final_step,
               attempt.gpu_share_thousandths, attempt.timed_out, further_slots);
-    if (INLIER_BUG("further_slots_forgotten_after_restart")) continue;
     for (const nlohmann::json& slot : nlohmann::json::parse(further_slots, nullptr, false)) {
       if (slot.is_number_unsigned()) attempt.further_slots.push_back(slot.get<std::uint32_t>());
     }

@@ -36,7 +36,7 @@ v1::SweepSpec GridOf(const v1::SweepSpec& spec) {
 
 void Withdraw(Context& context, Sweep& sweep, Trial& trial) {
   State& state = context.state;
-  if (!IsTerminal(trial.state) && !INLIER_BUG("withdrawn_trial_runs_on"))
+  if (!IsTerminal(trial.state))
     SetTrialState(context, trial, v1::CANCELLED, "withdrawn by an edit of the sweep");
   --sweep.CountOf(trial.state);
   --state.counts.trials[trial.state];

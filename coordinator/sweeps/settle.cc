@@ -4,7 +4,6 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "base/deliberate_bug.h"
 #include "coordinator/attempts/stage_results.h"
 #include "coordinator/state/limits.h"
 #include "coordinator/state/transitions.h"
@@ -36,7 +35,7 @@ void Settle(Context& context, Sweep& sweep) {
   if (sweep.state != v1::ACTIVE) return;
   if (const std::string why = WhyStopByFailures(sweep); !why.empty()) {
     StopSweep(context, sweep, why);
-  } else if (sweep.Open() == 0 && (sweep.Exhausted() || INLIER_BUG("sweep_complete_too_early"))) {
+  } else if (sweep.Open() == 0 && sweep.Exhausted()) {
     SetSweepState(context, sweep, v1::COMPLETE);
   }
 }

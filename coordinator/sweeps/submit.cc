@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/deliberate_bug.h"
 #include "base/digest.h"
 #include "base/status.h"
 #include "coordinator/state/limits.h"
@@ -93,8 +92,7 @@ absl::StatusOr<v1::SubmitSweepResponse> SubmitSweep(Context& context, const v1::
   const SweepId id = sweep.id;
   SetExpander(state, sweep, std::make_unique<SweepExpander>(*std::move(grid), 0));
   if (sweep.spec.has_pruning()) sweep.pruner = std::make_unique<Pruner>(sweep.spec.pruning());
-  if (!sweep.request_id.empty() && !INLIER_BUG("request_id_not_remembered"))
-    state.sweeps.RememberRequest(sweep);
+  if (!sweep.request_id.empty()) state.sweeps.RememberRequest(sweep);
   state.active.insert(id);
   ++state.counts.sweeps[v1::ACTIVE];
   ++state.stats.sweeps_submitted;
