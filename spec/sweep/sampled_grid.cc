@@ -10,6 +10,12 @@
 #include "spec/sweep/sweep_grid.h"
 
 namespace inlier {
+namespace {
+
+// Samples times conditions and exclusions, which each may be compared with: half a second.
+constexpr std::uint64_t kSampledRulesMax = 100'000'000;
+
+}  // namespace
 
 void SweepGrid::CompileSampling(const v1::SamplingSpec& spec, Problems* problems) {
   static_assert(kAxesMax <= kSobolDimensions);  // There are always enough dimensions.
@@ -72,7 +78,7 @@ SweepGrid::Sample SweepGrid::Draw(std::uint64_t index) const {
 }
 
 bool SweepGrid::IsSampledPoint(Sample& sample) const {
-  if (!diagram_->Contains(sample.digits, &sample.active, /*any_inactive_digit=*/true)) return false;
+  if (!rules_->Contains(sample.digits, &sample.active, /*any_inactive_digit=*/true)) return false;
   for (std::size_t axis = 0; axis < points_.size(); ++axis) {
     const bool each = sampled_->dimension[axis] < 0;
     if (each && !sample.active[axis] && sample.digits[axis] != 0) return false;
@@ -96,7 +102,16 @@ std::string SweepGrid::KeyOf(const Sample& sample) const {
   return key;
 }
 
-void SweepGrid::FindSampledPoints() {
+void SweepGrid::FindSampledPoints(Problems* problems) {
+  if (rules_->size() * size_ > kSampledRulesMax) {
+    problems->Add("sampling",
+                  std::to_string(size_) + " points are more than " +
+                      std::to_string(kSampledRulesMax / rules_->size()) + ", which " +
+                      std::to_string(rules_->size()) +
+                      " conditions and exclusions allow; draw fewer samples, or name several labels "
+                      "in one exclusion");
+    return;
+  }
   std::unordered_set<std::string> seen;
   sampled_->is_point.assign(size_, false);
   std::uint64_t count = 0;

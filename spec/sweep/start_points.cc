@@ -136,8 +136,7 @@ std::pair<SweepGrid::Digits, std::vector<bool>> SweepGrid::PlaceOf(std::uint64_t
     return {std::move(sample.digits), std::move(sample.active)};
   }
   Digits digits = DigitsOf(index);
-  std::vector<bool> active;
-  diagram_->Contains(digits, &active);
+  std::vector<bool> active = rules_->Active(digits);
   return {std::move(digits), std::move(active)};
 }
 
@@ -152,7 +151,7 @@ absl::StatusOr<std::uint64_t> SweepGrid::StartOf(std::uint64_t index, const std:
     is_named[axis] = true;
   }
   std::vector<bool> target_active;
-  if (!diagram_->Contains(target, &target_active, /*any_inactive_digit=*/true))
+  if (!rules_->Contains(target, &target_active, /*any_inactive_digit=*/true))
     return names.Problem(
         "names a point that an exclusion leaves out; name another one, or exclude this point too");
   for (std::size_t axis = 0; axis < axes_.size(); ++axis) {

@@ -128,12 +128,14 @@ absl::StatusOr<SweepEdit> SweepEdit::Create(const v1::SweepSpec& from, SweepGrid
     }
     product = std::min<unsigned __int128>(product * found, SweepGrid::kSizeMax);
   }
-  if (edit.from_.diagram_->complete() && edit.to_.diagram_->complete()) {
-    edit.common_ = static_cast<std::uint64_t>(product);
-  } else if (same_order) {
-    edit.common_ = edit.from_.diagram_->CountCommon(*edit.to_.diagram_, edit.digit_of_, kGone);
-  }
   edit.only_appends_ = same_order && same_values && first_grows && SameConditions(from, to);
+  if (edit.only_appends_) {
+    edit.common_ = edit.from_.kept();
+  } else if (!edit.from_.ruled_ && !edit.to_.ruled_) {
+    edit.common_ = static_cast<std::uint64_t>(product);
+  } else if (edit.from_.kept() <= kCountedMax) {
+    edit.common_ = edit.CountCommon();
+  }
   if (edit.from_.starts_from_points() && !edit.only_appends_) edit.common_.reset();
   return edit;
 }
@@ -155,11 +157,17 @@ std::optional<std::uint64_t> SweepEdit::NewIndex(std::uint64_t old_index) const 
   return std::nullopt;
 }
 
+std::uint64_t SweepEdit::CountCommon() const {
+  std::uint64_t common = 0;
+  for (auto index = from_.NextIndex(0); index; index = from_.NextIndex(*index + 1))
+    common += NewIndexAlone(*index) ? 1 : 0;
+  return common;
+}
+
 std::optional<std::uint64_t> SweepEdit::NewIndexAlone(std::uint64_t old_index) const {
-  if (old_index >= from_.size()) return std::nullopt;
+  if (old_index >= from_.size() || !from_.IsPoint(old_index)) return std::nullopt;
   const SweepGrid::Digits digits = from_.DigitsOf(old_index);
-  std::vector<bool> active, new_active;
-  if (!from_.diagram_->Contains(digits, &active)) return std::nullopt;
+  const std::vector<bool> active = from_.rules_->Active(digits);
   SweepGrid::Digits new_digits(digits.size());
   for (std::size_t axis = 0; axis < digits.size(); ++axis) {
     if (!active[axis]) continue;  // Its digit is 0 in every grid.
@@ -167,15 +175,12 @@ std::optional<std::uint64_t> SweepEdit::NewIndexAlone(std::uint64_t old_index) c
     if (digit == kGone) return std::nullopt;
     new_digits[static_cast<std::size_t>(axis_of_[axis])] = digit;
   }
-  if (!to_.diagram_->Contains(new_digits, &new_active)) return std::nullopt;
-  unsigned __int128 index = 0;
+  const std::vector<bool> new_active = to_.rules_->Active(new_digits);
   for (std::size_t axis = 0; axis < digits.size(); ++axis) {
-    const auto at = static_cast<std::size_t>(axis_of_[axis]);
-    if (active[axis] != new_active[at]) return std::nullopt;
-    index += static_cast<unsigned __int128>(new_digits[at]) * to_.points_[at].suffix;
+    if (active[axis] != new_active[static_cast<std::size_t>(axis_of_[axis])]) return std::nullopt;
   }
-  if (index >= to_.size()) return std::nullopt;
-  return static_cast<std::uint64_t>(index);
+  const std::optional<std::uint64_t> index = to_.IndexOf(new_digits);
+  return index && to_.IsPoint(*index) ? index : std::nullopt;
 }
 
 }  // namespace inlier

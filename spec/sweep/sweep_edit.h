@@ -38,8 +38,8 @@ class SweepEdit {
   // Index in the new grid of the point with this index in the old one; nullopt when it has left.
   std::optional<std::uint64_t> NewIndex(std::uint64_t old_index) const;
 
-  // Points that are in both, exact; nullopt where it takes too long: axes in another order with conditions or
-  // exclusions, or too entangled ones, or trainings that start from those of other points.
+  // Points that are in both, exact; nullopt where it takes too long: of more than kCountedMax points with conditions or
+  // exclusions, or of trainings that start from those of other points.
   std::optional<std::uint64_t> common() const { return common_; }
 
   // Every old point is a new one under the same index, and every new one lies behind the old grid: values
@@ -51,6 +51,8 @@ class SweepEdit {
  private:
   SweepEdit(SweepGrid from, SweepGrid to) : from_(std::move(from)), to_(std::move(to)) {}
 
+  static constexpr std::uint64_t kCountedMax = 100'000;  // Some 50 ms.
+  std::uint64_t CountCommon() const;
   // NewIndex, without looking at the point whose training it starts from.
   std::optional<std::uint64_t> NewIndexAlone(std::uint64_t old_index) const;
 

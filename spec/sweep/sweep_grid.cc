@@ -13,7 +13,7 @@
 namespace inlier {
 namespace {
 
-constexpr std::uint64_t kCheckStepsMax = 1'000'000;  // Of looking for the points of CheckValues.
+constexpr std::uint64_t kCheckStepsMax = 5'000'000;  // Of looking for the points of CheckValues.
 
 }  // namespace
 
@@ -47,8 +47,14 @@ std::optional<std::uint64_t> SweepGrid::NextIndex(std::uint64_t from) const {
     if (at == is_point.end()) return std::nullopt;
     return static_cast<std::uint64_t>(at - is_point.begin());
   }
-  const std::optional<Digits> digits = diagram_->Next(DigitsOf(from));
-  return digits ? IndexOf(*digits) : std::nullopt;
+  if (!ruled_) return from;
+  const auto at = std::lower_bound(ruled_->begin(), ruled_->end(), from);
+  return at == ruled_->end() ? std::nullopt : std::optional(*at);
+}
+
+bool SweepGrid::IsPoint(std::uint64_t index) const {
+  if (sampled_) return sampled_->is_point[index];
+  return !ruled_ || std::binary_search(ruled_->begin(), ruled_->end(), index);
 }
 
 absl::StatusOr<GridPoint> SweepGrid::At(std::uint64_t index) const {
@@ -63,14 +69,15 @@ absl::StatusOr<PointLabels> SweepGrid::At(std::uint64_t index, v1::TrialSpec* sp
     return absl::OutOfRangeError("point " + std::to_string(index) + " is beyond the grid's " +
                                  std::to_string(size_));
   }
-  const Digits digits = sampled_ ? Digits() : DigitsOf(index);
-  std::vector<bool> active;
-  if (sampled_ ? !sampled_->is_point[index] : !diagram_->Contains(digits, &active)) {
+  if (!IsPoint(index)) {
     return absl::NotFoundError(
         "index " + std::to_string(index) + " names no point: it is excluded, or repeats " +
         (sampled_ ? "an earlier sample" : "one in which a conditional axis does not apply"));
   }
-  if (!sampled_) return PointOf(digits, active, spec);
+  if (!sampled_) {
+    const Digits digits = DigitsOf(index);
+    return PointOf(digits, rules_->Active(digits), spec);
+  }
   Sample sample = Draw(index);
   IsSampledPoint(sample);
   return PointOf(sample, spec);
@@ -137,7 +144,8 @@ bool Sets(const google::protobuf::Message& patch, const std::string& path) {
 }  // namespace
 
 void SweepGrid::CheckValues(Problems* problems, std::uint32_t values_max) const {
-  const std::optional<Digits> first = diagram_->Next(Digits(points_.size(), 0));
+  std::uint64_t budget = kCheckStepsMax;
+  const std::optional<Digits> first = rules_->First({}, &budget);
   if (!first) return;
   std::set<std::pair<std::string, std::string>> reported;
   // Reports each problem once, under the last axis that sets its field, or else under the base, or under
@@ -173,8 +181,7 @@ void SweepGrid::CheckValues(Problems* problems, std::uint32_t values_max) const 
   };
   TrialChecker checker;
   const auto check = [&](const Digits& digits, int suspect) {
-    std::vector<bool> active;
-    if (!diagram_->Contains(digits, &active)) return;
+    const std::vector<bool> active = rules_->Active(digits);
     v1::TrialSpec* const spec = checker.Next();
     const PointLabels labels = PointOf(digits, active, spec);
     const bool starts = spec->training().start_from().has_point() && !sampled_;
@@ -183,12 +190,12 @@ void SweepGrid::CheckValues(Problems* problems, std::uint32_t values_max) const 
       check_start(*index);
   };
   check(*first, -1);
-  std::uint64_t budget = kCheckStepsMax;
   for (std::size_t axis = 0; axis < points_.size(); ++axis) {
     const std::uint64_t checked = std::min(length(axis), std::max(values_max, 2u));
     for (std::uint64_t i = 0; i < checked; ++i) {
       const auto digit = static_cast<std::uint32_t>(checked < 2 ? 0 : i * (length(axis) - 1) / (checked - 1));
-      const std::optional<Digits> digits = diagram_->FirstWith(static_cast<int>(axis), digit, &budget);
+      const std::optional<Digits> digits =
+          rules_->First({{.axis = static_cast<int>(axis), .digits = {digit}}}, &budget);
       if (digits && *digits != *first) check(*digits, static_cast<int>(axis));
     }
   }

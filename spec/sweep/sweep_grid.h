@@ -1,9 +1,10 @@
-// The points of a sweep, made one at a time: a grid of 10^9 points costs its axes.
+// The points of a sweep, made one at a time: a grid without conditions and exclusions costs its axes, at 10^9 points too.
 //
 // Every axis becomes a list of (label, patch): a patch is a partial TrialSpec, merged over the base in the
 // order of the axes. A point's index is a number in mixed radix, the first axis varying slowest. Some indexes
 // name no point: those of exclusions, and those that would repeat a point because a conditional axis (`when`)
-// does not apply there. Which do is known from a PointDiagram, so that NextIndex costs the axes.
+// does not apply there. Create lists the indexes that name one (PointRules::ForEach), kRuledMax at most: with
+// conditions or exclusions a grid of more points is refused.
 //
 //   for (auto index = grid.NextIndex(0); index; index = grid.NextIndex(*index + 1)) {
 //     GridPoint point = *grid.At(*index);
@@ -14,7 +15,8 @@
 // these points. A sample is a function of the sampling and its number (sampled_grid.cc); an index that
 // repeats an earlier point is no point.
 //
-// Memory: O(values of the axes), and a bit an index with sampling. Thread safety: const after Create.
+// Memory: O(values of the axes), 8 bytes a point with conditions or exclusions, and a bit an index with sampling.
+// Thread safety: const after Create.
 #ifndef INLIER_SPEC_SWEEP_SWEEP_GRID_H_
 #define INLIER_SPEC_SWEEP_SWEEP_GRID_H_
 
@@ -32,7 +34,7 @@
 #include "spec/schema/field_path.h"
 #include "spec/schema/limits.h"
 #include "spec/schema/problems.h"
-#include "spec/sweep/point_diagram.h"
+#include "spec/sweep/point_rules.h"
 #include "spec/sweep/sampling.h"
 
 namespace inlier {
@@ -54,12 +56,14 @@ class SweepGrid {
   static constexpr int kAxesMax = Limits::kAxesMax;
   static constexpr int kValuesMax = Limits::kValuesMax;  // On one axis.
   static constexpr std::uint64_t kSampledMax = 100'000;  // Indexes of a sweep with sampling.
+  static constexpr std::uint64_t kRuledMax = 1'000'000;  // Points of a sweep with conditions or exclusions.
   static constexpr int kPointsChecked = 1000;  // Checks of each point's specification look at the first ones.
 
   // Checks the form of the axes, that what they name exists, types and ranges of all values, that no two
-  // axes set the same field or choose different members of one choice at the same point, and that conditions
-  // and exclusions can be combined in bounded time. InvalidArgument with all problems; paths are those of
-  // SweepSpec ("axes[1].values[0]"). Its time grows with the size of the sweep's file, not with the product.
+  // axes set the same field or choose different members of one choice at the same point, and that the points which
+  // conditions and exclusions leave can be counted in bounded time. InvalidArgument with all problems; paths are those
+  // of SweepSpec ("axes[1].values[0]"). The time without conditions and exclusions grows with the size of the sweep's
+  // file, not with the product.
   static absl::StatusOr<SweepGrid> Create(const v1::SweepSpec& sweep);
   // The same; problems go to `problems`, and nothing is returned when there are any.
   static std::optional<SweepGrid> Create(const v1::SweepSpec& sweep, Problems* problems);
@@ -110,7 +114,7 @@ class SweepGrid {
   friend class SweepGridBuilder;
   friend class SweepEdit;
 
-  using Digits = PointDiagram::Digits;
+  using Digits = PointRules::Digits;
 
   // One axis, compiled.
   struct AxisPoints {
@@ -149,6 +153,8 @@ class SweepGrid {
   std::uint32_t length(std::size_t axis) const {
     return static_cast<std::uint32_t>(points_[axis].patches.size());
   }
+  // The index, below size(), names a point.
+  bool IsPoint(std::uint64_t index) const;
   Digits DigitsOf(std::uint64_t index) const;
   // Without sampling; nullopt beyond size().
   std::optional<std::uint64_t> IndexOf(const Digits& digits) const;
@@ -156,7 +162,7 @@ class SweepGrid {
   PointLabels PointOf(const Digits& digits, const std::vector<bool>& active, v1::TrialSpec* spec) const;
 
   // sweep_grid_conditions.cc.
-  // Adds the size, the diagram, and the problems where axes conflict.
+  // Adds the size, the rules, the points that they leave, and the problems where axes conflict.
   void CompileConditions(const v1::SweepSpec& sweep, Problems* problems);
   class Conditions;
 
@@ -171,7 +177,7 @@ class SweepGrid {
   // Which axes are drawn and which are crossed, from the axes that are there.
   void CompileSampling(const v1::SamplingSpec& spec, Problems* problems);
   // Draws every index once, to find those that are points.
-  void FindSampledPoints();
+  void FindSampledPoints(Problems* problems);
   Sample Draw(std::uint64_t index) const;
   // Also fills `active`.
   bool IsSampledPoint(Sample& sample) const;
@@ -183,7 +189,9 @@ class SweepGrid {
   std::vector<AxisInfo> axes_;
   std::vector<AxisPoints> points_;
   // Not null after Create; shared by copies. With sampling a range has its two ends as digits.
-  std::shared_ptr<const PointDiagram> diagram_;
+  std::shared_ptr<const PointRules> rules_;
+  // The indexes of the points, ascending; null where every index is a point, and with sampling.
+  std::shared_ptr<const std::vector<std::uint64_t>> ruled_;
   std::optional<Sampled> sampled_;
   std::uint64_t size_ = 1;
   std::uint64_t kept_ = 0;

@@ -77,9 +77,10 @@ class SweepGridBuilder {
     grid_.CompileConditions(sweep_, problems_);
     if (problems_->count() != before) return std::nullopt;
     if (grid_.sampled_) {
-      grid_.FindSampledPoints();
+      grid_.FindSampledPoints(problems_);
+      if (problems_->count() != before) return std::nullopt;
     } else {
-      grid_.kept_ = grid_.diagram_->count();
+      grid_.kept_ = grid_.ruled_ ? grid_.ruled_->size() : grid_.size_;
     }
     if (grid_.kept_ == 0) problems_->Add("exclude", "leaves out every point; remove an exclusion");
     if (problems_->count() != before) return std::nullopt;

@@ -1,11 +1,13 @@
 // The limits of the points of a grid whose axes are compiled: conditions, exclusions, and axes in conflict.
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "base/utf8.h"
 #include "spec/schema/did_you_mean.h"
 #include "spec/schema/struct_value.h"
@@ -19,7 +21,8 @@ using google::protobuf::Value;
 
 namespace {
 
-constexpr std::uint64_t kConflictStepsMax = 1'000'000;  // Some 50 ms.
+constexpr std::uint64_t kConflictStepsMax = 1'000'000;
+constexpr std::uint64_t kListStepsMax = 10'000'000;
 
 std::string ItemPath(const std::string& list, int index) { return list + "[" + std::to_string(index) + "]"; }
 
@@ -38,14 +41,10 @@ class SweepGrid::Conditions {
     for (int i = 0; i < sweep_.axes_size(); ++i) AddWhen(i);
     for (int i = 0; i < sweep_.exclude_size(); ++i) AddExclusion(i);
     if (problems_->count() != before) return;
-    absl::StatusOr<PointDiagram> diagram = PointDiagram::Build(axes_, exclusions_);
-    if (!diagram.ok()) {
-      problems_->Add(sweep_.exclude_size() > 0 ? "exclude" : "axes", std::string(diagram.status().message()));
-      return;
-    }
-    grid_.diagram_ = std::make_shared<const PointDiagram>(*std::move(diagram));
+    grid_.rules_ = std::make_shared<const PointRules>(axes_, exclusions_);
     ComputeSize();
-    CheckConflicts();
+    if (grid_.rules_->size() > 0 && !grid_.sampled_) ListPoints();
+    if (problems_->count() == before) CheckConflicts();
   }
 
  private:
@@ -67,9 +66,9 @@ class SweepGrid::Conditions {
   }
 
   // The labels that `value` (one, or a list) names.
-  PointDiagram::DigitSet LabelsNamed(int axis, const Value& value, const std::string& path) {
+  PointRules::DigitSet LabelsNamed(int axis, const Value& value, const std::string& path) {
     const AxisInfo& named = grid_.axes_[static_cast<std::size_t>(axis)];
-    PointDiagram::DigitSet set;
+    PointRules::DigitSet set;
     set.axis = axis;
     const auto add = [&](const Value& one, const std::string& one_path) {
       const std::string text = ValueText(one);
@@ -131,7 +130,7 @@ class SweepGrid::Conditions {
                      "names no axis and would leave out everything; name at least one, such as {seed: 1}");
       return;
     }
-    PointDiagram::Exclusion exclusion;
+    PointRules::Exclusion exclusion;
     for (const auto& [name, value] : Sorted(sweep_.exclude(index).match())) {
       const int axis = AxisNamed(name, path + "." + name);
       if (axis < 0) continue;
@@ -147,6 +146,36 @@ class SweepGrid::Conditions {
       product = std::min<unsigned __int128>(product * grid_.length(i), kSizeMax);
     }
     if (!grid_.sampled_) grid_.size_ = static_cast<std::uint64_t>(product);
+  }
+
+  void ListPoints() {
+    auto points = std::make_shared<std::vector<std::uint64_t>>();
+    std::uint64_t budget = kListStepsMax;
+    std::string problem;
+    const auto add = [&](const Digits& digits) {
+      const std::optional<std::uint64_t> index = grid_.IndexOf(digits);
+      if (!index) {
+        problem = "the axes have too many combinations to number those that are left; leave out values, or";
+      } else if (points->size() == kRuledMax) {
+        problem = absl::StrCat(
+            "more than ", kRuledMax,
+            " points are left, and where axes have conditions or exclusions the points are counted "
+            "one by one; leave out values, draw samples (sampling), or");
+      } else {
+        points->push_back(*index);
+      }
+      return problem.empty();
+    };
+    grid_.rules_->ForEach(add, &budget);
+    if (budget == 0) {
+      problem = absl::StrCat(
+          "counting the points that are left takes too long: ", points->size(), " in ", kListStepsMax,
+          " steps; put axes that one exclusion names next to each other, name fewer axes in one "
+          "exclusion, or");
+    }
+    if (!problem.empty())
+      problems_->Add(sweep_.exclude_size() > 0 ? "exclude" : "axes", problem + " split the sweep");
+    grid_.ruled_ = std::move(points);
   }
 
   using ClaimGroups = std::map<PatchClaims, std::vector<std::uint32_t>>;
@@ -196,13 +225,16 @@ class SweepGrid::Conditions {
         const std::string conflict = ConflictOf(earlier_claims, later_claims);
         if (*budget == 0) return false;
         if (conflict.empty()) continue;
-        const auto digits = grid_.diagram_->Together(static_cast<int>(earlier), earlier_digits,
-                                                     static_cast<int>(later), later_digits, budget);
+        const std::optional<Digits> digits =
+            grid_.rules_->First({{.axis = static_cast<int>(earlier), .digits = earlier_digits},
+                                 {.axis = static_cast<int>(later), .digits = later_digits}},
+                                budget);
         if (!digits) continue;
         const AxisInfo& first = grid_.axes_[earlier];
-        problems_->Add(grid_.points_[later].PathOf(digits->second),
-                       conflict + " as axis " + first.name + " does at " + first.name + "=" +
-                           first.labels[digits->first] + Advice(first, first.labels[digits->first], later));
+        const std::string& label = first.labels[(*digits)[earlier]];
+        problems_->Add(grid_.points_[later].PathOf((*digits)[later]),
+                       conflict + " as axis " + first.name + " does at " + first.name + "=" + label +
+                           Advice(first, label, later));
         return true;
       }
     }
@@ -212,8 +244,8 @@ class SweepGrid::Conditions {
   const v1::SweepSpec& sweep_;
   SweepGrid& grid_;
   Problems* problems_;
-  std::vector<PointDiagram::Axis> axes_;
-  std::vector<PointDiagram::Exclusion> exclusions_;
+  std::vector<PointRules::Axis> axes_;
+  std::vector<PointRules::Exclusion> exclusions_;
   std::vector<std::optional<LabelFinder>> finders_;  // By axis; made when needed.
 };
 

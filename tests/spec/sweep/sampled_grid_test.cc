@@ -200,5 +200,31 @@ TEST(SampledGridTest, AScaleMayDrawFewer) {
       HasSubstr("s.yaml:7:30: scales.wrong.sampling.sobol.trials: 100000 samples with 2 points each"));
 }
 
+// Random search is for spaces whose points nobody can count.
+TEST(SampledGridTest, RulesOfASpaceOfAnySizeAreFollowed) {
+  std::string axes = "axes: [{field: seed, values: [1, 2]}", digits;
+  for (int i = 1; i <= 1000; ++i) digits += (i > 1 ? ", " : "") + std::to_string(i);
+  for (const char* field : {"training.steps", "training.batch_size", "training.gradient_accumulation"})
+    axes += ", {field: " + std::string(field) + ", values: [" + digits + "], when: {seed: 2}}";
+  const SweepGrid grid =
+      SampledGridFrom("sampling: {random: {trials: 200}}, " + axes + "], exclude: [{seed: 1}]");
+  EXPECT_GT(grid.kept(), 50u);
+  EXPECT_LT(grid.kept(), 150u);
+  for (const std::string& point : AllPoints(grid)) EXPECT_THAT(point, HasSubstr("seed=2 steps="));
+}
+
+TEST(SampledGridTest, RulesThatManySamplesAreComparedWithHaveALimit) {
+  v1::SweepSpec sweep = SampledSweepFrom(
+      "sampling: {random: {trials: 100000}}, axes: [{field: seed, range: {min: 1, max: 1000000}}, {field: "
+      "dropout, values: [0, 0.1]}], exclude: [{dropout: 0.1}]");
+  for (int i = 0; i < 1000; ++i) *sweep.add_exclude() = sweep.exclude(0);
+  EXPECT_EQ(
+      SweepGrid::Create(sweep).status().message(),
+      "sampling: 100000 points are more than 99900, which 1001 conditions and exclusions allow; draw fewer "
+      "samples, or name several labels in one exclusion");
+  sweep.mutable_exclude()->RemoveLast();
+  EXPECT_TRUE(SweepGrid::Create(sweep).ok());
+}
+
 }  // namespace
 }  // namespace inlier

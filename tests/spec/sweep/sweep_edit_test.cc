@@ -134,6 +134,31 @@ TEST(SweepEditTest, ConditionsAndExclusionsMayChange) {
             3u);  // Clipped with 2 and two seeds, with 8 and one; vanilla has a batch size now.
 }
 
+TEST(SweepEditTest, AxesWithConditionsMayChangeTheirOrder) {
+  const SweepEdit edit =
+      CheckAgainstPoints(kVariants,
+                         "axes:\n"
+                         "  - {field: seed, values: [1, 2]}\n"
+                         "  - {name: method, variants: [{label: vanilla, set: {}}, {label: clipped, set: "
+                         "{attention: {softmax: {clipped: {gamma: -0.03}}}}}]}\n"
+                         "  - {field: training.batch_size, values: [2, 8], when: {method: clipped}}\n");
+  EXPECT_EQ(edit.common(), 5u);
+}
+
+TEST(SweepEditTest, PointsOfLargeSweepsWithExclusionsAreNotCountedAgain) {
+  std::string values;
+  for (int i = 1; i <= 400; ++i) values += (i > 1 ? ", " : "") + std::to_string(i);
+  const v1::SweepSpec from = ReadEdited("axes:\n  - {field: seed, values: [" + values +
+                                        "]}\n  - {field: training.batch_size, values: [" + values +
+                                        "]}\nexclude: [{seed: 1, batch_size: 1}]\n");
+  v1::SweepSpec to = from;
+  to.mutable_axes(0)->add_values()->set_number_value(401);
+  EXPECT_EQ(Make(from, to)->common(), 400u * 400 - 1);  // It only appends.
+  to.mutable_axes(1)->add_values()->set_number_value(401);
+  EXPECT_EQ(Make(from, to)->common(), std::nullopt);
+  EXPECT_EQ(Make(from, to)->NewIndex(1), 1u);
+}
+
 TEST(SweepEditTest, MillionPointsAreMappedAxisByAxis) {
   std::string values;
   for (int i = 1; i <= 1000; ++i) values += (i > 1 ? ", " : "") + std::to_string(i);
