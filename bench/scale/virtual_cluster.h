@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "base/time.h"
-#include "coordinator/orchestrator.h"
+#include "coordinator/decisions/orchestrator.h"
 #include "coordinator/services/release_gate.h"
 #include "coordinator/store/commit_queue.h"
 #include "coordinator/store/database.h"

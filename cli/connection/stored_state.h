@@ -1,5 +1,5 @@
 // The state in a folder where no coordinator runs, served to this process alone: a child process of
-// inlier-coordinator on a copy of the database (coordinator/show_stored.h). The folder stays as it is.
+// inlier-coordinator on a copy of the database (coordinator/process/show_stored.h). The folder stays as it is.
 //
 // Thread safety: none.
 #ifndef INLIER_CLI_CONNECTION_STORED_STATE_H_

@@ -9,15 +9,11 @@
 #include "base/check.h"
 #include "base/deliberate_bug.h"
 #include "base/time.h"
-#include "coordinator/attempts/quarantine.h"
 #include "coordinator/attempts/retry_policy.h"
 #include "coordinator/attempts/stage_results.h"
-#include "coordinator/attempts/time_limits.h"
-#include "coordinator/scheduling/data_check.h"
-#include "coordinator/scheduling/job_ends.h"
+#include "coordinator/scheduling/live_attempts.h"
 #include "coordinator/scheduling/placement.h"
 #include "coordinator/scheduling/readiness.h"
-#include "coordinator/state/limits.h"
 #include "coordinator/state/transitions.h"
 
 namespace inlier {
@@ -63,23 +59,12 @@ void EndAttempt(Context& context, Token token, v1::TrialState outcome,
   const auto at = state.attempts.find(token);
   INLIER_CHECK(at != state.attempts.end());
   const Attempt& attempt = at->second;
-  Stage& stage = state.stages.at(attempt.stage);
-  INLIER_CHECK(stage.live() == token);
+  const Stage& stage = state.stages.at(attempt.stage);
   Touch(state, stage);
-  EndUse(context, attempt);
-  stage.edit().live = 0;
-  if (state.leases.Find(token) != nullptr) state.leases.End(token);  // An expired lease is gone already.
-  state.scheduler.Ended(attempt.sweep);
-  if (INLIER_BUG("capacity_freed_twice")) state.scheduler.Ended(attempt.sweep);
-  state.deadlines.by_progress.erase({attempt.progressed, token});
-  state.deadlines.yields.erase({attempt.yields_until, token});
   context.out.workers.insert(attempt.worker);
   if (WorkerEntry* worker = state.workers.Find(attempt.worker)) {
     worker->stop_reasons[token] = stop_reason;
     if (worker->listening) context.out.stopped.insert(attempt.worker);
-    ReleaseResources(state, attempt, *worker);
-    DeviceEnded(context, *worker, attempt, outcome);
-    RefreshOffer(state, *worker);
   }
   // The clock on the wall may have been set in between.
   const auto ran =
@@ -89,15 +74,6 @@ void EndAttempt(Context& context, Token token, v1::TrialState outcome,
                                        .failure = failure,
                                        .message = message,
                                        .at = {attempt.leased.unix_ms + ran.count()}});
-  if (outcome == v1::SUCCEEDED || outcome == v1::DIVERGED) {
-    state.raised_memory.erase(stage.id);
-    state.job_limits.stage_seconds.erase(stage.id);
-  } else if (failure == v1::LOST || (IsPreemption(failure) && attempt.yields.empty())) {
-    NoteNothingSaved(context, attempt);
-  }
-  if (!state.data_waits.sweeps.empty() && stage.kind == v1::TRAIN_STAGE &&
-      !state.data.IsKnown(stage.data_id()))
-    EndDataWaits(state, stage.data_id());  // It reads no data any more.
   ++state.stats.attempts_ended[KindIndex(stage.kind)][OutcomeIndex(outcome, failure)];
   if (failure) ++state.stats.failures[*failure];
   context.out.log.push_back(absl::StrCat(
@@ -105,7 +81,7 @@ void EndAttempt(Context& context, Token token, v1::TrialState outcome,
       " outcome=", IsPreemption(failure) ? v1::FailureClass_Name(*failure) : v1::TrialState_Name(outcome),
       failure && !IsPreemption(failure) ? absl::StrCat(" failure=", v1::FailureClass_Name(*failure)) : "",
       message.empty() ? "" : absl::StrCat(" message=\"", message, "\"")));
-  state.attempts.erase(at);
+  ForgetAttempt(context, token, {outcome, failure});
 }
 
 void AttemptFailed(Context& context, Stage& stage, const Attempt& attempt, v1::FailureClass failure,
@@ -146,7 +122,7 @@ void AttemptFailed(Context& context, Stage& stage, const Attempt& attempt, v1::F
                 absl::StrCat("attempt ", attempt.assignment.attempt(), " ", what, "; ", next), attempt.token);
   UpdateTrialsOf(context, stage);
   RefreshReadiness(context, stage);
-  FailTrialsOverTime(context, stage);
+  ForEachFeature(&Feature::stage_waits, context, stage);
 }
 
 void Yielded(Context& context, const Attempt& attempt, std::string message) {
@@ -168,7 +144,7 @@ void Yielded(Context& context, const Attempt& attempt, std::string message) {
                 ended.token);
   UpdateTrialsOf(context, stage);
   RefreshReadiness(context, stage);
-  FailTrialsOverTime(context, stage);
+  ForEachFeature(&Feature::stage_waits, context, stage);
 }
 
 void EndForgottenYields(Context& context, const WorkerEntry& worker, const v1::WorkerSync& sync) {
@@ -179,14 +155,6 @@ void EndForgottenYields(Context& context, const WorkerEntry& worker, const v1::W
   for (const Token token : state.leases.HeldBy(worker.incarnation)) {
     const Attempt& attempt = state.attempts.at(token);
     if (!attempt.yields.empty() && !reported.contains(token)) Yielded(context, attempt, attempt.yields);
-  }
-}
-
-void EndOverdueYields(Context& context) {
-  State& state = context.state;
-  while (!state.deadlines.yields.empty() && state.deadlines.yields.begin()->first <= context.now.at) {
-    const Attempt& attempt = state.attempts.at(state.deadlines.yields.begin()->second);
-    Yielded(context, attempt, absl::StrCat(attempt.yields, "; it did not stop in time"));
   }
 }
 

@@ -23,9 +23,6 @@ void Yielded(Context& context, const Attempt& attempt, std::string message);
 // Ends yielding attempts of the worker that its sync no longer lists.
 void EndForgottenYields(Context& context, const WorkerEntry& worker, const v1::WorkerSync& sync);
 
-// Ends yielding attempts that are past their yields_until.
-void EndOverdueYields(Context& context);
-
 }  // namespace inlier
 
 #endif  // INLIER_COORDINATOR_ATTEMPTS_ATTEMPT_END_H_

@@ -114,4 +114,10 @@ std::string RaiseMemory(Context& context, const Stage& stage, const Attempt& att
   return "";
 }
 
+Feature RaisedMemory() {
+  return {.attempt_ended = [](Context& context, const Attempt& attempt, const AttemptEnd& end) {
+    if (IsResult(end.outcome)) context.state.raised_memory.erase(attempt.stage);
+  }};
+}
+
 }  // namespace inlier

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "base/time.h"
-#include "coordinator/state/context.h"
+#include "coordinator/state/feature.h"
 #include "inlier/v1/attempt.pb.h"
 #include "inlier/v1/sweep_spec.pb.h"
 
@@ -33,6 +33,9 @@ RetryDecision DecideRetry(v1::FailureClass failure, const StageFailures& counts,
 // A stage that ran out of memory is retried with half as much again as it had, up to the largest registered
 // worker. Returns the reason when the request cannot be raised; empty otherwise.
 std::string RaiseMemory(Context& context, const Stage& stage, const Attempt& attempt);
+
+// Forgets what was raised once there is a result.
+Feature RaisedMemory();
 
 }  // namespace inlier
 

@@ -8,10 +8,9 @@
 #include "base/check.h"
 #include "base/deliberate_bug.h"
 #include "coordinator/attempts/attempt_end.h"
-#include "coordinator/attempts/time_limits.h"
 #include "coordinator/scheduling/readiness.h"
 #include "coordinator/scheduling/sources.h"
-#include "coordinator/state/limits.h"
+#include "coordinator/state/feature.h"
 #include "coordinator/state/transitions.h"
 
 namespace inlier {
@@ -20,13 +19,13 @@ namespace {
 void ReleaseStage(Context& context, Stage& stage, const Trial& trial) {
   State& state = context.state;
   if (!stage.RemoveDependent(trial.sweep, trial.id)) return;
-  SweepLeaves(context, stage, trial.sweep);
+  ForEachFeature(&Feature::sweep_left_stage, context, stage, trial.sweep);
   if (stage.HasSweep(trial.sweep)) {
     StageTally& tally = state.sweeps.at(trial.sweep).TallyOf(stage);
     --tally.needed;
     tally.weight_needed -= stage.Weight();
   }
-  state.scheduler.RemoveReady(trial.sweep, stage.id);
+  state.ready.RemoveReady(trial.sweep, stage.id);
   if (!stage.IsNeeded()) CancelIfUnneeded(context, stage);
   stage.Tidy();
 }
@@ -99,7 +98,7 @@ void StageSucceeded(Context& context, Stage& stage, const Attempt& attempt) {
   stage.edit().failures = {};
   stage.edit().crashed_on.clear();
   const std::vector<TrialId> trials = stage.DependentTrials();
-  if (stage.kind == v1::TRAIN_STAGE) CarryTime(context, stage);
+  ForEachFeature(&Feature::stage_succeeded, context, stage);
   stage.edit().ran_ms = 0;
   if (stage.kind == v1::EVALUATE_STAGE) {
     for (const TrialId id : trials) SetTrialState(context, state.trials.at(id), v1::SUCCEEDED, "");
@@ -123,7 +122,7 @@ void StageSucceeded(Context& context, Stage& stage, const Attempt& attempt) {
   }
   for (const StageId id : stage.evaluations) {
     RefreshReadiness(context, state.stages.at(id));
-    FailTrialsOverTime(context, state.stages.at(id));
+    ForEachFeature(&Feature::stage_waits, context, state.stages.at(id));
   }
 }
 

@@ -44,18 +44,17 @@ std::size_t FreeSlots(const State& state, const WorkerEntry& worker) {
 // The gang's request whose turn it is, if it fits nowhere now.
 std::optional<ResourceRequest> GangInTurn(const State& state) {
   const auto& workers = state.workers.all();
-  const auto pick = state.scheduler.Next(0, [&](const ResourceRequest& request) {
+  const auto pick = state.ready.Next(0, [&](const ResourceRequest& request) {
     return std::any_of(workers.begin(), workers.end(),
                        [&](const auto& entry) { return HasTurn(state, entry.second, request); });
   });
   if (!pick) return std::nullopt;
-  const ResourceRequest& request = state.scheduler.ShapeAt(pick->sweep, pick->stage).request;
+  const ResourceRequest& request = state.ready.ShapeAt(pick->sweep, pick->stage).request;
   if (request.processes == 1) return std::nullopt;
   // A worker that is kept already stays so until the gang has started.
-  const bool fits =
-      state.gathering.worker.empty() && std::any_of(workers.begin(), workers.end(), [&](const auto& entry) {
-        return FitsNow(state, entry.second, request);
-      });
+  const bool fits = state.gathering.worker.empty() &&
+                    std::any_of(workers.begin(), workers.end(),
+                                [&](const auto& entry) { return FitsNow(state, entry.second, request); });
   return fits ? std::nullopt : std::optional(request);
 }
 
@@ -87,14 +86,15 @@ bool CouldGather(const WorkerEntry& worker, const ResourceRequest& request) {
 
 void GatherForGang(State& state) {
   Gathering& now = state.gathering;
-  if (now.worker.empty() && !state.scheduler.HasGang()) return;
+  if (now.worker.empty() && !state.ready.HasGang()) return;
   Gathering next;
   if (INLIER_BUG("kept_for_a_gang_that_is_gone") && !now.worker.empty()) return;
-  if (state.scheduler.HasGang()) {
+  if (state.ready.HasGang()) {
     if (const std::optional<ResourceRequest> request = GangInTurn(state)) {
       next.request = *request;
       const WorkerEntry* const kept = state.workers.Find(now.worker);
-      const bool stays = kept != nullptr && now.request == *request && Takes(*kept) && CouldGather(*kept, *request);
+      const bool stays =
+          kept != nullptr && now.request == *request && Takes(*kept) && CouldGather(*kept, *request);
       next.worker = stays ? now.worker : WorkerFor(state, *request);
     }
   }

@@ -1,7 +1,7 @@
 // Slots for gangs: attempts of several processes, which start together on one worker.
 //
 // A gang holds no slot before it has all of them, so that two gangs never wait for each other. But slots get free one at
-// a time, and attempts of one process would take each of them. So the gang whose turn it is by the scheduler's order,
+// a time, and attempts of one process would take each of them. So the gang whose turn it is by the order of the ready queue,
 // and which fits nowhere now, has one worker kept for it: no other request starts there until the gang does, or until
 // its turn is over (it was cancelled, paused, or something goes before it). One worker is kept at a time; when its gang
 // has started, the next gang's turn comes.

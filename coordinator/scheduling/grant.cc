@@ -10,9 +10,9 @@
 #include "base/digest.h"
 #include "base/time.h"
 #include "coordinator/scheduling/gather.h"
+#include "coordinator/scheduling/live_attempts.h"
 #include "coordinator/scheduling/placement.h"
 #include "coordinator/scheduling/readiness.h"
-#include "coordinator/state/limits.h"
 #include "coordinator/state/transitions.h"
 
 namespace inlier {
@@ -44,47 +44,37 @@ void SetSlots(const State& state, SweepId sweep, const std::vector<std::uint32_t
     assignment.set_shard_optimizer(state.sweeps.at(sweep).spec.resources().shard_optimizer());
 }
 
-void Grant(Context& context, WorkerEntry& worker, Scheduler::Pick pick) {
+void Grant(Context& context, WorkerEntry& worker, ReadyQueue::Pick pick) {
   State& state = context.state;
   Stage& stage = state.stages.at(pick.stage);
   INLIER_CHECK(stage.live() == 0 && IsReady(state, stage));
-  INLIER_CHECK(state.scheduler.RoomOf(pick.sweep) > 0);
+  INLIER_CHECK(state.ready.RoomOf(pick.sweep) > 0);
   INLIER_CHECK(!state.sweeps.at(pick.sweep).paused);
   const Token token = state.next_token++;
   ++stage.attempts;
-  stage.edit().live = token;
   context.out.lease_wait_seconds.push_back(
-      ToSeconds(context.now.at - state.scheduler.ReadySince(pick.sweep, pick.stage)));
+      ToSeconds(context.now.at - state.ready.ReadySince(pick.sweep, pick.stage)));
 
-  Attempt& attempt = state.attempts[token];
-  attempt.token = token;
-  attempt.stage = stage.id;
-  attempt.sweep = pick.sweep;
-  attempt.trial = stage.FirstDependentOf(pick.sweep).value();
-  attempt.worker = worker.incarnation;
-  attempt.request = RequestFor(state, state.sweeps.at(pick.sweep), stage);
-  const std::vector<std::uint32_t> slots = SlotsFor(state, worker, attempt.request);
+  Attempt made;
+  made.token = token;
+  made.stage = stage.id;
+  made.sweep = pick.sweep;
+  made.trial = stage.FirstDependentOf(pick.sweep).value();
+  made.worker = worker.incarnation;
+  made.request = RequestFor(state, state.sweeps.at(pick.sweep), stage);
+  const std::vector<std::uint32_t> slots = SlotsFor(state, worker, made.request);
   INLIER_CHECK(!slots.empty());
   const std::uint32_t slot = slots.at(0);
   for (const std::uint32_t each : slots)
-    attempt.gpu_thousandths += worker.resources.Charge(each, attempt.request).gpu_thousandths;
-  attempt.request.data_source = attempt.request.data = DataId();
-  attempt.request.seconds = 0;
-  worker.resources.Take(token, slots, attempt.request);
-  for (const std::uint32_t each : slots) NoteProbe(worker, each, token);
+    made.gpu_thousandths += worker.resources.Charge(each, made.request).gpu_thousandths;
+  made.request.data_source = made.request.data = DataId();
+  made.request.seconds = 0;
   worker.idle_since.reset();
-  attempt.started = context.now.at;
-  attempt.leased = context.now.wall;
-  attempt.progressed = context.now.at;
-  attempt.saved = context.now.at;
-  state.deadlines.by_progress.emplace(attempt.progressed, token);
-
-  v1::Assignment& assignment = attempt.assignment;
-  SetAssignment(state, stage, attempt, slots, assignment);
+  made.started = made.began = made.progressed = made.saved = context.now.at;
+  made.leased = context.now.wall;
+  SetAssignment(state, stage, made, slots, made.assignment);
   if (!std::exchange(worker.used, true)) CommitWorker(context, worker);
-  state.leases.Grant(token, worker.incarnation, slot, context.now.at);
-  state.scheduler.Started(pick.sweep);
-  BeginUse(context, attempt);
+  const Attempt& attempt = BeginAttempt(context, std::move(made), slots, context.now.at);
   context.out.workers.insert(worker.incarnation);
   context.out.changes.Add(AttemptRow{.token = token,
                                      .stage = stage.id,
@@ -92,7 +82,7 @@ void Grant(Context& context, WorkerEntry& worker, Scheduler::Pick pick) {
                                      .worker = worker.incarnation,
                                      .slot = slot,
                                      .further_slots = {slots.begin() + 1, slots.end()},
-                                     .resume_step = assignment.resume_step(),
+                                     .resume_step = attempt.assignment.resume_step(),
                                      .started_at = attempt.leased,
                                      .sweep = pick.sweep,
                                      .request = attempt.request,
@@ -106,15 +96,15 @@ void Grant(Context& context, WorkerEntry& worker, Scheduler::Pick pick) {
       "lease_granted trial=", attempt.trial.ToString(), " stage=", stage.id.ToString(),
       " kind=", KindName(stage.kind), " attempt=", stage.attempts, " token=", token, " worker=", worker.name,
       slots.size() == 1 ? " slot=" : " slots=", absl::StrJoin(slots, ","),
-      " resume_step=", assignment.resume_step()));
+      " resume_step=", attempt.assignment.resume_step()));
 }
 
 void FillSlots(Context& context, WorkerEntry& worker) {
   State& state = context.state;
   if (!worker.TakesWork()) return;
-  while (!state.scheduler.Idle() && FreeSlot(state, worker)) {
+  while (!state.ready.Idle() && FreeSlot(state, worker)) {
     GatherForGang(state);
-    const std::optional<Scheduler::Pick> pick = PickFor(state, worker);
+    const std::optional<ReadyQueue::Pick> pick = PickFor(state, worker);
     if (!pick) return;
     Grant(context, worker, *pick);
   }

@@ -10,7 +10,7 @@
 namespace inlier {
 
 // Leases the picked stage to the worker as a new attempt. REQUIRES: it fits there now.
-void Grant(Context& context, WorkerEntry& worker, Scheduler::Pick pick);
+void Grant(Context& context, WorkerEntry& worker, ReadyQueue::Pick pick);
 
 // Grants the best stages that fit to the worker's free slots.
 void FillSlots(Context& context, WorkerEntry& worker);

@@ -33,6 +33,30 @@ std::uint32_t SecondsOf(const std::map<Key, std::uint32_t>& values, Key key) {
   return at == values.end() ? 0 : at->second;
 }
 
+// Nothing that the attempt did is left. REQUIRES: its stage is not in the queues now.
+void NoteNothingSaved(Context& context, const Attempt& attempt) {
+  State& state = context.state;
+  const WorkerEntry* worker = state.workers.Find(attempt.worker);
+  if (worker == nullptr || !worker->resources.seconds_left() || attempt.recovered ||
+      attempt.saved > attempt.started)
+    return;
+  JobLimits& limits = state.job_limits;
+  const double had = ToSeconds(context.now.at - attempt.started);
+  std::uint32_t seconds = StepOf(had * kMore);
+  if (had < kNearlyAll * limits.longest) seconds = InANewJob(limits, seconds);
+  if (seconds == 0) return;
+  std::uint32_t& least = limits.stage_seconds[attempt.stage];
+  least = std::max(least, seconds);
+}
+
+void AttemptEndedWithItsJob(Context& context, const Attempt& attempt, const AttemptEnd& end) {
+  if (IsResult(end.outcome)) {
+    context.state.job_limits.stage_seconds.erase(attempt.stage);
+  } else if (end.failure == v1::LOST || (end.failure == v1::PREEMPTED && attempt.yields.empty())) {
+    NoteNothingSaved(context, attempt);
+  }
+}
+
 }  // namespace
 
 std::uint32_t SecondsNeeded(const State& state, SweepId sweep, const Stage& stage) {
@@ -63,19 +87,6 @@ bool EndedWithItsJob(const WorkerEntry& worker, Timestamp now) {
          (worker.draining || (left && worker.last_seen + std::chrono::seconds(*left) <= now));
 }
 
-void NoteNothingSaved(Context& context, const Attempt& attempt) {
-  State& state = context.state;
-  const WorkerEntry* worker = state.workers.Find(attempt.worker);
-  if (worker == nullptr || !worker->resources.seconds_left() || attempt.recovered ||
-      attempt.saved > attempt.started)
-    return;
-  JobLimits& limits = state.job_limits;
-  const double had = ToSeconds(context.now.at - attempt.started);
-  std::uint32_t seconds = StepOf(had * kMore);
-  if (had < kNearlyAll * limits.longest) seconds = InANewJob(limits, seconds);
-  if (seconds == 0) return;
-  std::uint32_t& least = limits.stage_seconds[attempt.stage];
-  least = std::max(least, seconds);
-}
+Feature JobEnds() { return {.attempt_ended = AttemptEndedWithItsJob}; }
 
 }  // namespace inlier

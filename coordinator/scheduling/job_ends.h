@@ -12,7 +12,7 @@
 #ifndef INLIER_COORDINATOR_SCHEDULING_JOB_ENDS_H_
 #define INLIER_COORDINATOR_SCHEDULING_JOB_ENDS_H_
 
-#include "coordinator/state/context.h"
+#include "coordinator/state/feature.h"
 
 namespace inlier {
 
@@ -25,8 +25,8 @@ void NoteTimeNeeded(Context& context, const Stage& stage, Duration took);
 // A worker that is silent has ended with its job: that was due, or it had been asked to end.
 bool EndedWithItsJob(const WorkerEntry& worker, Timestamp now);
 
-// The attempt ends with its worker's job. REQUIRES: its stage is not in the queues now.
-void NoteNothingSaved(Context& context, const Attempt& attempt);
+// Learns from attempts that end with their workers' jobs.
+Feature JobEnds();
 
 }  // namespace inlier
 

@@ -52,7 +52,7 @@ ResourceRequest RequestFor(const State& state, const Sweep& sweep, const Stage& 
   return request;
 }
 
-Scheduler::Shape ShapeOf(const State& state, const Sweep& sweep, const Stage& stage) {
+ReadyQueue::Shape ShapeOf(const State& state, const Sweep& sweep, const Stage& stage) {
   const auto waits = state.holder_waits.by_stage.find(stage.id);
   return {.worker = waits == state.holder_waits.by_stage.end() ? 0 : waits->second.first,
           .request = RequestFor(state, sweep, stage)};
@@ -65,12 +65,11 @@ std::vector<std::uint32_t> SlotsFor(const State& state, const WorkerEntry& worke
     const std::optional<std::uint32_t> slot = FreeSlot(state, worker);
     return slot ? std::vector<std::uint32_t>{*slot} : std::vector<std::uint32_t>();
   }
-  return worker.resources.SlotsFor(request,
-                                   [&](std::uint32_t slot) { return IsFree(state, worker, slot); });
+  return worker.resources.SlotsFor(request, [&](std::uint32_t slot) { return IsFree(state, worker, slot); });
 }
 
-std::optional<Scheduler::Pick> PickFor(const State& state, const WorkerEntry& worker) {
-  return state.scheduler.Next(worker.number, [&](const ResourceRequest& request) {
+std::optional<ReadyQueue::Pick> PickFor(const State& state, const WorkerEntry& worker) {
+  return state.ready.Next(worker.number, [&](const ResourceRequest& request) {
     return !SlotsFor(state, worker, request).empty();
   });
 }
@@ -83,14 +82,6 @@ bool IsBlocked(const WorkerEntry& worker, std::uint32_t slot) {
   if (worker.devices.empty()) return false;
   const auto health = worker.devices.find(DeviceOf(worker, slot));
   return health != worker.devices.end() && health->second.Blocked();
-}
-
-void NoteProbe(WorkerEntry& worker, std::uint32_t slot, Token token) {
-  if (worker.devices.empty()) return;
-  const auto health = worker.devices.find(DeviceOf(worker, slot));
-  if (health == worker.devices.end() || !health->second.InQuarantine()) return;
-  health->second.probe = token;
-  health->second.may_probe = false;
 }
 
 bool IsFree(const State& state, const WorkerEntry& worker, std::uint32_t slot) {
@@ -124,7 +115,7 @@ std::string WhyNoData(const State& state, const ResourceRequest& request) {
   with_any_data.data = DataId();
   std::string others;
   for (const auto& [incarnation, worker] : state.workers.all()) {
-    if (!worker.connected || worker.draining) continue;  // One that a person drains may be resumed.
+    if (!worker.connected || worker.draining) continue;           // One that a person drains may be resumed.
     if (!worker.resources.CouldEverFit(with_any_data)) continue;  // It will never look for the data.
     if (!worker.resources.HasOtherData(request)) return "";
     const DataRow& found = state.data.at(worker.resources.DataOf(request.data_source));

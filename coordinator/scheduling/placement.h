@@ -11,7 +11,7 @@ namespace inlier {
 ResourceRequest RequestFor(const State& state, const Sweep& sweep, const Stage& stage);
 
 // The request, and the worker for which the stage waits.
-Scheduler::Shape ShapeOf(const State& state, const Sweep& sweep, const Stage& stage);
+ReadyQueue::Shape ShapeOf(const State& state, const Sweep& sweep, const Stage& stage);
 
 // Free slots of the worker on which the request fits, one for each process; empty: there are none, or they are kept for
 // a gang (scheduling/gather.h).
@@ -19,16 +19,13 @@ std::vector<std::uint32_t> SlotsFor(const State& state, const WorkerEntry& worke
                                     const ResourceRequest& request);
 
 // The best stage for the worker's free slots, if any may start and fits.
-std::optional<Scheduler::Pick> PickFor(const State& state, const WorkerEntry& worker);
+std::optional<ReadyQueue::Pick> PickFor(const State& state, const WorkerEntry& worker);
 
 // "cpu", "cuda:0"; "" for a slot that the worker has not.
 std::string DeviceOf(const WorkerEntry& worker, std::uint32_t slot);
 
-// The slot's device is in quarantine (attempts/quarantine.h), and this is not the time of a probe.
+// The slot's device is in quarantine (quarantine/quarantine.h), and this is not the time of a probe.
 bool IsBlocked(const WorkerEntry& worker, std::uint32_t slot);
-
-// An attempt starts on the slot: on a device in quarantine it is its probe.
-void NoteProbe(WorkerEntry& worker, std::uint32_t slot, Token token);
 
 // No lease is on the slot, the worker reports no attempt there, and it is not blocked.
 bool IsFree(const State& state, const WorkerEntry& worker, std::uint32_t slot);

@@ -58,9 +58,7 @@ using Leaving = std::map<std::string, std::set<Token>>;  // Attempts that yield,
 // Once the attempts of `gone` have ended.
 bool FitsWithout(const WorkerEntry& worker, const ResourceRequest& request, const std::set<Token>& gone) {
   const WorkerResources rest = worker.resources.Without(gone);
-  const auto usable = [&](std::uint32_t slot) {
-    return !IsBlocked(worker, slot) && !rest.SlotTaken(slot);
-  };
+  const auto usable = [&](std::uint32_t slot) { return !IsBlocked(worker, slot) && !rest.SlotTaken(slot); };
   return !rest.SlotsFor(request, usable).empty();
 }
 
@@ -92,17 +90,14 @@ std::vector<Candidate*> VictimsFor(const State& state, const ResourceRequest& re
   return {};
 }
 
-}  // namespace
-
+// nullopt: no attempt could yield, or to no stage.
 std::optional<Timestamp> PreemptionDue(const State& state) {
-  if (state.scheduler.Preempting().empty() || state.attempts.empty()) return std::nullopt;
+  if (state.ready.Preempting().empty() || state.attempts.empty()) return std::nullopt;
   return state.deadlines.preemption_checked + kPreemptionPeriod;
 }
 
 void PreemptForWaiting(Context& context) {
   State& state = context.state;
-  const std::optional<Timestamp> due = PreemptionDue(state);
-  if (!due || context.now.at < *due) return;
   state.deadlines.preemption_checked = context.now.at;
 
   std::uint64_t yielding = 0;
@@ -114,11 +109,11 @@ void PreemptForWaiting(Context& context) {
     ++yielding;
   }
   std::vector<Candidate> candidates = Candidates(state);
-  for (const auto& preempting : state.scheduler.Preempting()) {
+  for (const auto& preempting : state.ready.Preempting()) {
     const std::int64_t minus_priority = preempting.first;
     const SweepId sweep = preempting.second;
-    std::uint64_t room = state.scheduler.RoomOf(sweep);
-    for (const auto& ready : state.scheduler.ReadyRequests(sweep)) {
+    std::uint64_t room = state.ready.RoomOf(sweep);
+    for (const auto& ready : state.ready.ReadyRequests(sweep)) {
       const ResourceRequest& request = ready.first;
       const std::uint64_t waiting = std::min(ready.second, room);
       room -= waiting;
@@ -146,6 +141,10 @@ void PreemptForWaiting(Context& context) {
     }
   }
 }
+
+}  // namespace
+
+Feature Preemption() { return {.due = PreemptionDue, .act = PreemptForWaiting}; }
 
 bool Yield(Context& context, Attempt& attempt, const std::string& why, bool timed_out) {
   State& state = context.state;

@@ -7,15 +7,11 @@
 #ifndef INLIER_COORDINATOR_SCHEDULING_PREEMPTION_H_
 #define INLIER_COORDINATOR_SCHEDULING_PREEMPTION_H_
 
-#include "coordinator/state/context.h"
+#include "coordinator/state/feature.h"
 
 namespace inlier {
 
-// Time of the next check; absent: no attempt could yield, or to no stage.
-std::optional<Timestamp> PreemptionDue(const State& state);
-
-// Runs the check when it is due.
-void PreemptForWaiting(Context& context);
+Feature Preemption();
 
 // Asks the attempt to write a checkpoint and stop: it stays live, keeps its slot, and ends by itself or at
 // yields_until. `timed_out`: then it has TIMED_OUT. False: it is yielding already.

@@ -43,10 +43,10 @@ void RefreshReadiness(Context& context, Stage& stage) {
   if (ready && state.data.AnyDiffers()) state.data_waits.lacking_due = Timestamp{};
   for (const auto& [sweep, first_trial] : stage.Dependents()) {
     if (ready) {
-      state.scheduler.AddReady(sweep, stage.id, stage.kind, first_trial,
-                               ShapeOf(state, state.sweeps.at(sweep), stage), context.now.at);
+      state.ready.AddReady(sweep, stage.id, stage.kind, first_trial,
+                           ShapeOf(state, state.sweeps.at(sweep), stage), context.now.at);
     } else {
-      state.scheduler.RemoveReady(sweep, stage.id);
+      state.ready.RemoveReady(sweep, stage.id);
     }
   }
 }
@@ -66,6 +66,8 @@ void ReshapeStages(Context& context, Sweep& sweep) {
   }
 }
 
+namespace {
+
 void EndHolderWaits(Context& context) {
   State& state = context.state;
   while (!state.holder_waits.due.empty() && state.holder_waits.due.begin()->first <= context.now.at) {
@@ -74,6 +76,12 @@ void EndHolderWaits(Context& context) {
     state.holder_waits.by_stage.erase(id);
     if (Stage& stage = state.stages.at(id); stage.ready) RefreshReadiness(context, stage);
   }
+}
+
+}  // namespace
+
+Feature HolderWaitEnds() {
+  return {.due = [](const State& state) { return FirstOf(state.holder_waits.due); }, .act = EndHolderWaits};
 }
 
 }  // namespace inlier

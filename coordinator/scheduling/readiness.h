@@ -1,4 +1,4 @@
-// Which stages are in the scheduler's queues, and which of them wait for a worker.
+// Which stages are in the ready queue, and which of them wait for a worker.
 //
 // A stage that needs a checkpoint waits a little for the worker that wrote it, where workers keep their artifacts
 // apart: an evaluation for the worker that trained, a resumed training for the worker it ran on. When the wait is
@@ -6,7 +6,7 @@
 #ifndef INLIER_COORDINATOR_SCHEDULING_READINESS_H_
 #define INLIER_COORDINATOR_SCHEDULING_READINESS_H_
 
-#include "coordinator/state/context.h"
+#include "coordinator/state/feature.h"
 
 namespace inlier {
 
@@ -16,8 +16,8 @@ void RefreshReadiness(Context& context, Stage& stage);
 // Refreshes the open stages of a sweep whose resource request has changed.
 void ReshapeStages(Context& context, Sweep& sweep);
 
-// Ends the waits that are due.
-void EndHolderWaits(Context& context);
+// Ends the waits that are over.
+Feature HolderWaitEnds();
 
 }  // namespace inlier
 

@@ -8,7 +8,7 @@
 //
 // A call is admitted before anything of its messages is read. Callers are counted: each may make so many
 // calls a second and have so many open at once. Which workers a caller may sync for is decided with the sync
-// (attempts/sync.h).
+// (protocol/sync.h).
 //
 // The tokens file is checked at most once a second, and read when it has changed; a stream ends at its next
 // message after its token is removed, and a watch within a second. If the file becomes unreadable, the old
@@ -35,7 +35,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/time.h"
-#include "coordinator/metrics.h"
+#include "coordinator/metrics/metrics.h"
 #include "coordinator/state/caller.h"
 #include "inlier/v1/config.pb.h"
 #include "rpc/credentials.h"

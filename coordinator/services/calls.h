@@ -15,7 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/time.h"
-#include "coordinator/metrics.h"
+#include "coordinator/metrics/metrics.h"
 #include "coordinator/services/audit.h"
 #include "coordinator/services/blocking_pool.h"
 #include "coordinator/services/call_stream.h"

@@ -8,7 +8,7 @@
 #include "base/check.h"
 #include "base/failpoint.h"
 #include "base/log.h"
-#include "coordinator/tick.h"
+#include "coordinator/decisions/tick.h"
 
 namespace inlier {
 namespace {

@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "coordinator/orchestrator.h"
+#include "coordinator/decisions/orchestrator.h"
 #include "coordinator/store/committer.h"
 
 namespace inlier {

@@ -46,7 +46,7 @@ struct Attempt {
   // The share of a GPU that it has: its request, or its slot's part; of a gang the sum of its processes' shares. 0: on a
   // CPU.
   std::uint32_t gpu_thousandths = 0;
-  std::optional<Timestamp> limit_due;  // When to look at its limits (state/limits.h).
+  std::optional<Timestamp> limit_due;  // When to look at its limits (usage/usage.h).
   std::uint64_t peak_memory_mib = 0;   // From its outcome; 0: not known.
   std::uint64_t peak_gpu_memory_mib = 0;
   bool gpu_out_of_memory = false;
@@ -55,6 +55,9 @@ struct Attempt {
   LatestPoints latest;
   std::string setting;  // Of the model that it measures, see SweepValue; empty: not looked up yet.
 };
+
+// How long it has run.
+inline Duration RunningTime(const Attempt& attempt, Timestamp now) { return now - attempt.began; }
 
 }  // namespace inlier
 

@@ -23,21 +23,6 @@ absl::Status CheckOwnerOf(const State& state, const Caller& caller, SweepId id) 
                                                   sweep.owner.empty() ? "" : "its owner or ", "an admin"));
 }
 
-absl::Status CheckOwnerOfSweep(const State& state, const Caller& caller, const std::string& name) {
-  const absl::StatusOr<SweepId> id = FindSweep(state, name, caller.name);
-  return id.ok() ? CheckOwnerOf(state, caller, *id) : absl::OkStatus();
-}
-
-// A request that names a sweep or a trial.
-template <typename Request>
-absl::Status CheckOwnerOfEither(const State& state, const Caller& caller, const Request& request) {
-  if (request.has_trial()) {
-    const absl::StatusOr<TrialId> trial = FindTrial(state, request.trial());
-    if (trial.ok()) RETURN_IF_ERROR(CheckOwnerOf(state, caller, state.trials.at(*trial).sweep));
-  }
-  return request.has_sweep() ? CheckOwnerOfSweep(state, caller, request.sweep()) : absl::OkStatus();
-}
-
 absl::Status Beyond(const Caller& caller, const std::string& what, const std::string& remedy) {
   return absl::PermissionDeniedError(
       absl::StrCat(what, " (the coordinator's limits for ", caller.name, "); ", remedy, ", or ask an admin"));
@@ -63,20 +48,14 @@ bool MayChange(const Caller& caller, const Sweep& sweep) {
   return caller.admin || sweep.owner == caller.name;
 }
 
-absl::Status CheckOwner(const State& state, const Caller& caller, const v1::CancelRequest& request) {
-  return CheckOwnerOfEither(state, caller, request);
+absl::Status CheckOwnerOfSweep(const State& state, const Caller& caller, const std::string& name) {
+  const absl::StatusOr<SweepId> id = FindSweep(state, name, caller.name);
+  return id.ok() ? CheckOwnerOf(state, caller, *id) : absl::OkStatus();
 }
-absl::Status CheckOwner(const State& state, const Caller& caller, const v1::RetryRequest& request) {
-  return CheckOwnerOfEither(state, caller, request);
-}
-absl::Status CheckOwner(const State& state, const Caller& caller, const v1::PauseSweepRequest& request) {
-  return CheckOwnerOfSweep(state, caller, request.sweep());
-}
-absl::Status CheckOwner(const State& state, const Caller& caller, const v1::ResumeSweepRequest& request) {
-  return CheckOwnerOfSweep(state, caller, request.sweep());
-}
-absl::Status CheckOwner(const State& state, const Caller& caller, const v1::EditSweepRequest& request) {
-  return CheckOwnerOfSweep(state, caller, request.sweep());
+
+absl::Status CheckOwnerOfTrial(const State& state, const Caller& caller, const std::string& name) {
+  const absl::StatusOr<TrialId> id = FindTrial(state, name);
+  return id.ok() ? CheckOwnerOf(state, caller, state.trials.at(*id).sweep) : absl::OkStatus();
 }
 
 absl::Status CheckCallerLimits(const State& state, const Caller& caller, const v1::SweepSpec& spec,

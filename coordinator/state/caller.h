@@ -18,31 +18,20 @@ struct Caller {
   bool admin = true;  // May change what others own.
 };
 
-// OK if the caller may change what the request names: its own sweeps and their trials, and an admin everything. Also
-// for what does not exist: the call itself reports that. PermissionDenied names the owner and the remedy.
-absl::Status CheckOwner(const State& state, const Caller& caller, const v1::CancelRequest& request);
-absl::Status CheckOwner(const State& state, const Caller& caller, const v1::RetryRequest& request);
-absl::Status CheckOwner(const State& state, const Caller& caller, const v1::PauseSweepRequest& request);
-absl::Status CheckOwner(const State& state, const Caller& caller, const v1::ResumeSweepRequest& request);
-absl::Status CheckOwner(const State& state, const Caller& caller, const v1::EditSweepRequest& request);
-// A worker has no owner: the role of the call is enough (services/access.h).
-inline absl::Status CheckOwner(const State&, const Caller&, const v1::DrainWorkerRequest&) {
-  return absl::OkStatus();
-}
+// OK if the caller may change the sweep or trial of these names: its own, and an admin everything. Also for what does not exist:
+// the call itself reports that. PermissionDenied names the owner and the remedy.
+absl::Status CheckOwnerOfSweep(const State& state, const Caller& caller, const std::string& name);
+absl::Status CheckOwnerOfTrial(const State& state, const Caller& caller, const std::string& name);
 
-// The same of the fleet.
-inline absl::Status CheckOwner(const State&, const Caller&, const v1::SetFleetRequest&) {
-  return absl::OkStatus();
-}
-inline absl::Status CheckOwner(const State&, const Caller&, const v1::ScaleFleetRequest&) {
-  return absl::OkStatus();
-}
-inline absl::Status CheckOwner(const State&, const Caller&, const v1::StopFleetRequest&) {
-  return absl::OkStatus();
-}
-
-// An analysis is new, and of its caller.
-inline absl::Status CheckOwner(const State&, const Caller&, const v1::StoreAnalysisRequest&) {
+// The same of all that a request names. What names neither has no owner: the role of its call is enough (services/access.h).
+template <typename Request>
+absl::Status CheckOwner(const State& state, const Caller& caller, const Request& request) {
+  if constexpr (requires { request.trial(); }) {
+    if (absl::Status fits = CheckOwnerOfTrial(state, caller, request.trial()); !fits.ok()) return fits;
+  }
+  if constexpr (requires { request.sweep(); }) {
+    if (absl::Status fits = CheckOwnerOfSweep(state, caller, request.sweep()); !fits.ok()) return fits;
+  }
   return absl::OkStatus();
 }
 

@@ -51,7 +51,7 @@ struct Context {
   std::set<SweepId> settle =
       {};  // Sweeps with trials that have ended; checked when the call ends (sweeps/settle.h).
   std::set<SweepId> used =
-      {};  // Sweeps whose sums of time are to be stored when the call ends (state/limits.h).
+      {};  // Sweeps whose sums of time are to be stored when the call ends (usage/usage.h).
   // Trials whose state has changed, with the state they had: the difference is stored when the call ends, so
   // that a trial that passes through several states costs one row.
   std::map<TrialId, v1::TrialState> changed = {};

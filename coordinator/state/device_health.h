@@ -2,7 +2,7 @@
 //
 // A device on which attempts fail that others could finish is put in quarantine: no attempt starts on it but one
 // probe at a time, at growing intervals. A probe that succeeds ends the quarantine. The rules are in
-// attempts/quarantine.h; nothing of this is stored.
+// quarantine/quarantine.h; nothing of this is stored.
 //
 // Thread safety: none; plain values on the coordinator's thread.
 #ifndef INLIER_COORDINATOR_STATE_DEVICE_HEALTH_H_

@@ -69,7 +69,7 @@ struct Stage {
   Digest fingerprint{};
   v1::StageKind kind = v1::TRAIN_STAGE;
   StageState state = v1::PENDING;
-  bool ready : 1 = false;              // In the scheduler's queues.
+  bool ready : 1 = false;              // In the ready queue.
   std::uint32_t data : 31 = 0;         // TRAIN: number of its data, a DataId; see data_id().
   std::uint32_t open_evaluations = 0;  // TRAIN: those of `evaluations` without a result.
   std::uint32_t attempts = 0;          // So far, over all retries.

@@ -18,8 +18,8 @@
 #include "coordinator/state/id_table.h"
 #include "coordinator/state/lease_table.h"
 #include "coordinator/state/options.h"
+#include "coordinator/state/ready_queue.h"
 #include "coordinator/state/request_log.h"
-#include "coordinator/state/scheduler.h"
 #include "coordinator/state/stage_table.h"
 #include "coordinator/state/sweep_table.h"
 #include "coordinator/state/trial.h"
@@ -72,7 +72,7 @@ struct State {
   std::set<StageId> interrupted;                  // Train stages that wait to go on from a checkpoint.
   WorkerRegistry workers;
   LeaseTable leases;
-  Scheduler scheduler;
+  ReadyQueue ready;
   IdleWorkers idle;
   Gathering gathering;
   HolderWaits holder_waits;

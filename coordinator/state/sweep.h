@@ -69,11 +69,11 @@ struct Sweep {
   UsageMeter usage;                    // Of the attempts at stages that it needs.
   double charged_gpu_seconds = 0;      // Of ended attempts that are charged to it.
   SweepUsage stored_usage;             // As last stored.
-  std::optional<Timestamp> limit_due;  // When to look at its limits (state/limits.h).
+  std::optional<Timestamp> limit_due;  // When to look at its limits (usage/usage.h).
   std::optional<WallTime> ended;
   std::vector<TrialId> trials;  // Without those withdrawn.
   std::unordered_map<std::uint64_t, TrialId>
-      by_point;  // The same, or empty; made when a trial starts from another point's.
+      by_point;             // The same, or empty; made when a trial starts from another point's.
   std::uint64_t known = 0;  // Of `trials`: Trial::known.
   std::uint64_t withdrawn = 0;
   std::array<std::uint64_t, v1::TrialState_ARRAYSIZE> counts{};  // Of the trials made so far, by state.

@@ -25,8 +25,8 @@ void CountStage(std::map<StageId, std::uint32_t>& counts, StageId stage, bool ad
 
 }  // namespace
 
-Scheduler::Rules RulesOf(const State& state, const Sweep& sweep) {
-  Scheduler::Rules rules;
+ReadyQueue::Rules RulesOf(const State& state, const Sweep& sweep) {
+  ReadyQueue::Rules rules;
   rules.priority = sweep.spec.priority();
   if (sweep.spec.max_parallel() > 0) rules.max_parallel = sweep.spec.max_parallel();
   rules.weight = sweep.spec.weight();

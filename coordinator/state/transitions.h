@@ -8,7 +8,7 @@
 namespace inlier {
 
 // With the quota of its owner.
-Scheduler::Rules RulesOf(const State& state, const Sweep& sweep);
+ReadyQueue::Rules RulesOf(const State& state, const Sweep& sweep);
 
 // The stage has changed: a new version for every sweep that needs it.
 void Touch(State& state, const Stage& stage);

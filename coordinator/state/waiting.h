@@ -25,7 +25,7 @@ struct Deadlines {
   std::set<std::pair<Timestamp, std::pair<std::string, std::string>>>
       probes;                    // (probe_at, incarnation and device); a superset.
   Timestamp preemption_checked;  // Time of the last check for preemption.
-  // Limits (state/limits.h): of live attempts and the trials that need them, of sweeps, of owners.
+  // Limits (usage/usage.h): of live attempts and the trials that need them, of sweeps, of owners.
   std::set<std::pair<Timestamp, Token>> attempt_limits;
   std::set<std::pair<Timestamp, SweepId>> sweep_limits;
   std::set<std::pair<Timestamp, std::string>> budgets;

@@ -64,6 +64,11 @@ void WorkerRegistry::Seen(WorkerEntry& worker, Timestamp now, WallTime wall) {
   by_silence_.emplace(now, worker.incarnation);
 }
 
+void WorkerRegistry::NoteSilent(const WorkerEntry& worker) {
+  const bool few = static_cast<int>(silent_.size()) <= kForgottenAfterCount;
+  if (!forget_at_) forget_at_ = few ? worker.last_seen + kForgottenAfter : worker.last_seen;
+}
+
 std::vector<WorkerEntry*> WorkerRegistry::Expire(Timestamp now) {
   std::vector<WorkerEntry*> gone;
   while (!by_silence_.empty() && by_silence_.begin()->first + term_ <= now) {
@@ -71,6 +76,7 @@ std::vector<WorkerEntry*> WorkerRegistry::Expire(Timestamp now) {
     by_silence_.erase(by_silence_.begin());
     worker.connected = false;
     silent_.insert(worker.incarnation);
+    NoteSilent(worker);
     Count(worker, false);
     gone.push_back(&worker);
   }
@@ -78,8 +84,10 @@ std::vector<WorkerEntry*> WorkerRegistry::Expire(Timestamp now) {
 }
 
 std::optional<Timestamp> WorkerRegistry::NextDeadline() const {
-  if (by_silence_.empty()) return std::nullopt;
-  return by_silence_.begin()->first + term_;
+  std::optional<Timestamp> next = forget_at_;
+  if (!by_silence_.empty() && (!next || by_silence_.begin()->first + term_ < *next))
+    next = by_silence_.begin()->first + term_;
+  return next;
 }
 
 }  // namespace inlier

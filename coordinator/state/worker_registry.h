@@ -97,6 +97,9 @@ class WorkerRegistry {
   // A sign of life: connected until now + term.
   void Seen(WorkerEntry& worker, Timestamp now, WallTime wall);
 
+  // The worker is not connected: it may be forgotten later.
+  void NoteSilent(const WorkerEntry& worker);
+
   // Marks those silent for the term as not connected and returns them, the longest silent first.
   std::vector<WorkerEntry*> Expire(Timestamp now);
 
@@ -127,6 +130,7 @@ class WorkerRegistry {
   std::map<std::string, WorkerEntry> workers_;
   std::set<std::pair<Timestamp, std::string>> by_silence_;  // (last seen, incarnation) of the connected.
   std::set<std::string> silent_;                            // Incarnations of the others.
+  std::optional<Timestamp> forget_at_;                      // When the first of them may be forgotten.
   std::uint64_t slots_ = 0;
   std::map<std::string, Share> shares_;  // By owner.
   std::map<std::uint32_t, std::string> by_number_;
@@ -144,9 +148,13 @@ std::vector<WorkerRegistry::Forgotten> WorkerRegistry::Forget(Timestamp now, Hol
     slots += worker.slots.size();
   }
   std::vector<Forgotten> forgotten;
+  forget_at_.reset();
   for (auto at = gone.begin(); at != gone.end(); at = gone.erase(at)) {
     const bool few = static_cast<int>(gone.size()) <= kForgottenAfterCount && slots <= kForgottenAfterSlots;
-    if (few && now - at->first < kForgottenAfter) break;
+    if (few && now - at->first < kForgottenAfter) {
+      forget_at_ = at->first + kForgottenAfter;
+      break;
+    }
     const WorkerEntry& worker = workers_.at(at->second);
     forgotten.push_back({worker.incarnation, worker.used});
     slots -= worker.slots.size();
@@ -154,6 +162,7 @@ std::vector<WorkerRegistry::Forgotten> WorkerRegistry::Forget(Timestamp now, Hol
     silent_.erase(at->second);
     workers_.erase(at->second);
   }
+  if (!forget_at_ && !silent_.empty()) forget_at_ = now + kForgottenAfter;  // They have leases.
   return forgotten;
 }
 

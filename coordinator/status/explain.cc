@@ -13,14 +13,14 @@
 #include "base/digest.h"
 #include "base/status.h"
 #include "base/time.h"
-#include "coordinator/scheduling/data_check.h"
+#include "coordinator/data/data_check.h"
 #include "coordinator/scheduling/gather.h"
 #include "coordinator/scheduling/placement.h"
 #include "coordinator/scheduling/sources.h"
-#include "coordinator/state/limits.h"
 #include "coordinator/state/lookup.h"
 #include "coordinator/status/fleet_status.h"
 #include "coordinator/status/status.h"
+#include "coordinator/usage/usage.h"
 #include "spec/sweep/point_labels.h"
 
 namespace inlier {
@@ -82,8 +82,8 @@ v1::Explanation ExplainAttempt(const State& state, const Attempt& attempt, Momen
 void ExplainHold(const State& state, const Sweep& sweep, Timestamp now, v1::Explanation& of) {
   const std::string name = absl::StrCat("sweep ", sweep.id.ToString());
   if (sweep.paused) Because(of, absl::StrCat(name, " is paused (inlier resume ", sweep.id.ToString(), ")"));
-  const Scheduler::Rules& rules = state.scheduler.rules(sweep.id);
-  if (rules.max_parallel && state.scheduler.running(sweep.id) >= *rules.max_parallel) {
+  const ReadyQueue::Rules& rules = state.ready.rules(sweep.id);
+  if (rules.max_parallel && state.ready.running(sweep.id) >= *rules.max_parallel) {
     v1::Explanation& cap =
         Because(of, absl::StrCat(name, " is at its max_parallel of ", *rules.max_parallel));
     for (const auto& [token, attempt] : state.attempts) {
@@ -93,11 +93,11 @@ void ExplainHold(const State& state, const Sweep& sweep, Timestamp now, v1::Expl
       if (cap.because_size() == 10) break;
     }
   }
-  const Scheduler::Usage group = state.scheduler.GroupUsage(rules.group);
+  const ReadyQueue::Usage group = state.ready.GroupUsage(rules.group);
   if (group.max_parallel && group.running >= *group.max_parallel) {
     Because(of, absl::StrCat("group ", rules.group, " is at its quota of ", *group.max_parallel));
   }
-  const Scheduler::Usage owner = state.scheduler.OwnerUsage(rules.owner);
+  const ReadyQueue::Usage owner = state.ready.OwnerUsage(rules.owner);
   if (owner.max_parallel && owner.running >= *owner.max_parallel) {
     Because(of, absl::StrCat("the sweeps of ", rules.owner, " run ", owner.running,
                              " attempts, and its max_parallel is ", *owner.max_parallel));
@@ -108,7 +108,7 @@ void ExplainHold(const State& state, const Sweep& sweep, Timestamp now, v1::Expl
                              " hours of GPUs, and its gpu_hours is ", Hours(budget.limit_hours),
                              "; an admin raises it in the coordinator's configuration (callers)"));
   }
-  if (const std::uint64_t above = state.scheduler.ReadyAbove(rules.priority); above > 0) {
+  if (const std::uint64_t above = state.ready.ReadyAbove(rules.priority); above > 0) {
     Because(of, absl::StrCat(Count(above, "stage", "stages"), " of sweeps with a higher priority than ",
                              rules.priority, above == 1 ? " goes before" : " go before"));
   }

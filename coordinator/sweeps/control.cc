@@ -10,11 +10,11 @@
 #include "coordinator/attempts/stage_results.h"
 #include "coordinator/scheduling/placement.h"
 #include "coordinator/scheduling/preemption.h"
-#include "coordinator/state/limits.h"
 #include "coordinator/state/lookup.h"
 #include "coordinator/state/transitions.h"
 #include "coordinator/sweeps/expand.h"
 #include "coordinator/sweeps/settle.h"
+#include "coordinator/usage/usage.h"
 
 namespace inlier {
 namespace {
@@ -51,7 +51,7 @@ void SetPaused(Context& context, Sweep& sweep, bool paused) {
   State& state = context.state;
   sweep.paused = paused;
   if (sweep.state == v1::ACTIVE) state.counts.paused_sweeps += paused ? 1 : -1;
-  state.scheduler.SetRules(sweep.id, RulesOf(state, sweep));
+  state.ready.SetRules(sweep.id, RulesOf(state, sweep));
   if (!INLIER_BUG("pause_not_stored"))
     context.out.changes.Add(SweepChange{.id = sweep.id,
                                         .state = std::nullopt,

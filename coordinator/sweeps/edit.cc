@@ -12,12 +12,12 @@
 #include "base/deliberate_bug.h"
 #include "base/status.h"
 #include "coordinator/attempts/stage_results.h"
-#include "coordinator/attempts/time_limits.h"
 #include "coordinator/scheduling/readiness.h"
-#include "coordinator/state/limits.h"
 #include "coordinator/state/lookup.h"
 #include "coordinator/state/transitions.h"
 #include "coordinator/sweeps/start_source.h"
+#include "coordinator/usage/time_limits.h"
+#include "coordinator/usage/usage.h"
 #include "google/protobuf/util/message_differencer.h"
 #include "spec/sweep/sweep_edit.h"
 
@@ -197,7 +197,7 @@ absl::StatusOr<v1::EditSweepResponse> EditSweep(Context& context, const v1::Edit
                                       .trials = trials,
                                       .next_point = sweep.next_point,
                                       .revision = sweep.revision});
-  state.scheduler.SetRules(id, RulesOf(state, sweep));
+  state.ready.SetRules(id, RulesOf(state, sweep));
   if (previous != sweep.request) ReshapeStages(context, sweep);
   if (sweep.state == v1::COMPLETE && sweep.expander) SetSweepState(context, sweep, v1::ACTIVE);
   if (!google::protobuf::util::MessageDifferencer::Equals(limits_before, sweep.spec.limits()))

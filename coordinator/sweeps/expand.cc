@@ -11,15 +11,15 @@
 #include "base/check.h"
 #include "base/digest.h"
 #include "base/status.h"
-#include "coordinator/attempts/data_binding.h"
-#include "coordinator/attempts/pruning.h"
 #include "coordinator/attempts/stage_results.h"
+#include "coordinator/data/data_binding.h"
+#include "coordinator/pruning/pruning.h"
 #include "coordinator/scheduling/readiness.h"
 #include "coordinator/scheduling/sources.h"
-#include "coordinator/state/limits.h"
 #include "coordinator/state/transitions.h"
 #include "coordinator/sweeps/start_source.h"
 #include "coordinator/sweeps/training_choice.h"
+#include "coordinator/usage/usage.h"
 #include "spec/trial/canonical.h"
 
 namespace inlier {
@@ -251,5 +251,38 @@ std::uint64_t Expand(Context& context, Sweep& sweep, std::uint64_t limit) {
   state.stats.trials_known += known;
   return known + known_if_unchanged;
 }
+
+namespace {
+
+// Further trials of the sweeps that want some.
+void ExpandSweeps(Context& context) {
+  Finish(context);  // What has ended so far makes room.
+  State& state = context.state;
+  std::uint64_t budget = state.options.expand_per_tick;
+  for (auto at = state.expanding.begin(); at != state.expanding.end() && budget > 0;) {
+    Sweep& sweep = state.sweeps.at(*at++);  // Expand may erase it.
+    if (!WantsTrials(state, sweep)) continue;
+    if (!sweep.expander) {
+      if (const absl::Status made = MakeExpander(state, sweep); !made.ok())
+        StopSweep(context, sweep,
+                  absl::StrCat("no further trials can be made, edit the sweep: ", made.message()));
+      return;  // One grid a tick.
+    }
+    const std::uint64_t before = sweep.trials.size();
+    // At most as many as it has: the answer to the submission is still on its way when the first are made.
+    Expand(context, sweep, std::min(budget, std::max<std::uint64_t>(state.options.expand_first, before)));
+    budget -= std::min<std::uint64_t>(budget, sweep.trials.size() - before);
+  }
+}
+
+std::optional<Timestamp> ExpansionDue(const State& state) {
+  const auto wants_trials = [&](SweepId id) { return WantsTrials(state, state.sweeps.at(id)); };
+  if (std::none_of(state.expanding.begin(), state.expanding.end(), wants_trials)) return std::nullopt;
+  return Timestamp{};
+}
+
+}  // namespace
+
+Feature Expansion() { return {.due = ExpansionDue, .act = ExpandSweeps}; }
 
 }  // namespace inlier

@@ -2,7 +2,7 @@
 #ifndef INLIER_COORDINATOR_SWEEPS_EXPAND_H_
 #define INLIER_COORDINATOR_SWEEPS_EXPAND_H_
 
-#include "coordinator/state/context.h"
+#include "coordinator/state/feature.h"
 
 namespace inlier {
 
@@ -27,6 +27,9 @@ bool WantsTrials(const State& state, const Sweep& sweep);
 // Makes up to `limit` further trials, or fewer where one waits for data; returns how many were complete at once, or
 // are if the data they wait for are unchanged. REQUIRES: it has an expander.
 std::uint64_t Expand(Context& context, Sweep& sweep, std::uint64_t limit);
+
+// Makes further trials of the sweeps that want some, a bounded number at a time.
+Feature Expansion();
 
 }  // namespace inlier
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "coordinator/scheduling/data_check.h"
+#include "coordinator/data/data_check.h"
 #include "coordinator/scheduling/gather.h"
 #include "coordinator/scheduling/placement.h"
 #include "coordinator/status/explain.h"
@@ -56,7 +56,7 @@ class Workers {
 // A request of trials that wait and that no worker can run.
 std::optional<ResourceRequest> Unplaceable(const State& state, const Sweep& sweep, Workers& workers) {
   if (sweep.paused) return std::nullopt;
-  for (const auto& [request, stages] : state.scheduler.ReadyRequests(sweep.id)) {
+  for (const auto& [request, stages] : state.ready.ReadyRequests(sweep.id)) {
     if (!workers.CanRun(request)) return request;
   }
   if (sweep.waits_for_data && !workers.CanRun(sweep.request)) return sweep.request;
@@ -73,7 +73,7 @@ void NotifyNoWorker(Context& context, const Sweep& sweep, const ResourceRequest&
   State& state = context.state;
   TrialId trial;
   std::string reason;
-  if (const auto stages = state.scheduler.ReadyWith(sweep.id, request); !stages.empty()) {
+  if (const auto stages = state.ready.ReadyWith(sweep.id, request); !stages.empty()) {
     trial = state.stages.at(stages.front()).FirstDependentOf(sweep.id).value_or(TrialId());
     v1::ExplainRequest why;
     why.set_trial(trial.ToString());

@@ -5,9 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "coordinator/attempts/stage_results.h"
-#include "coordinator/state/limits.h"
 #include "coordinator/state/transitions.h"
 #include "coordinator/sweeps/notify.h"
+#include "coordinator/usage/usage.h"
 
 namespace inlier {
 namespace {
@@ -72,6 +72,8 @@ std::uint64_t EndSweep(Context& context, Sweep& sweep, v1::SweepState to, const 
   return cancelled;
 }
 
+namespace {
+
 void EndSweepsOverLimit(Context& context) {
   State& state = context.state;
   const auto& due = state.deadlines.sweep_limits;
@@ -82,6 +84,13 @@ void EndSweepsOverLimit(Context& context) {
     RefreshLimit(state, sweep);
     if (!due.empty() && due.begin()->second == sweep.id && due.begin()->first <= context.now.at) break;
   }
+}
+
+}  // namespace
+
+Feature SweepLimits() {
+  return {.due = [](const State& state) { return FirstOf(state.deadlines.sweep_limits); },
+          .act = EndSweepsOverLimit};
 }
 
 void SettleSweeps(Context& context) {

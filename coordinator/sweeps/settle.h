@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "coordinator/state/context.h"
+#include "coordinator/state/feature.h"
 
 namespace inlier {
 
@@ -18,7 +18,7 @@ std::uint64_t EndSweep(Context& context, Sweep& sweep, v1::SweepState to, const 
                        const std::string& why);
 
 // Ends the sweeps that are over their time or have used their budget (limits.sweep_hours, limits.gpu_hours).
-void EndSweepsOverLimit(Context& context);
+Feature SweepLimits();
 
 // Ends the sweeps of context.settle that are complete or have too many failures, and clears it.
 void SettleSweeps(Context& context);

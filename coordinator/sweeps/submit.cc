@@ -7,10 +7,10 @@
 #include "absl/strings/str_cat.h"
 #include "base/digest.h"
 #include "base/status.h"
-#include "coordinator/state/limits.h"
 #include "coordinator/state/transitions.h"
 #include "coordinator/sweeps/expand.h"
 #include "coordinator/sweeps/start_source.h"
+#include "coordinator/usage/usage.h"
 
 namespace inlier {
 namespace {
@@ -96,7 +96,7 @@ absl::StatusOr<v1::SubmitSweepResponse> SubmitSweep(Context& context, const v1::
   state.active.insert(id);
   ++state.counts.sweeps[v1::ACTIVE];
   ++state.stats.sweeps_submitted;
-  state.scheduler.AddSweep(id, RulesOf(state, sweep));
+  state.ready.AddSweep(id, RulesOf(state, sweep));
   CountForOwner(state, sweep, context.now.at);
 
   // The row of the sweep comes before those of its trials, yet holds how many of them were known.

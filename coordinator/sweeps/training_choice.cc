@@ -6,8 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/deliberate_bug.h"
-#include "coordinator/attempts/data_binding.h"
-#include "coordinator/scheduling/data_check.h"
+#include "coordinator/data/data_binding.h"
+#include "coordinator/data/data_check.h"
 
 namespace inlier {
 namespace {

@@ -18,11 +18,11 @@
 #include <utility>
 #include <vector>
 
-#include "coordinator/orchestrator.h"
+#include "coordinator/decisions/orchestrator.h"
+#include "coordinator/decisions/tick.h"
 #include "coordinator/status/status.h"
 #include "coordinator/store/database.h"
 #include "coordinator/store/store.h"
-#include "coordinator/tick.h"
 #include "tests/coordinator/invariants.h"
 #include "tests/support/temporary_folder.h"
 

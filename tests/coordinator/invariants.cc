@@ -14,9 +14,9 @@
 #include "base/digest.h"
 #include "coordinator/scheduling/placement.h"
 #include "coordinator/scheduling/sources.h"
-#include "coordinator/state/limits.h"
 #include "coordinator/state/pruner.h"
 #include "coordinator/state/transitions.h"
+#include "coordinator/usage/usage.h"
 #include "spec/schema/number_text.h"
 
 namespace inlier {
@@ -117,7 +117,7 @@ void CheckLimits(const State& state) {
   INLIER_CHECK(due == state.deadlines.sweep_limits.size());
   for (const auto& [owner, budget] : state.budgets) {
     INLIER_CHECK(budget.used.gpu_thousandths() == charged[owner]);
-    INLIER_CHECK(budget.spent == state.scheduler.OwnerUsage(owner).spent);
+    INLIER_CHECK(budget.spent == state.ready.OwnerUsage(owner).spent);
   }
 }
 
@@ -177,9 +177,9 @@ void CheckStage(const State& state, const Stage& stage) {
   }
   for (const auto& [sweep, first_trial] : stage.Dependents()) {
     INLIER_CHECK(stage.HasSweep(sweep) || IsSourceFor(stage, state.trials.at(first_trial)));
-    INLIER_CHECK(state.scheduler.IsReady(sweep, id) == stage.ready);
+    INLIER_CHECK(state.ready.IsReady(sweep, id) == stage.ready);
     INLIER_CHECK(!stage.ready ||
-                 state.scheduler.ShapeAt(sweep, id) == ShapeOf(state, state.sweeps.at(sweep), stage));
+                 state.ready.ShapeAt(sweep, id) == ShapeOf(state, state.sweeps.at(sweep), stage));
   }
   for (const TrialId trial : stage.DependentTrials()) {
     const Trial& dependent = state.trials.at(trial);
@@ -319,8 +319,8 @@ void CheckSweeps(const State& state, std::map<SweepId, std::uint32_t> running) {
   for (const auto& [id, sweep] : state.sweeps.all()) {
     CheckTrialsOf(state, sweep);
     for (const TrialId trial : sweep.trials) ++trial_counts[state.trials.at(trial).state];
-    INLIER_CHECK(state.scheduler.running(id) == running[id]);
-    INLIER_CHECK(state.scheduler.rules(id).paused == sweep.paused);
+    INLIER_CHECK(state.ready.running(id) == running[id]);
+    INLIER_CHECK(state.ready.rules(id).paused == sweep.paused);
     if (sweep.paused && sweep.state == v1::ACTIVE) ++paused;
     INLIER_CHECK(state.active.contains(id) == (sweep.state == v1::ACTIVE));
     for (const std::uint64_t point : sweep.ahead) INLIER_CHECK(point >= sweep.next_point);
@@ -330,17 +330,17 @@ void CheckSweeps(const State& state, std::map<SweepId, std::uint32_t> running) {
     // A sweep is ACTIVE while some trial of it is open or not made yet.
     INLIER_CHECK(sweep.state != v1::ACTIVE || sweep.Open() > 0 || expanding);
     INLIER_CHECK(sweep.state != v1::COMPLETE || sweep.Open() == 0);
-    INLIER_CHECK(state.scheduler.rules(id).owner == sweep.owner);
+    INLIER_CHECK(state.ready.rules(id).owner == sweep.owner);
     owners[sweep.owner] += running[id];
     groups[sweep.spec.group()] += running[id];
   }
-  // (6) The scheduler counts the attempts that are charged to the sweeps of each group and each owner.
+  // (6) The ready queue counts the attempts that are charged to the sweeps of each group and each owner.
   for (const auto& [name, count] : groups)
-    INLIER_CHECK(name.empty() || state.scheduler.GroupUsage(name).running == count);
+    INLIER_CHECK(name.empty() || state.ready.GroupUsage(name).running == count);
   for (const auto& [name, count] : owners) {
     const v1::CallerLimits* limits = state.options.LimitsOf(name);
     INLIER_CHECK(limits == nullptr || !limits->has_max_parallel() ||
-                 state.scheduler.OwnerUsage(name).running == count);
+                 state.ready.OwnerUsage(name).running == count);
   }
   for (const auto& [key, count] : state.counts.trials) INLIER_CHECK(count == trial_counts[key]);
   INLIER_CHECK(paused == state.counts.paused_sweeps);

@@ -15,7 +15,7 @@
 #include "base/check.h"
 #include "base/digest.h"
 #include "base/file.h"
-#include "coordinator/coordinator.h"
+#include "coordinator/process/coordinator.h"
 #include "rpc/renewed_channel.h"
 #include "rpc/rpc.h"
 #include "tests/fuzz/folder.h"

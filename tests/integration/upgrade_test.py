@@ -2,7 +2,7 @@
 """A rolling upgrade with trainings that run: the coordinator first, then each worker drained and replaced; and releases that do not fit together.
 
 One build is all that there is: INLIER_VERSION_OF_TESTS makes a program report another release. What differs between the messages of two
-releases is for tests/coordinator/attempts/sync_test.cc and tests/spec/schema/message_form_test.cc."""
+releases is for tests/coordinator/protocol/sync_test.cc and tests/spec/schema/message_form_test.cc."""
 import json
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-// The coordinator's calls about its fleet, as coordinator/coordinator.cc makes them for the driver.
+// The coordinator's calls about its fleet, as coordinator/process/coordinator.cc makes them for the driver.
 #include <algorithm>
 #include <utility>
 

@@ -8,8 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "coordinator/decisions/tick.h"
 #include "coordinator/store/committer.h"
-#include "coordinator/tick.h"
 #include "spec/sweep/sweep_reader.h"
 #include "tests/coordinator/invariants.h"
 

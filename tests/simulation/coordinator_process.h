@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "coordinator/orchestrator.h"
+#include "coordinator/decisions/orchestrator.h"
 #include "coordinator/services/listeners.h"
 #include "coordinator/services/release_gate.h"
 #include "coordinator/store/commit_queue.h"

@@ -43,7 +43,7 @@
 #include <utility>
 #include <vector>
 
-#include "coordinator/orchestrator.h"
+#include "coordinator/decisions/orchestrator.h"
 #include "inlier/v1/sweep_service.pb.h"
 #include "inlier/v1/worker_service.pb.h"
 #include "tests/simulation/fleet_oracle.h"

@@ -1,8 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "coordinator/decisions/tick.h"
 #include "coordinator/status/status.h"
-#include "coordinator/tick.h"
 #include "tests/coordinator/harness.h"
 
 namespace inlier {

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "coordinator/tick.h"
+#include "coordinator/decisions/tick.h"
 #include "tests/coordinator/harness.h"
 
 namespace inlier {

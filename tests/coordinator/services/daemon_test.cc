@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "absl/strings/ascii.h"
-#include "coordinator/metrics.h"
+#include "coordinator/metrics/metrics.h"
 #include "grpcpp/generic/generic_stub.h"
 #include "rpc/endpoint_file.h"
 #include "rpc/metrics_registry.h"

@@ -16,7 +16,7 @@
 #include <string>
 
 #include "base/version.h"
-#include "coordinator/coordinator.h"
+#include "coordinator/process/coordinator.h"
 #include "inlier/v1/sweep_service.grpc.pb.h"
 #include "inlier/v1/worker_service.grpc.pb.h"
 #include "rpc/rpc.h"

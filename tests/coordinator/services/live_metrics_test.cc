@@ -1,4 +1,4 @@
-#include "coordinator/live_metrics.h"
+#include "coordinator/metrics/live_metrics.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // A standby on a real folder: it shows that it waits, gets the folder when the other coordinator ends, and loses nothing.
-#include "coordinator/standby.h"
+#include "coordinator/process/standby.h"
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/read.hpp>

@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "coordinator/decisions/tick.h"
 #include "coordinator/status/explain.h"
-#include "coordinator/tick.h"
 #include "tests/coordinator/harness.h"
 
 namespace inlier {

@@ -1,9 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "coordinator/decisions/tick.h"
 #include "coordinator/state/lookup.h"
 #include "coordinator/status/status.h"
-#include "coordinator/tick.h"
 #include "tests/coordinator/harness.h"
 
 namespace inlier {

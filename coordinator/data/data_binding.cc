@@ -1,0 +1,149 @@
+#include "coordinator/data/data_binding.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/deliberate_bug.h"
+#include "base/digest.h"
+#include "coordinator/attempts/attempt_end.h"
+#include "coordinator/attempts/stage_results.h"
+#include "coordinator/data/data_check.h"
+#include "coordinator/scheduling/placement.h"
+#include "coordinator/scheduling/readiness.h"
+#include "coordinator/state/transitions.h"
+#include "spec/trial/data_source.h"
+
+namespace inlier {
+namespace {
+
+void Bind(Context& context, Stage& train, DataId version) {
+  if (train.data_id() == version) return;
+  train.SetData(version);
+  context.out.changes.Add(StageData{.id = train.id, .data = version});
+}
+
+// Some worker has other data of the source: binds its ready trainings to the data of their sweeps, as far as these
+// are known, and places its ready stages by the data that workers are known to have.
+void PlaceByData(Context& context, DataId source) {
+  State& state = context.state;
+  std::vector<StageId> ready;
+  for (const Stage& stage : state.stages) {
+    if (!stage.ready) continue;
+    const Stage& train = stage.kind == v1::TRAIN_STAGE ? stage : state.stages.at(stage.train);
+    if (state.data.SourceOf(train.data_id()) == source) ready.push_back(stage.id);
+  }
+  for (const StageId id : ready) {
+    Stage& stage = state.stages.at(id);
+    if (stage.kind == v1::TRAIN_STAGE) {
+      if (const DataId expected = ExpectedData(state, stage)) Bind(context, stage, expected);
+    }
+    RefreshReadiness(context, stage);
+  }
+}
+
+void Refuse(Context& context, const Attempt& live, Stage& train, DataId expected, DataId found,
+            const WorkerEntry& worker) {
+  State& state = context.state;
+  const Attempt attempt = live;  // EndAttempt forgets it.
+  const DataRow& wanted = state.data.at(expected);
+  const std::string message = absl::StrCat(
+      "worker ", worker.name, " has other data than the trial began with: ", DataSourceText(wanted.names),
+      " has digest ", HexOf(*state.data.at(found).digest), " there, and ", HexOf(*wanted.digest),
+      " on worker ", wanted.worker);
+  // The sweep's data, from now on known to be the training's, too: it is not given to this worker again.
+  Bind(context, train, expected);
+  if (state.data.MarkDiffers(expected)) PlaceByData(context, state.data.SourceOf(expected));
+  EndAttempt(context, attempt.token, v1::FAILED, v1::OTHER_DATA, message, absl::StrCat("refused: ", message));
+  AttemptFailed(context, state.stages.at(attempt.stage), attempt, v1::OTHER_DATA, message);
+}
+
+// A worker that had the data and has gone may come back until then; nullopt: there is none.
+std::optional<Timestamp> ComesBack(const State& state, const ResourceRequest& request, Timestamp now) {
+  std::optional<Timestamp> until;
+  for (const auto& [incarnation, worker] : state.workers.all()) {
+    if (worker.connected || worker.resources.DataOf(request.data_source) != request.data) continue;
+    const Timestamp end = worker.last_seen + state.options.data_wait;
+    if (end > now && (!until || end > *until)) until = end;
+  }
+  return until;
+}
+
+}  // namespace
+
+DataId ExpectedData(const State& state, const Stage& train) {
+  if (state.data.IsKnown(train.data_id())) return train.data_id();
+  for (const Dependent& dependent : train.Dependents()) {
+    const Sweep& sweep = state.sweeps.at(dependent.sweep);
+    if (const auto began = sweep.data.find(train.data_id()); began != sweep.data.end()) return began->second;
+  }
+  return DataId();
+}
+
+bool TakeDigest(Context& context, Attempt& attempt, WorkerEntry& worker, std::string_view digest) {
+  State& state = context.state;
+  Stage& stage = state.stages.at(attempt.stage);
+  Stage& train = stage.kind == v1::TRAIN_STAGE ? stage : state.stages.at(stage.train);
+  const DataId source = state.data.SourceOf(train.data_id());
+  const DataId found =
+      FindOrAddVersion(context, source, ParseSha256Hex(digest).value_or(Digest{}), worker.name);
+  SetWorkerData(state, worker, found);
+  const DataId expected = ExpectedData(state, train);
+  if (expected && expected != found && !INLIER_BUG("other_data_accepted")) {
+    Refuse(context, attempt, train, expected, found, worker);
+    return false;
+  }
+  Bind(context, train, found);
+  bool begins = false;  // For a sweep that needs the stage.
+  for (const Dependent& dependent : stage.Dependents())
+    begins = state.sweeps.at(dependent.sweep).data.emplace(source, found).second || begins;
+  if (begins && state.data.source(source).differs) PlaceByData(context, source);
+  DataFound(context, found, attempt.token);
+  return true;
+}
+
+namespace {
+
+void FailStagesWithoutData(Context& context) {
+  State& state = context.state;
+  std::optional<Timestamp>& due = state.data_waits.lacking_due;
+  due.reset();
+  std::vector<std::pair<StageId, std::string>> lacking;
+  for (const auto& [id, sweep] : state.sweeps.all()) {
+    if (state.ready.ready(id) == 0) continue;
+    for (const auto& [request, count] : state.ready.ReadyRequests(id)) {
+      const std::string why = WhyNoData(state, request);
+      if (why.empty()) continue;
+      if (const std::optional<Timestamp> until = ComesBack(state, request, context.now.at)) {
+        due = due ? std::min(*due, *until) : *until;
+        continue;
+      }
+      for (const StageId stage : state.ready.ReadyWith(id, request)) lacking.emplace_back(stage, why);
+    }
+  }
+  for (const auto& [id, why] : lacking) {
+    Stage& stage = state.stages.at(id);
+    if (stage.state != v1::PENDING) continue;  // Ready in two sweeps.
+    stage.ready = false;
+    FailStage(context, stage,
+              absl::StrCat("OTHER_DATA: ", why,
+                           "; put those files back and retry it, or submit the sweep again, "
+                           "which then runs on the new data"));
+  }
+}
+
+}  // namespace
+
+Feature LackingData() {
+  return {.due = [](const State& state) { return state.data_waits.lacking_due; },
+          .act = FailStagesWithoutData,
+          .worker_lost =
+              [](Context& context, WorkerEntry&) {
+                if (context.state.data.AnyDiffers()) context.state.data_waits.lacking_due = Timestamp{};
+              }};
+}
+
+}  // namespace inlier

@@ -1,0 +1,25 @@
+// Which data a training is bound to: the digest that its first attempt reports, or the one that its sweep began with.
+// An attempt that reports another one ends, and its stage is leased to workers that have the data.
+#ifndef INLIER_COORDINATOR_DATA_DATA_BINDING_H_
+#define INLIER_COORDINATOR_DATA_DATA_BINDING_H_
+
+#include <string_view>
+
+#include "coordinator/state/feature.h"
+
+namespace inlier {
+
+// The data that an attempt of the training must have: those it is bound to, or those that a sweep that needs it
+// began with; zero: any.
+DataId ExpectedData(const State& state, const Stage& train);
+
+// Takes the digest that a live attempt reports (empty: it reports none). False: the worker's data are others, and
+// the attempt has ended.
+bool TakeDigest(Context& context, Attempt& attempt, WorkerEntry& worker, std::string_view digest);
+
+// Fails the ready stages of which every worker has other data.
+Feature LackingData();
+
+}  // namespace inlier
+
+#endif  // INLIER_COORDINATOR_DATA_DATA_BINDING_H_

@@ -1,0 +1,52 @@
+// Checks of data: a worker is asked for the digest of a data source, so that a known result is reused only where
+// its data are still the same.
+//
+// A sweep waits for a source when it comes to a training that is known (sweeps/training_choice.h). One worker at a
+// time is asked, first the one that found the source last; one that cannot read the files is followed by the next.
+// When none of those asked can read them, that is the answer: the trials then run as new ones, and their attempts
+// report what is wrong. Questions are not stored: after a restart the sweep asks again.
+#ifndef INLIER_COORDINATOR_DATA_DATA_CHECK_H_
+#define INLIER_COORDINATOR_DATA_DATA_CHECK_H_
+
+#include <optional>
+#include <string>
+
+#include "coordinator/state/feature.h"
+
+namespace inlier {
+
+// The row of these names, or of this digest of a source; made where there is none.
+DataId FindOrAddSource(Context& context, const std::string& names);
+DataId FindOrAddVersion(Context& context, DataId source, const Digest& digest, const std::string& worker);
+
+// `version` (or a source that cannot be read) was found after `as_of`: sweeps that wait for it continue.
+void DataFound(Context& context, DataId version, Token as_of);
+
+// Sweeps that wait for the source look at it again: something has changed.
+void EndDataWaits(State& state, DataId source);
+
+// The sweep's expansion waits for the source. `ask`: for a digest; else for an attempt that is reading it.
+void WaitForData(Context& context, Sweep& sweep, DataId source, bool ask);
+
+// Chooses a worker for each check that has none. `answered`: its answer will have its checks, so that they need no
+// push.
+void AskForData(Context& context, const WorkerEntry* answered = nullptr);
+
+// Takes the answers of a sync.
+void TakeDataChecked(Context& context, WorkerEntry& worker, const v1::WorkerSync& sync);
+
+// Adds the checks that the worker is asked for.
+void FillDataChecks(const State& state, const WorkerEntry& worker, v1::CoordinatorSync& answer);
+
+// The worker is gone: its checks are asked of others.
+void ForgetDataChecks(State& state, const std::string& incarnation);
+
+// Asks another worker for what has not been answered for stall_seconds, and looks again where an attempt that read the data ends.
+Feature DataChecks();
+
+// For people: what the sweep waits for, and who is asked. REQUIRES: it waits.
+std::string WhyWaitsForData(const State& state, const Sweep& sweep);
+
+}  // namespace inlier
+
+#endif  // INLIER_COORDINATOR_DATA_DATA_CHECK_H_

@@ -1,0 +1,46 @@
+#include "coordinator/attempts/retry_policy.h"
+#include "coordinator/attempts/timers.h"
+#include "coordinator/data/data_binding.h"
+#include "coordinator/data/data_check.h"
+#include "coordinator/protocol/events.h"
+#include "coordinator/quarantine/quarantine.h"
+#include "coordinator/scheduling/job_ends.h"
+#include "coordinator/scheduling/preemption.h"
+#include "coordinator/scheduling/readiness.h"
+#include "coordinator/state/feature.h"
+#include "coordinator/sweeps/expand.h"
+#include "coordinator/sweeps/no_worker.h"
+#include "coordinator/sweeps/notify.h"
+#include "coordinator/sweeps/settle.h"
+#include "coordinator/usage/time_limits.h"
+#include "coordinator/usage/usage.h"
+
+namespace inlier {
+
+// What ends attempts comes before what gives their slots away; expansion, which may be long, is last.
+std::span<const Feature> Features() {
+  static const Feature features[] = {
+      LeaseEnds(),
+      SilentWorkers(),
+      Stalls(),
+      TimeLimits(),
+      Yields(),
+      UsageOfTime(),
+      SweepLimits(),
+      HolderWaitEnds(),
+      Retries(),
+      Quarantine(),
+      RaisedMemory(),
+      JobEnds(),
+      LostModels(),
+      DataChecks(),
+      LackingData(),
+      Preemption(),
+      {.due = GatheredFailuresDue, .act = SendGatheredFailures},
+      {.due = NoWorkerCheckDue, .act = CheckNoWorker},
+      Expansion(),
+  };
+  return features;
+}
+
+}  // namespace inlier

@@ -1,0 +1,141 @@
+// All decisions of the coordinator: what runs, on which worker, and what becomes of it.
+//
+// Passive: every call takes the time, changes the state in memory, and lists in Effects what is to be committed.
+// The caller commits it and only then lets the reply out: that makes "acknowledged" mean "durable". There is no
+// clock, timer, thread, lock, socket or SQL below, and nothing depends on the order of a hash table, so the
+// daemon and a simulation run the same code and a seed gives the same history.
+//
+// This class only dispatches: each method runs one function of attempts/, scheduling/, sweeps/ or status/ on the
+// State, and Finish() (sweeps/settle.h).
+//
+// Invariants (tests/coordinator/invariants.h checks them; the numbers are those of docs/ARCHITECTURE.md):
+//  (1) a stage has at most one live token;
+//  (2) a stage has at most one result;
+//  (4) nothing with a stale token changes anything;
+//  (5) results never change;
+//  (6) slots and max_parallel are never exceeded;
+//  (7) attempts stay within the retry policy;
+//  (8) an evaluate stage is leased only when its training has SUCCEEDED with a checkpoint;
+//  and a stage is PENDING or RUNNING only while some trial needs it.
+//
+// Thread safety: none; lives on the coordinator's thread.
+#ifndef INLIER_COORDINATOR_DECISIONS_ORCHESTRATOR_H_
+#define INLIER_COORDINATOR_DECISIONS_ORCHESTRATOR_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "coordinator/fleet/fleet.h"
+#include "coordinator/state/caller.h"
+#include "coordinator/state/context.h"
+#include "coordinator/store/snapshot.h"
+#include "inlier/v1/sweep_service.pb.h"
+#include "inlier/v1/worker_service.pb.h"
+#include "spec/sweep/sweep_edit.h"
+
+namespace inlier {
+
+class Orchestrator {
+ public:
+  explicit Orchestrator(OrchestratorOptions options) : state_(std::move(options)) {}
+
+  // Loads the stored state: once, before any other call.
+  absl::Status Recover(Snapshot snapshot, Moment now, Effects& effects);
+
+  // Stores a sweep and makes its first trials. `grid`: CheckedGrid(request.sweep()); without it the sweep must be
+  // known to be valid. The same request_id and content gives the same answer; AlreadyExists with other content;
+  // FailedPrecondition when the sweep has more trials than request.max_trials; PermissionDenied where the caller may
+  // not have such a sweep. The caller owns it.
+  absl::StatusOr<v1::SubmitSweepResponse> OnSubmit(const v1::SubmitSweepRequest& request, Moment now,
+                                                   Effects& effects,
+                                                   std::optional<SweepGrid> grid = std::nullopt,
+                                                   const Caller& caller = {});
+
+  // How much of a sync to take; the caller holds back what the store cannot take now.
+  struct SyncLimits {
+    bool take_events = true;
+    bool grant_leases = true;
+    bool by_stream = false;  // Its worker can be sent the pushes of Offer().
+    std::string caller{};    // Who sends it; empty: not known.
+  };
+  // A worker's sync. The errors of CheckSync (protocol/sync.h), which change nothing.
+  absl::StatusOr<v1::CoordinatorSync> OnSync(const v1::WorkerSync& sync, Moment now, const SyncLimits& limits,
+                                             Effects& effects);
+  absl::StatusOr<v1::CoordinatorSync> OnSync(const v1::WorkerSync& sync, Moment now, Effects& effects) {
+    return OnSync(sync, now, SyncLimits(), effects);
+  }
+
+  // A listening worker waits on its stream with nothing unanswered, so new work may be pushed to it. A sync
+  // ends that state. Harmless for an unknown worker.
+  void SetListening(const std::string& incarnation, bool listening);
+  // Leases ready stages to listening workers, unless the store cannot take leases now, and fills effects.pushes
+  // with what they are to be sent, ended attempts included. Called after every other call, into the same effects.
+  void Offer(Moment now, bool grant_leases, Effects& effects);
+
+  // PermissionDenied, of all that follow, for another's sweep (CheckOwner).
+  absl::StatusOr<v1::CancelResponse> OnCancel(const v1::CancelRequest& request, Moment now, Effects& effects,
+                                              const Caller& caller = {});
+  absl::StatusOr<v1::RetryResponse> OnRetry(const v1::RetryRequest& request, Moment now, Effects& effects,
+                                            const Caller& caller = {});
+  absl::StatusOr<v1::PauseSweepResponse> OnPause(const v1::PauseSweepRequest& request, Moment now,
+                                                 Effects& effects, const Caller& caller = {});
+  absl::StatusOr<v1::ResumeSweepResponse> OnResume(const v1::ResumeSweepRequest& request, Moment now,
+                                                   Effects& effects, const Caller& caller = {});
+  // `grid`: the checked grid of the new sweep, if the caller has made it. FailedPrecondition where the sweep
+  // cannot become the new one (SweepEdit), or has been edited since request.revision.
+  absl::StatusOr<v1::EditSweepResponse> OnEdit(const v1::EditSweepRequest& request, Moment now,
+                                               Effects& effects, std::optional<SweepGrid> grid,
+                                               const Caller& caller = {});
+  absl::StatusOr<v1::EditSweepResponse> OnEdit(const v1::EditSweepRequest& request, Moment now,
+                                               Effects& effects, const Caller& caller = {}) {
+    return OnEdit(request, now, effects, std::nullopt, caller);
+  }
+  absl::StatusOr<v1::DrainWorkerResponse> OnDrain(const v1::DrainWorkerRequest& request, Moment now,
+                                                  Effects& effects, const Caller& caller = {});
+
+  // Stores what a caller measured on a model; InvalidArgument for one without numbers.
+  absl::StatusOr<v1::StoreAnalysisResponse> OnStoreAnalysis(const v1::StoreAnalysisRequest& request,
+                                                            Moment now, Effects& effects,
+                                                            const Caller& caller = {});
+
+  absl::StatusOr<v1::SetFleetResponse> OnSetFleet(const v1::SetFleetRequest& request, Moment now,
+                                                  Effects& effects, const Caller& caller = {});
+  absl::StatusOr<v1::ScaleFleetResponse> OnScaleFleet(const v1::ScaleFleetRequest& request, Moment now,
+                                                      Effects& effects, const Caller& caller = {});
+  absl::StatusOr<v1::StopFleetResponse> OnStopFleet(const v1::StopFleetRequest& request, Moment now,
+                                                    Effects& effects, const Caller& caller = {});
+
+  // What the fleet's engine lists, and how its programs ended (fleet/fleet.h).
+  FleetStep OnFleetLook(const std::optional<EngineLook>& look, Moment now, bool may_submit, Effects& effects);
+  void OnFleetSubmitted(const Submitted& submitted, Moment now, Effects& effects);
+  void OnFleetCancelled(const std::vector<std::string>& jobs, const absl::Status& status, Moment now,
+                        Effects& effects);
+
+  void Tick(Moment now, Effects& effects);
+  // Before the first call after the process stood still (SIGSTOP, a frozen machine).
+  void OnStandstill(Moment now, Effects& effects);
+
+  // For the functions of status/ and for NextDeadline (tick.h).
+  const State& state() const { return state_; }
+
+ private:
+  // Runs `decide(context)` as one call, and finishes it.
+  template <typename Decide>
+  auto Run(Moment now, Effects& effects, Decide decide);
+  // The same for a request of a caller that may make it (CheckOwner), and that may have a request_id: a repeated
+  // request gets the answer of the first.
+  template <typename Response, typename Request, typename Decide>
+  absl::StatusOr<Response> RunOnce(const char* method, const Request& request, const Caller& caller,
+                                   Moment now, Effects& effects, Decide decide);
+
+  State state_;
+};
+
+}  // namespace inlier
+
+#endif  // INLIER_COORDINATOR_DECISIONS_ORCHESTRATOR_H_

@@ -1,0 +1,267 @@
+#include "coordinator/decisions/recovery.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "base/deliberate_bug.h"
+#include "base/digest.h"
+#include "base/status.h"
+#include "coordinator/fleet/fleet.h"
+#include "coordinator/scheduling/grant.h"
+#include "coordinator/scheduling/live_attempts.h"
+#include "coordinator/scheduling/readiness.h"
+#include "coordinator/scheduling/sources.h"
+#include "coordinator/state/transitions.h"
+#include "coordinator/usage/usage.h"
+#include "spec/trial/canonical.h"
+
+namespace inlier {
+namespace {
+
+// For so long notifications wait for a receiver that is not configured.
+constexpr std::chrono::hours kRemovedHookKept{72};
+
+void RecoverSweep(State& state, SweepRow record, Moment now) {
+  Sweep made;
+  made.id = record.id;
+  made.SetSpec(std::move(record.spec));
+  made.owner = std::move(record.owner);
+  Sweep& sweep = state.sweeps.Add(std::move(made));
+  sweep.state = record.state;
+  sweep.points = record.points;
+  sweep.kept = record.trials;
+  sweep.trials_at_submit = record.trials_at_submit;
+  sweep.trials_known = record.trials_known;
+  sweep.next_point = record.next_point;
+  sweep.request_id = std::move(record.request_id);
+  sweep.request_digest = std::move(record.request_digest);
+  sweep.submitted = record.submitted_at;
+  sweep.began = now.at - std::chrono::milliseconds(
+                             std::max<std::int64_t>(0, now.wall.unix_ms - sweep.submitted.unix_ms));
+  sweep.usage.Add(record.usage.attempt_ms / 1000.0, record.usage.gpu_ms / 1000.0);
+  sweep.charged_gpu_seconds = record.usage.charged_gpu_ms / 1000.0;
+  sweep.stored_usage = record.usage;
+  sweep.ended = record.ended_at;
+  if (sweep.spec.has_pruning()) sweep.pruner = std::make_unique<Pruner>(sweep.spec.pruning());
+  if (!sweep.request_id.empty()) state.sweeps.RememberRequest(sweep);
+  sweep.paused = record.paused;
+  sweep.again = record.again;
+  sweep.since = state.next_token;  // Digests found before are not known any more.
+  sweep.revision = record.revision;
+  sweep.last_notice = record.notices;
+  if (sweep.state == v1::ACTIVE) state.active.insert(sweep.id);
+  ++state.counts.sweeps[sweep.state];
+  if (sweep.paused && sweep.state == v1::ACTIVE) ++state.counts.paused_sweeps;
+  state.ready.AddSweep(sweep.id, RulesOf(state, sweep));
+  CountForOwner(state, sweep, now.at);
+}
+
+absl::Status RecoverStage(State& state, StageRow record) {
+  Stage made;
+  made.id = record.id;
+  made.kind = record.kind;
+  made.fingerprint = record.fingerprint;
+  made.state = record.state;
+  if (!record.spec_json.empty()) made.edit().spec = std::move(record.spec_json);
+  made.attempts = record.attempts;
+  made.steps = record.steps;
+  made.train = record.train_stage;
+  made.start = record.start_stage;
+  made.SetData(record.data);
+  if (record.failures != StageFailures()) made.edit().failures = record.failures;
+  if (record.ran_ms > 0) made.edit().ran_ms = record.ran_ms;
+  made.SetMessage(record.message);
+  if (made.train) {
+    Stage& train = state.stages.at(made.train);
+    train.evaluations.push_back(made.id);
+    if (!IsResult(made.state)) ++train.open_evaluations;
+  }
+  if (const auto [stage, added] = state.stages.Add(std::move(made)); !added) {
+    return absl::DataLossError(absl::StrCat("the database is damaged or was edited: ", stage->id.ToString(),
+                                            " and ", record.id.ToString(),
+                                            " have the same fingerprint; restore inlier.db from a backup"));
+  }
+  ++state.counts.stages[{record.kind, record.state}];
+  if (record.checkpoint) state.trained[record.id].checkpoint = *record.checkpoint;
+  if (record.memory_mib > 0 || record.gpu_memory_mib > 0) {
+    state.raised_memory[record.id] = {
+        .id = record.id, .memory_mib = record.memory_mib, .gpu_memory_mib = record.gpu_memory_mib};
+  }
+  return absl::OkStatus();
+}
+
+void RecoverTrial(State& state, TrialRow record) {
+  Sweep& sweep = state.sweeps.at(record.sweep);
+  Trial& trial = state.trials.Add(Trial(record.id));
+  trial.sweep = record.sweep;
+  trial.withdrawn = !record.point;
+  trial.point = record.point.value_or(0);
+  trial.train = record.train_stage;
+  trial.evaluate = record.evaluate_stage;
+  trial.state = record.state;
+  trial.known = record.known;
+  trial.labels_json = std::move(record.labels_json);
+  trial.SetMessage(record.message);
+  if (trial.train) {
+    if (const DataId data = state.stages.at(trial.train).data_id(); state.data.IsKnown(data))
+      sweep.data.emplace(state.data.SourceOf(data), data);
+  }
+  if (trial.withdrawn) {
+    ++sweep.withdrawn;
+    return;
+  }
+  sweep.trials.push_back(trial.id);
+  if (trial.known) ++sweep.known;
+  if (trial.point >= sweep.next_point) sweep.ahead.insert(trial.point);
+  CountTrial(state, sweep, std::nullopt, trial.state);
+  for (const StageId id : {trial.train, trial.evaluate}) {
+    if (!id) continue;
+    Stage& stage = state.stages.at(id);
+    RegisterStage(state, stage, sweep);
+    if (!IsTerminal(trial.state) && stage.state != v1::SUCCEEDED) AddDependent(state, stage, trial);
+  }
+  if (IsTerminal(trial.state)) return;
+  for (const StageId id : OpenSources(state, state.stages.at(trial.train)))
+    AddDependent(state, state.stages.at(id), trial);
+}
+
+void RecoverWorker(State& state, WorkerRow record, Moment now) {
+  WorkerEntry& worker = state.workers.FindOrAdd(record.incarnation);
+  worker.name = std::move(record.name);
+  worker.host = std::move(record.host);
+  worker.version = std::move(record.version);
+  worker.draining = record.draining;
+  worker.held = record.held;
+  worker.used = record.used;
+  worker.sequence = record.acknowledged_sequence;
+  std::vector<v1::Slot> slots(record.slots);
+  for (std::uint32_t i = 0; i < record.slots; ++i) {
+    slots[i].set_index(i);
+    if (i < record.devices.size()) slots[i].set_device(record.devices[i]);
+    if (i < record.device_memory_mib.size()) slots[i].set_device_memory_mib(record.device_memory_mib[i]);
+  }
+  state.workers.SetSlots(worker, std::move(slots), record.memory_mib);
+  worker.last_seen = now.at;
+  worker.last_seen_wall = record.last_seen;
+  worker.last_seen_written_ms = record.last_seen.unix_ms;
+  // One that was connected when the last coordinator ended has a full term to come back.
+  if (record.connected)
+    state.workers.Seen(worker, now.at, record.last_seen);
+  else
+    state.workers.NoteSilent(worker);
+}
+
+void RecoverAttempt(const AttemptRow& record, Context& context) {
+  State& state = context.state;
+  Stage& stage = state.stages.at(record.stage);
+  INLIER_CHECK(stage.live() == 0 && stage.state == v1::RUNNING);
+  const auto dependents = stage.Dependents();
+  INLIER_CHECK(!dependents.empty());
+  Attempt attempt;
+  attempt.token = record.token;
+  attempt.stage = stage.id;
+  attempt.sweep = record.sweep;
+  attempt.trial = stage.FirstDependentOf(attempt.sweep).value_or(dependents.front().trial);
+  attempt.worker = record.worker;
+  attempt.request = record.request;
+  attempt.gpu_thousandths = record.gpu_share_thousandths;
+  std::vector<std::uint32_t> slots = {record.slot};
+  slots.insert(slots.end(), record.further_slots.begin(), record.further_slots.end());
+  attempt.started = attempt.progressed = attempt.saved = context.now.at;
+  attempt.leased = record.started_at;
+  attempt.began = context.now.at - std::chrono::milliseconds(std::max<std::int64_t>(
+                                       0, context.now.wall.unix_ms - record.started_at.unix_ms));
+  attempt.recovered = true;
+  attempt.unclaimed = true;
+  attempt.resumed_step = record.resume_step;
+  attempt.yields = record.yields;
+  attempt.timed_out = record.timed_out;
+  attempt.final_checkpoint = record.final_checkpoint;
+  attempt.final_step = record.final_step;
+  v1::Assignment& assignment = attempt.assignment;
+  assignment.set_token(record.token);
+  assignment.set_stage_id(stage.id.ToString());
+  assignment.set_kind(stage.kind);
+  SetSlots(state, attempt.sweep, slots, assignment);
+  assignment.set_attempt(record.number);
+  SetCheckpoints(state, stage, assignment);
+  const Duration grace = INLIER_BUG("no_grace_after_restart") ? Duration(0) : state.options.lease_ttl;
+  BeginAttempt(context, std::move(attempt), slots, context.now.at + grace - state.options.lease_ttl);
+}
+
+// Notifications that were gathering are complete; what is no longer configured waits for a while to come back.
+void RecoverNotifications(Snapshot& snapshot, Context& context) {
+  State& state = context.state;
+  state.notifications.next = snapshot.next_notification;
+  state.next_analysis = snapshot.next_analysis;
+  for (NotificationRow& row : snapshot.gathering) {
+    row.gathering = false;
+    context.out.changes.Add(std::move(row));
+  }
+  for (const SweepId id : snapshot.lasting)
+    state.notifications.no_worker[id] = {.since = context.now.at, .sent = true};
+  std::set<std::string> known;
+  for (const auto& [event, keys] : state.options.hooks.keys) known.insert(keys.begin(), keys.end());
+  const WallTime before{context.now.wall.unix_ms - std::chrono::milliseconds(kRemovedHookKept).count()};
+  for (const std::string& hook : snapshot.waiting_hooks)
+    if (!known.contains(hook)) context.out.changes.Add(HookRemoved{.hook = hook, .before = before});
+}
+
+}  // namespace
+
+absl::Status Recover(Context& context, Snapshot snapshot) {
+  State& state = context.state;
+  INLIER_CHECK(state.sweeps.size() == 0 && state.workers.all().empty());
+  state.next_token =
+      snapshot.next_token - (INLIER_BUG("token_reused_after_restart") && snapshot.next_token > 1 ? 1 : 0);
+  for (RequestRow& row : snapshot.requests) state.requests.Remember(std::move(row));
+  RecoverNotifications(snapshot, context);
+  RETURN_IF_ERROR(RecoverFleet(context, snapshot));
+  for (SweepRow& record : snapshot.sweeps) RecoverSweep(state, std::move(record), context.now);
+  for (DataRow& record : snapshot.data) state.data.Add(std::move(record));
+  state.stages.Reserve(snapshot.stages.size());
+  for (StageRow& record : snapshot.stages) RETURN_IF_ERROR(RecoverStage(state, std::move(record)));
+  for (CheckpointRow& checkpoint : snapshot.checkpoints) {
+    Stage& stage = state.stages.at(checkpoint.stage);
+    stage.edit().resume_points.push_back({.path = std::move(checkpoint.path),
+                                          .step = checkpoint.step,
+                                          .sha256 = std::move(checkpoint.sha256)});
+    NoteInterruption(state, stage);
+  }
+  for (TrialRow& record : snapshot.trials) RecoverTrial(state, std::move(record));
+  for (const TrialPruning& record : snapshot.trial_prunings) {
+    Trial& trial = state.trials.at(record.id);
+    Sweep& sweep = state.sweeps.at(trial.sweep);
+    SetPruning(state, sweep, trial, record.state);
+    if (trial.withdrawn && record.state == TrialPruningState::kPruned) ++sweep.withdrawn_pruned;
+  }
+  for (const PruningDecision& decision : snapshot.pruning_decisions)
+    if (Sweep& sweep = state.sweeps.at(decision.sweep); sweep.pruner) sweep.pruner->Record(decision);
+  for (WorkerRow& record : snapshot.workers) RecoverWorker(state, std::move(record), context.now);
+  for (const AttemptRow& record : snapshot.live_attempts) RecoverAttempt(record, context);
+  for (const StageRow& record : snapshot.stages)
+    if (!IsTerminal(record.state)) RefreshReadiness(context, state.stages.at(record.id));
+  std::vector<SweepId> active;
+  for (const auto& [id, sweep] : state.sweeps.all()) {
+    if (sweep.state == v1::ACTIVE) active.push_back(id);
+    RefreshLimit(state, state.sweeps.at(id));
+  }
+  for (const SweepId id : active) {
+    Sweep& sweep = state.sweeps.at(id);
+    if (!sweep.Exhausted())
+      state.expanding.insert(id);  // Its grid is made when the coordinator serves calls.
+    context.settle.insert(id);
+  }
+  context.out.log.push_back(
+      absl::StrCat("recovered sweeps=", state.sweeps.size(), " trials=", state.trials.size(),
+                   " stages=", state.stages.size(), " live_attempts=", state.attempts.size(),
+                   " workers=", state.workers.all().size(), " next_token=", state.next_token));
+  return absl::OkStatus();
+}
+
+}  // namespace inlier

@@ -1,0 +1,319 @@
+#include "coordinator/protocol/events.h"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "base/deliberate_bug.h"
+#include "base/digest.h"
+#include "base/time.h"
+#include "base/utf8.h"
+#include "coordinator/attempts/attempt_end.h"
+#include "coordinator/attempts/live_points.h"
+#include "coordinator/attempts/stage_results.h"
+#include "coordinator/data/data_binding.h"
+#include "coordinator/protocol/reported_text.h"
+#include "coordinator/pruning/pruning.h"
+#include "coordinator/quarantine/quarantine.h"
+#include "coordinator/scheduling/job_ends.h"
+#include "coordinator/state/transitions.h"
+#include "spec/schema/limits.h"
+#include "spec/trial/measurements.h"
+
+namespace inlier {
+namespace {
+
+// The store's integers end here; above it memory and store would differ.
+constexpr std::uint64_t kNumberMax = std::numeric_limits<std::int64_t>::max();
+constexpr Duration kModelWanted = std::chrono::minutes(10);
+constexpr std::uint64_t kRanMsMax = std::chrono::milliseconds(std::chrono::years(10)).count();
+constexpr std::size_t kLostModelsMax = 100;
+// A path inside the attempt's own folder: relative, without "..", and of characters that a person can see.
+bool IsInnerPath(const std::string& path) {
+  if (path.empty() || path.size() > 512 || path[0] == '/' || !IsUtf8(path)) return false;
+  if (std::any_of(path.begin(), path.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }))
+    return false;
+  std::size_t begin = 0;
+  while (begin <= path.size()) {
+    const std::size_t end = std::min(path.find('/', begin), path.size());
+    const std::string part = path.substr(begin, end - begin);
+    if (part.empty() || part == "." || part == "..") return false;
+    begin = end + 1;
+  }
+  return true;
+}
+
+void TakeCheckpoint(Context& context, Attempt& attempt, const v1::CheckpointSaved& saved, WallTime at) {
+  State& state = context.state;
+  Stage& stage = state.stages.at(attempt.stage);
+  const bool sound = stage.kind == v1::TRAIN_STAGE && saved.step() <= kNumberMax &&
+                     (saved.final() || IsInnerPath(saved.path())) &&
+                     (IsSha256Hex(saved.sha256()) || (!saved.final() && saved.sha256().empty()));
+  if (!sound) {
+    ++state.stats.events_invalid;
+    context.out.log.push_back(
+        absl::StrCat("event_invalid token=", attempt.token, " reason=\"checkpoint path, digest or step\""));
+    return;
+  }
+  const std::string path =
+      absl::StrCat("attempts/", stage.id.ToString(), "/", attempt.token, "/", saved.path());
+  if (!INLIER_BUG("checkpoint_not_stored"))
+    context.out.changes.Add(CheckpointRow{.token = attempt.token,
+                                          .step = saved.step(),
+                                          .path = saved.final() ? "" : path,
+                                          .sha256 = saved.sha256(),
+                                          .bytes = saved.bytes(),
+                                          .final = saved.final(),
+                                          .at = at});
+  attempt.saved = context.now.at;
+  if (const WorkerEntry* worker = state.workers.Find(attempt.worker)) stage.edit().holder = worker->number;
+  if (saved.final()) {
+    attempt.final_checkpoint = saved.sha256();
+    attempt.final_step = saved.step();
+  } else {
+    stage.edit().AddResumePoint({.path = path, .step = saved.step(), .sha256 = saved.sha256()});
+  }
+}
+
+void TakeLogLine(Context& context, Attempt& attempt, const v1::LogLine& line, WallTime at) {
+  if (attempt.log_lines > Limits::kLogLinesMax || attempt.log_bytes > Limits::kLogBytesMax) return;
+  LogRow row{.token = attempt.token, .text = Shortened(line.text(), Limits::kLogLineBytesMax), .at = at};
+  ++attempt.log_lines;
+  attempt.log_bytes += row.text.size();
+  if (attempt.log_lines > Limits::kLogLinesMax || attempt.log_bytes > Limits::kLogBytesMax)
+    row.text = absl::StrCat("[the coordinator keeps ", Limits::kLogLinesMax, " lines and ",
+                            Limits::kLogBytesMax >> 20,
+                            " MiB of an attempt's log; this line and later ones are left out]");
+  context.out.changes.Add(std::move(row));
+}
+
+void TakePeak(Context& context, Attempt& attempt, const v1::Outcome& outcome) {
+  attempt.gpu_out_of_memory = outcome.gpu_out_of_memory();
+  if (!outcome.has_peak_memory_mib() && !outcome.has_peak_gpu_memory_mib()) return;
+  AttemptPeak peak{.token = attempt.token};
+  if (outcome.has_peak_memory_mib()) peak.memory_mib = std::min(outcome.peak_memory_mib(), kNumberMax);
+  if (outcome.has_peak_gpu_memory_mib())
+    peak.gpu_memory_mib = std::min(outcome.peak_gpu_memory_mib(), kNumberMax);
+  attempt.peak_memory_mib = peak.memory_mib.value_or(0);
+  attempt.peak_gpu_memory_mib = peak.gpu_memory_mib.value_or(0);
+  context.out.changes.Add(peak);
+}
+
+void TakeStarted(Context& context, WorkerEntry& worker, Attempt& attempt, const v1::Started& started,
+                 WallTime at) {
+  attempt.resumed_step = started.resumed_step();
+  context.out.changes.Add(AttemptInfo{.token = attempt.token, .started = AsUtf8(started), .at = at});
+  if (!TakeDigest(context, attempt, worker, started.dataset_digest()))
+    return;  // On other data: it says nothing of checkpoints.
+  if (Stage& stage = context.state.stages.at(attempt.stage);
+      attempt.resumed_step < stage.detail().resume_step()) {
+    stage.edit().ResumedAt(attempt.resumed_step);
+    attempt.resume_trouble =
+        absl::StrCat("attempt ", attempt.assignment.attempt(), " began at step ", attempt.resumed_step,
+                     ", not at ", attempt.assignment.resume_step(), started.has_resume_trouble() ? ": " : "",
+                     Shortened(started.resume_trouble(), Limits::kMessageBytesMax));
+    NoticeOfStage(context, stage, "checkpoint_passed_over", attempt.resume_trouble, attempt.token);
+  }
+}
+
+// False: no attempt at the training has reported a digest.
+bool KnowsItsData(const State& state, const Attempt& attempt) {
+  const Stage& stage = state.stages.at(attempt.stage);
+  return state.data.IsKnown((stage.train ? state.stages.at(stage.train) : stage).data_id());
+}
+
+// Workers are asked for a copy of a model that the bucket has lost, until the one that missed it has loaded it or
+// the time is over. That others have a result says nothing of the bucket: they may have a copy of their own.
+void NoteModel(State& state, const Attempt& attempt, const v1::Outcome& outcome, Timestamp now) {
+  const std::string& sha256 = attempt.assignment.checkpoint_sha256();
+  if (sha256.empty()) return;
+  if (outcome.kind() != v1::Outcome::FAILED) {
+    const auto lost = state.lost_models.find(sha256);
+    if (lost != state.lost_models.end() && lost->second.finder == attempt.worker)
+      state.lost_models.erase(lost);
+  } else if (outcome.model_is_lost() && state.lost_models.size() < kLostModelsMax) {
+    state.lost_models[sha256] = {.until = now + kModelWanted, .finder = attempt.worker};
+  }
+}
+
+void TakeOutcome(Context& context, WorkerEntry& worker, Attempt& live, const v1::Outcome& outcome) {
+  State& state = context.state;
+  if (!KnowsItsData(state, live) && outcome.kind() != v1::Outcome::FAILED &&
+      !TakeDigest(context, live, worker, ""))
+    return;
+  TakePeak(context, live, outcome);
+  // How long it ran before this process was started, its worker alone knows.
+  if (live.recovered && outcome.has_ran_ms())
+    live.began =
+        context.now.at - std::chrono::milliseconds(std::min<std::uint64_t>(outcome.ran_ms(), kRanMsMax));
+  NoteModel(state, live, outcome, context.now.at);
+  const Attempt attempt = live;  // EndAttempt forgets it.
+  Stage& stage = state.stages.at(attempt.stage);
+  const std::string message = Shortened(outcome.message().empty() ? live.resume_trouble : outcome.message(),
+                                        Limits::kMessageBytesMax);
+  const auto failed = [&](v1::FailureClass failure, std::string why) {
+    failure = DeviceFailed(context, attempt, failure, why);
+    EndAttempt(context, attempt.token, v1::FAILED, failure, why, "ended");
+    AttemptFailed(context, stage, attempt, failure, why);
+  };
+  switch (outcome.kind()) {
+    case v1::Outcome::FAILED:
+      // A machine that cannot start it, and a worker whose job ends or is preempted, are no fault of the trial: others
+      // decide how often that happens.
+      if (outcome.not_started() ||
+          (outcome.failure() == v1::PREEMPTED && (!attempt.yields.empty() || !worker.job.empty()))) {
+        Yielded(context, attempt, attempt.yields.empty() ? message : attempt.yields);
+        return;
+      }
+      failed(outcome.has_failure() ? outcome.failure() : v1::CRASHED, message);
+      return;
+    case v1::Outcome::DIVERGED:
+      EndAttempt(context, attempt.token, v1::DIVERGED, std::nullopt, message, "ended");
+      StageDiverged(context, stage);
+      return;
+    case v1::Outcome::SUCCEEDED:
+      break;
+  }
+  const bool train = stage.kind == v1::TRAIN_STAGE;
+  if (train && attempt.final_checkpoint.empty()) {
+    failed(v1::CRASHED, "it reported SUCCEEDED without a final checkpoint");
+    return;
+  }
+  const double seconds = ToSeconds(context.now.at - attempt.started);
+  double units = 1;
+  if (train) {
+    const std::uint64_t from = attempt.resumed_step;
+    units = attempt.final_step > from ? static_cast<double>(attempt.final_step - from) : 0;
+    if (seconds > 0 && units > 0 && !attempt.recovered) {
+      context.out.train_steps_per_second.push_back(units / seconds);
+    }
+  }
+  if (!attempt.recovered) {
+    for (const Dependent& dependent : stage.Dependents()) {
+      StageTally& tally = state.sweeps.at(dependent.sweep).TallyOf(stage);
+      tally.seconds += seconds;
+      tally.units += units;
+    }
+    if (!train) NoteTimeNeeded(context, stage, context.now.at - attempt.started);
+  }
+  EndAttempt(context, attempt.token, v1::SUCCEEDED, std::nullopt, message, "ended");
+  StageSucceeded(context, stage, attempt);
+}
+
+void TakeMeasurement(Context& context, Attempt& attempt, const v1::MeasurementPoint& point, WallTime at) {
+  OrchestratorStats& stats = context.state.stats;
+  const MeasurementInfo* const info = FindMeasurement(point.name());
+  if (info == nullptr || point.site().size() > Limits::kSiteBytesMax || !IsUtf8(point.site())) {
+    ++stats.events_invalid;
+    context.out.log.push_back(absl::StrCat("event_invalid token=", attempt.token, " reason=\"measurement ",
+                                           Shortened(point.name(), 64), " is not known\""));
+    return;
+  }
+  ++stats.measurements;
+  context.out.changes.Add(MeasurementRow{.token = attempt.token,
+                                         .name = point.name(),
+                                         .step = point.step(),
+                                         .value = point.value(),
+                                         .site = point.site(),
+                                         .final = point.final(),
+                                         .at = at});
+  NoteLivePoint(context.state, attempt, *info, point);
+  JudgePoint(context, attempt, point);  // May end the attempt.
+}
+
+void TakeEvent(Context& context, WorkerEntry& worker, const v1::NumberedEvent& numbered) {
+  State& state = context.state;
+  ++state.stats.events_received;
+  auto live = state.attempts.find(numbered.token());
+  if (INLIER_BUG("token_check_dropped") && live == state.attempts.end()) {
+    live = std::find_if(state.attempts.begin(), state.attempts.end(), [&](const auto& entry) {
+      return entry.second.assignment.stage_id() == numbered.stage_id();
+    });
+  }
+  if (live == state.attempts.end() ||
+      (live->second.worker != worker.incarnation && !INLIER_BUG("token_check_dropped")) ||
+      // Kept by a worker of the coordinator whose database was here before.
+      (numbered.has_database_id() && numbered.database_id() != state.options.database_id) ||
+      // Its token was given again by a database that was restored from a backup.
+      (!numbered.stage_id().empty() && numbered.stage_id() != live->second.assignment.stage_id())) {
+    ++state.stats.events_stale;
+    const v1::Outcome& outcome = numbered.event().outcome();
+    if (numbered.event().has_outcome() && outcome.kind() != v1::Outcome::FAILED) {
+      context.out.log.push_back(absl::StrCat(
+          "result_refused token=", numbered.token(), " worker=", worker.name,
+          " outcome=", v1::Outcome::Kind_Name(outcome.kind()), " reason=\"the token is no longer live\""));
+    }
+    return;
+  }
+  Attempt& attempt = live->second;
+  const v1::TrialEvent& event = numbered.event();
+  const WallTime at = event.has_time_unix_ms() ? WallTime{event.time_unix_ms()} : context.now.wall;
+  NoteProgress(context, attempt);
+  switch (event.event_case()) {
+    case v1::TrialEvent::kStarted:
+      TakeStarted(context, worker, attempt, event.started(), at);  // May end the attempt.
+      return;
+    case v1::TrialEvent::kProgress:
+      attempt.progress = AsUtf8(event.progress());
+      Touch(state, state.stages.at(attempt.stage));
+      return;
+    case v1::TrialEvent::kMeasurement:
+      TakeMeasurement(context, attempt, event.measurement(), at);
+      return;
+    case v1::TrialEvent::kCheckpoint:
+      TakeCheckpoint(context, attempt, event.checkpoint(), at);
+      return;
+    case v1::TrialEvent::kOutcome:
+      TakeOutcome(context, worker, attempt, event.outcome());
+      return;
+    case v1::TrialEvent::kLog:
+      TakeLogLine(context, attempt, event.log(), at);
+      return;
+    case v1::TrialEvent::EVENT_NOT_SET:
+      ++state.stats.events_invalid;
+      return;
+  }
+}
+
+}  // namespace
+
+void TakeEvents(Context& context, WorkerEntry& worker, const v1::WorkerSync& sync) {
+  State& state = context.state;
+  // A worker sends on before it has an answer. When an earlier sync was not taken (no space, another
+  // process), this one must not be, either: acknowledging it would acknowledge the missing events. The worker
+  // detects that and sends them again.
+  if (sync.events_after() > worker.sequence && !INLIER_BUG("gap_in_events_ignored")) return;
+  const std::uint64_t before = worker.sequence;
+  for (const v1::NumberedEvent& event : sync.events()) {
+    if (event.sequence() <= worker.sequence && !INLIER_BUG("event_applied_twice")) {
+      ++state.stats.events_doubled;
+      continue;
+    }
+    if (event.sequence() > kNumberMax) {
+      ++state.stats.events_invalid;
+      continue;
+    }
+    worker.sequence = event.sequence();
+    TakeEvent(context, worker, event);
+  }
+  if (worker.sequence == before) return;
+  context.out.changes.Add(WorkerAcknowledged{.incarnation = worker.incarnation, .sequence = worker.sequence});
+}
+
+Feature LostModels() {
+  return {.due =
+              [](const State& state) {
+                std::optional<Timestamp> due;
+                for (const auto& [sha256, lost] : state.lost_models)
+                  if (!due || lost.until < *due) due = lost.until;
+                return due;
+              },
+          .act =
+              [](Context& context) {
+                std::erase_if(context.state.lost_models,
+                              [&](const auto& lost) { return lost.second.until <= context.now.at; });
+              }};
+}
+
+}  // namespace inlier

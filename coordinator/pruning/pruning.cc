@@ -1,0 +1,88 @@
+#include "coordinator/pruning/pruning.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "coordinator/attempts/attempt_end.h"
+#include "coordinator/attempts/stage_results.h"
+#include "coordinator/scheduling/sources.h"
+#include "coordinator/state/transitions.h"
+
+namespace inlier {
+namespace {
+
+// The last point of a training is not judged: there is nothing left to save.
+bool IsLast(const Stage& stage, const Attempt& attempt, std::uint64_t step) {
+  const std::uint64_t steps = stage.steps > 0 ? stage.steps : attempt.progress.steps_total();
+  return steps > 0 && step >= steps;
+}
+
+void PruneStage(Context& context, Stage& stage, const std::string& reason) {
+  State& state = context.state;
+  const Token token = stage.live();
+  NoticeOfStage(context, stage, "stage_pruned", reason, token);
+  const std::vector<TrialId> trials = stage.DependentTrials();
+  stage.SetMessage(reason);
+  EndAttempt(context, token, v1::CANCELLED, std::nullopt, reason, reason);
+  for (const TrialId id : trials) {
+    Trial& trial = state.trials.at(id);
+    SetPruning(state, state.sweeps.at(trial.sweep), trial, TrialPruningState::kPruned);
+    context.out.changes.Add(TrialPruning{.id = id, .state = trial.pruning});
+    const std::string source =
+        IsSourceFor(stage, trial) ? absl::StrCat(SourceText(state, stage), ": ") : std::string();
+    // The last of them cancels the stage too: no trial needs it then.
+    SetTrialState(context, trial, v1::CANCELLED, absl::StrCat(source, reason));
+  }
+  INLIER_CHECK(stage.state == v1::CANCELLED);
+}
+
+bool WantsPruned(const State& state, const Sweep& sweep, const Stage& stage) {
+  if (!sweep.pruner || !sweep.pruner->Wants(stage.id) || sweep.kept_from_pruning.contains(stage.id))
+    return false;
+  // A person wants a trial whose training starts from it.
+  const std::vector<TrialId> trials = stage.DependentTrials();
+  return std::none_of(trials.begin(), trials.end(), [&](TrialId id) {
+    const Trial& trial = state.trials.at(id);
+    return trial.sweep == sweep.id && trial.pruning == TrialPruningState::kKept;
+  });
+}
+
+}  // namespace
+
+void JudgePoint(Context& context, const Attempt& attempt, const v1::MeasurementPoint& point) {
+  State& state = context.state;
+  Stage& stage = state.stages.at(attempt.stage);
+  if (stage.kind != v1::TRAIN_STAGE || point.final() || !point.site().empty() ||
+      IsLast(stage, attempt, point.step()))
+    return;
+  bool all_want = true;
+  std::string reason;
+  for (const auto& [id, first_trial] : stage.Dependents()) {
+    Sweep& sweep = state.sweeps.at(id);
+    if (sweep.pruner && sweep.pruner->spec().measurement() == point.name()) {
+      std::optional<PruningDecision> decision = sweep.pruner->Judge(stage.id, point.step(), point.value());
+      if (decision) {
+        decision->sweep = id;
+        decision->token = attempt.token;
+        decision->at = context.now.wall;
+        sweep.pruner->Record(*decision);
+        if (decision->prune) reason = sweep.pruner->Reason(*decision);
+        context.out.changes.Add(*std::move(decision));
+      }
+    }
+    all_want = all_want && WantsPruned(state, sweep, stage);
+  }
+  if (all_want && !reason.empty()) PruneStage(context, stage, reason);
+}
+
+bool IsPruned(const State& state, const Trial& trial, const Stage& train) {
+  return trial.pruning != TrialPruningState::kKept && train.state == v1::CANCELLED &&
+         state.sweeps.at(trial.sweep).pruned.contains(train.id);
+}
+
+}  // namespace inlier

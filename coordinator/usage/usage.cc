@@ -1,0 +1,246 @@
+#include "coordinator/usage/usage.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/deliberate_bug.h"
+
+namespace inlier {
+namespace {
+
+// Sums of many short times, as doubles, are that far from exact.
+constexpr double kTolerance = 1e-12;
+constexpr double kToleranceSeconds = 1e-6;
+
+bool IsReached(double seconds, double limit) {
+  return seconds >= limit * (1 - kTolerance) - kToleranceSeconds;
+}
+
+double Share(const Attempt& attempt) { return attempt.gpu_thousandths / 1000.0; }
+
+std::int64_t Milliseconds(double seconds) { return std::llround(seconds * 1000); }
+
+Duration Ran(const Stage& stage) { return std::chrono::milliseconds(stage.detail().ran_ms); }
+
+// Sets `due`, one of `deadlines`, to `to`.
+template <typename Key>
+void SetDue(std::set<std::pair<Timestamp, Key>>& deadlines, const Key& key, std::optional<Timestamp>& due,
+            std::optional<Timestamp> to) {
+  if (due == to) return;
+  if (due) deadlines.erase({*due, key});
+  if (to) deadlines.emplace(*to, key);
+  due = to;
+}
+
+// After a change of its meter.
+void RefreshBudget(State& state, const std::string& owner, OwnerBudget& budget, Timestamp now) {
+  if (!budget.spent && IsReached(budget.used.GpuSeconds(now), budget.limit_seconds)) {
+    budget.spent = true;
+    state.ready.SetSpent(owner);
+  }
+  SetDue(state.deadlines.budgets, owner, budget.due,
+         budget.spent ? std::nullopt : budget.used.GpuSecondsReach(budget.limit_seconds));
+}
+
+// nullptr: the owner of the sweep has no budget.
+OwnerBudget* BudgetFor(State& state, SweepId sweep) {
+  if (state.budgets.empty()) return nullptr;
+  const auto at = state.budgets.find(state.sweeps.at(sweep).owner);
+  return at == state.budgets.end() ? nullptr : &at->second;
+}
+
+// From now on the stage's live attempt, if there is one, counts for the sweep, or no longer.
+void ChangeUse(Context& context, Stage& stage, SweepId id,
+               void (UsageMeter::*change)(Timestamp, std::uint32_t)) {
+  if (stage.live() == 0) return;
+  State& state = context.state;
+  Sweep& sweep = state.sweeps.at(id);
+  Attempt& attempt = state.attempts.at(stage.live());
+  (sweep.usage.*change)(context.now.at, attempt.gpu_thousandths);
+  context.used.insert(id);
+  RefreshLimit(state, sweep);
+  RefreshLimit(state, attempt);
+}
+
+void BeginUse(Context& context, Attempt& attempt) {
+  State& state = context.state;
+  const Timestamp now = context.now.at;
+  const double before = ToSeconds(RunningTime(attempt, now));
+  for (const Dependent& dependent : state.stages.at(attempt.stage).Dependents()) {
+    Sweep& sweep = state.sweeps.at(dependent.sweep);
+    if (attempt.recovered) {
+      // Of the time before, its stored sums have the part up to `at`.
+      const std::int64_t counted = std::max(attempt.leased.unix_ms, sweep.stored_usage.at.unix_ms);
+      const double rest = std::max<double>(0, static_cast<double>(context.now.wall.unix_ms - counted)) / 1000;
+      sweep.usage.Add(rest, rest * Share(attempt));
+    }
+    sweep.usage.Start(now, attempt.gpu_thousandths);
+    RefreshLimit(state, sweep);
+  }
+  if (OwnerBudget* budget = BudgetFor(state, attempt.sweep)) {
+    budget->used.Add(before, before * Share(attempt));
+    budget->used.Start(now, attempt.gpu_thousandths);
+    RefreshBudget(state, state.sweeps.at(attempt.sweep).owner, *budget, now);
+  }
+  RefreshLimit(state, attempt);
+}
+
+void EndUse(Context& context, const Attempt& attempt, const AttemptEnd&) {
+  State& state = context.state;
+  const Timestamp now = context.now.at;
+  Stage& stage = state.stages.at(attempt.stage);
+  const double seconds = ToSeconds(RunningTime(attempt, now));
+  const double gpu_seconds = seconds * Share(attempt);
+  stage.edit().ran_ms += Milliseconds(seconds);
+  for (const Dependent& dependent : stage.Dependents()) {
+    Sweep& sweep = state.sweeps.at(dependent.sweep);
+    sweep.usage.Stop(now, attempt.gpu_thousandths);
+    context.used.insert(sweep.id);
+    RefreshLimit(state, sweep);
+  }
+  Sweep& charged = state.sweeps.at(attempt.sweep);
+  charged.charged_gpu_seconds += gpu_seconds;
+  context.used.insert(charged.id);
+  if (OwnerBudget* budget = BudgetFor(state, charged.id)) {
+    budget->used.Stop(now, attempt.gpu_thousandths);
+    RefreshBudget(state, charged.owner, *budget, now);
+  }
+  if (attempt.limit_due) state.deadlines.attempt_limits.erase({*attempt.limit_due, attempt.token});
+  state.stats.attempt_seconds[static_cast<std::size_t>(KindIndex(stage.kind))] += seconds;
+  state.stats.gpu_seconds += gpu_seconds;
+}
+
+void SweepLeaves(Context& context, Stage& stage, SweepId id) {
+  ChangeUse(context, stage, id, &UsageMeter::Stop);
+}
+
+void SpendBudgets(Context& context) {
+  State& state = context.state;
+  while (!state.deadlines.budgets.empty() && state.deadlines.budgets.begin()->first <= context.now.at) {
+    const std::string owner = state.deadlines.budgets.begin()->second;
+    RefreshBudget(state, owner, state.budgets.at(owner), context.now.at);
+  }
+}
+
+}  // namespace
+
+Feature UsageOfTime() {
+  return {.due = [](const State& state) { return FirstOf(state.deadlines.budgets); },
+          .act = SpendBudgets,
+          .attempt_began = BeginUse,
+          .attempt_ended = EndUse,
+          .sweep_left_stage = SweepLeaves};
+}
+
+void SweepJoins(Context& context, Stage& stage, SweepId id) {
+  ChangeUse(context, stage, id,
+            &UsageMeter::Start);  // The attempt's time before is not the sweep's, after a restart too.
+}
+
+std::optional<Timestamp> AttemptDue(const State& state, const Attempt& attempt) {
+  if (!attempt.yields.empty() || INLIER_BUG("attempt_hours_ignored")) return std::nullopt;
+  double longest = 0;
+  for (const Dependent& dependent : state.stages.at(attempt.stage).Dependents()) {
+    const v1::LimitsSpec& limits = state.sweeps.at(dependent.sweep).spec.limits();
+    if (!limits.has_attempt_hours()) return std::nullopt;
+    longest = std::max(longest, limits.attempt_hours());
+  }
+  if (longest == 0) return std::nullopt;
+  return attempt.began + FromHours(longest);
+}
+
+std::optional<Timestamp> TrialsDue(const State& state, const Stage& stage, const Sweep& sweep) {
+  const v1::LimitsSpec& limits = sweep.spec.limits();
+  if (!limits.has_trial_hours()) return std::nullopt;
+  const Duration left = FromHours(limits.trial_hours()) - Ran(stage);
+  if (stage.live() != 0) return state.attempts.at(stage.live()).began + left;
+  return left > Duration::zero() ? std::nullopt : std::optional(Timestamp{});
+}
+
+std::optional<Timestamp> SweepDue(const Sweep& sweep) {
+  if (sweep.state != v1::ACTIVE && sweep.Open() == 0) return std::nullopt;
+  const v1::LimitsSpec& limits = sweep.spec.limits();
+  std::optional<Timestamp> due;
+  if (limits.has_gpu_hours()) due = sweep.usage.GpuSecondsReach(limits.gpu_hours() * 3600);
+  if (limits.has_sweep_hours()) {
+    const Timestamp end = sweep.began + FromHours(limits.sweep_hours());
+    if (!due || end < *due) due = end;
+  }
+  return due;
+}
+
+std::optional<Reached> LimitReached(const Sweep& sweep, Timestamp now) {
+  const v1::LimitsSpec& limits = sweep.spec.limits();
+  const std::string id = sweep.id.ToString();
+  if (limits.has_sweep_hours() && sweep.began + FromHours(limits.sweep_hours()) <= now) {
+    return Reached{v1::STOPPED_BY_TIME,
+                   absl::StrCat("the time of the sweep is over: it was submitted ",
+                                FormatDuration(now - sweep.began), " ago, and limits.sweep_hours is ",
+                                limits.sweep_hours(), "; for more of it: inlier edit ", id,
+                                " --set limits.sweep_hours=HOURS, then inlier retry ", id)};
+  }
+  const double gpu_seconds = sweep.usage.GpuSeconds(now);
+  if (limits.has_gpu_hours() && IsReached(gpu_seconds, limits.gpu_hours() * 3600)) {
+    return Reached{v1::STOPPED_BY_BUDGET,
+                   absl::StrCat("the budget of the sweep is used: its attempts took ", gpu_seconds / 3600,
+                                " hours of GPUs, and limits.gpu_hours is ", limits.gpu_hours(),
+                                "; for more of it: inlier edit ", id,
+                                " --set limits.gpu_hours=HOURS, then inlier retry ", id)};
+  }
+  return std::nullopt;
+}
+
+void RefreshLimit(State& state, Attempt& attempt) {
+  const Stage& stage = state.stages.at(attempt.stage);
+  std::optional<Timestamp> due = AttemptDue(state, attempt);
+  for (const Dependent& dependent : stage.Dependents()) {
+    const std::optional<Timestamp> trials = TrialsDue(state, stage, state.sweeps.at(dependent.sweep));
+    if (trials && (!due || *trials < *due)) due = trials;
+  }
+  SetDue(state.deadlines.attempt_limits, attempt.token, attempt.limit_due, due);
+}
+
+void RefreshLimit(State& state, Sweep& sweep) {
+  SetDue(state.deadlines.sweep_limits, sweep.id, sweep.limit_due, SweepDue(sweep));
+}
+
+void RefreshLimits(State& state, Sweep& sweep) {
+  RefreshLimit(state, sweep);
+  for (auto& [token, attempt] : state.attempts) {
+    if (state.stages.at(attempt.stage).IsNeededBy(sweep.id)) RefreshLimit(state, attempt);
+  }
+}
+
+void CountForOwner(State& state, const Sweep& sweep, Timestamp now) {
+  const v1::CallerLimits* limits = state.options.LimitsOf(sweep.owner);
+  if (limits == nullptr || !limits->has_gpu_hours()) return;
+  OwnerBudget& budget = state.budgets[sweep.owner];
+  budget.limit_seconds = limits->gpu_hours() * 3600;
+  budget.used.Add(0, sweep.charged_gpu_seconds);
+  RefreshBudget(state, sweep.owner, budget, now);
+}
+
+std::optional<Budget> BudgetOf(const State& state, const std::string& owner, Timestamp now) {
+  const auto at = state.budgets.find(owner);
+  if (at == state.budgets.end()) return std::nullopt;
+  return Budget{at->second.used.GpuSeconds(now) / 3600, at->second.limit_seconds / 3600};
+}
+
+void CommitUsage(Context& context) {
+  for (const SweepId id : context.used) {
+    Sweep& sweep = context.state.sweeps.at(id);
+    const Timestamp now = context.now.at;
+    sweep.stored_usage = {.id = id,
+                          .attempt_ms = Milliseconds(sweep.usage.AttemptSeconds(now)),
+                          .gpu_ms = Milliseconds(sweep.usage.GpuSeconds(now)),
+                          .charged_gpu_ms = Milliseconds(sweep.charged_gpu_seconds),
+                          .at = context.now.wall};
+    if (!INLIER_BUG("used_time_not_stored")) context.out.changes.Add(SweepUsage(sweep.stored_usage));
+  }
+  context.used.clear();
+}
+
+}  // namespace inlier
