@@ -90,10 +90,11 @@ absl::Status CheckPixels(const fs::path& folder, const v1::TrialSpec& spec, cons
   for (const char* key : {"do_rescale", "rescale_factor", "do_normalize", "image_mean", "image_std"}) {
     const nlohmann::json value = theirs.is_object() ? theirs.value(key, nlohmann::json()) : nlohmann::json();
     if (value.is_null() || AreEqual(value, ours.at(key))) continue;
-    return absl::InvalidArgumentError(absl::StrCat(path.string(), ": ", key,
-                                                   ": is not that of data.images.pixel_scale ",
-                                                   v1::PixelScale_Name(spec.data().images().pixel_scale()),
-                                                   "; set the pixel_scale that the model was trained with"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(path.string(), ": ", key, ": is not that of data.images.pixel_scale ",
+                     v1::PixelScale_Name(spec.data().images().pixel_scale()),
+                     "; set HALF or IMAGENET, whichever the model was trained with: "
+                     "inlier supports no other scale of pixels"));
   }
   return absl::OkStatus();
 }
