@@ -75,6 +75,9 @@ v1::Outcome ClassifyEnd(const AttemptEnd& end) {
       return FailedOutcome(v1::PREEMPTED, absl::StrCat("stopped by its worker: ", end.stop_reason));
   }
   const std::string output = QuoteOutput(end.last_output);
+  // Before the trial could take the signal as a request to stop: an engine that ends a job sends it to all its processes.
+  if (end.exit.signal == SIGTERM)
+    return FailedOutcome(v1::PREEMPTED, absl::StrCat("ended by SIGTERM before it had begun", output));
   if (end.exit.signal == SIGKILL && end.out_of_memory_kill) {
     return FailedOutcome(
         v1::OUT_OF_MEMORY,

@@ -24,6 +24,11 @@ TEST(AttemptEndTest, TheChildsOwnOutcomeWinsOverItsExitAndOverBeingStopped) {
   EXPECT_EQ(ClassifyEnd(end).kind(), v1::Outcome::SUCCEEDED);
 }
 
+TEST(AttemptEndTest, TheSignalThatEndsAJobIsNoCrashOfATrialThatHasNotBegun) {
+  EXPECT_EQ(ClassifyEnd(Killed(SIGTERM)).failure(), v1::PREEMPTED);
+  EXPECT_EQ(ClassifyEnd(Killed(SIGKILL)).failure(), v1::CRASHED);
+}
+
 TEST(AttemptEndTest, ACrashIsReportedWithItsSignalAndLastOutput) {
   AttemptEnd end = Killed(SIGSEGV);
   end.last_output = {"first", "last words"};
