@@ -101,11 +101,6 @@ void StopSignals::Wait() {
   });
 }
 
-void StopSignals::Cancel() {
-  boost::system::error_code ignored;
-  signals_.cancel(ignored);
-}
-
 std::uint64_t RaiseOpenFileLimit() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;

@@ -45,11 +45,10 @@ inline constexpr int kExitUsage = 2;  // The command line or the configuration i
 int ReportFatal(const std::string& program, const absl::Status& status);
 
 // Calls `on_signal(name, count)` on the io_context for each SIGTERM or SIGINT; count is 1 for the first.
-// Keeps the io_context running until Cancel() or destruction. SIGPIPE is ignored from construction on.
+// Keeps the io_context running until destruction. SIGPIPE is ignored from construction on.
 class StopSignals {
  public:
   StopSignals(boost::asio::io_context& io, std::function<void(const std::string& name, int count)> on_signal);
-  void Cancel();
 
  private:
   void Wait();

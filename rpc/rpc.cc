@@ -147,11 +147,6 @@ absl::StatusOr<Address> ParseAddress(std::string_view text, std::string_view fie
   return address;
 }
 
-std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address) {
-  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(),
-                                   MakeChannelArguments(kRpcMessageBytesMax));
-}
-
 absl::StatusOr<std::shared_ptr<grpc::Channel>> MakeSecureChannel(const std::string& address,
                                                                  const ClientSecurity& security,
                                                                  int message_bytes_max) {

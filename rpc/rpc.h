@@ -39,12 +39,10 @@ struct Address {
 // the error and an example.
 absl::StatusOr<Address> ParseAddress(std::string_view text, std::string_view field);
 
-// A plain channel to `address` (host:port) with the message limits, keep-alive and a reconnect back-off of
-// 0.1 to 2 s. Never connects by itself; the first call does.
-std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address);
-
-// The same with TLS and a token. Every call carries this program's version, the token, and the database that the coordinator
-// must have, where one is known; the files are read now.
+// A channel to `address` (host:port) with the message limits, keep-alive and a reconnect back-off of 0.1 to 2 s, with
+// TLS and a token where `security` has them. It never connects by itself; the first call does. Every call carries this
+// program's version, the token, and the database that the coordinator must have, where one is known; the files are read
+// now.
 absl::StatusOr<std::shared_ptr<grpc::Channel>> MakeSecureChannel(const std::string& address,
                                                                  const ClientSecurity& security,
                                                                  int message_bytes_max = kRpcMessageBytesMax);

@@ -69,7 +69,6 @@ class Agent {
   // Kills the children and ends at once.
   void Abort(const std::string& reason);
 
-  std::size_t running() const { return running_.size(); }
   // Sets the gauges; called at each scrape.
   void UpdateMetrics();
   // Exports the readings and sends them to the coordinator. On any thread.

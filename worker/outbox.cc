@@ -140,7 +140,6 @@ absl::Status Outbox::TakeOver(const std::filesystem::path& folder) {
       entries.push_back(
           {event.token(), event.stage_id(), std::move(*event.mutable_event()), event.database_id()});
     }
-    taken_over_ += entries.size();
     if (!entries.empty()) {
       spdlog::info("outbox_taken_over incarnation={} events={}", folder.filename().string(), entries.size());
       status = Append(std::move(entries));

@@ -86,8 +86,6 @@ class Outbox {
   std::uint64_t last_sequence() const;
   // True when a result with a number above `after` is pending.
   bool HasResultAfter(std::uint64_t after) const;
-  // Events taken over from dead incarnations at Open.
-  std::size_t taken_over() const { return taken_over_; }
 
  private:
   struct PendingEvent {
@@ -102,7 +100,6 @@ class Outbox {
 
   const std::filesystem::path folder_;
   const std::size_t events_max_;
-  std::size_t taken_over_ = 0;
   int lock_fd_ = -1;
   int journal_fd_ = -1;
   std::uint64_t journal_bytes_ = 0;  // Appending thread only.

@@ -23,8 +23,6 @@ class DataRoots {
   // Only what lies below one of `folders`, which need not exist.
   static DataRoots Below(const std::vector<std::filesystem::path>& folders);
 
-  bool limited() const { return limited_; }
-
   // OK when `path`, an absolute one that need not exist, lies below a root. InvalidArgument names the roots
   // and the remedy.
   absl::Status Check(const std::filesystem::path& path) const;

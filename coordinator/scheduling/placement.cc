@@ -30,8 +30,7 @@ std::vector<std::uint32_t> SlotsOf(const v1::AttemptReport& report) {
 void NoteFreed(State& state, WorkerEntry& worker) {
   if (worker.idle_ticket == 0 || state.idle.no_fit_up_to.empty()) return;
   state.idle.by_ticket.erase(worker.idle_ticket);
-  worker.idle_ticket = ++state.idle.last_ticket;
-  state.idle.by_ticket.emplace(worker.idle_ticket, worker.incarnation);
+  worker.idle_ticket = state.idle.Add(worker.incarnation);
 }
 
 }  // namespace
@@ -219,8 +218,7 @@ void RefreshOffer(State& state, WorkerEntry& worker) {
       worker.listening && worker.connected && worker.TakesWork() && FreeSlot(state, worker).has_value();
   if (wants == (worker.idle_ticket != 0)) return;
   if (wants) {
-    worker.idle_ticket = ++state.idle.last_ticket;
-    state.idle.by_ticket.emplace(worker.idle_ticket, worker.incarnation);
+    worker.idle_ticket = state.idle.Add(worker.incarnation);
   } else {
     state.idle.by_ticket.erase(worker.idle_ticket);
     worker.idle_ticket = 0;

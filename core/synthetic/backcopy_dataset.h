@@ -22,8 +22,6 @@ class BackcopyDataset : public Dataset {
   // REQUIRES: `spec` is valid.
   explicit BackcopyDataset(const v1::BackcopyDataSpec& spec);
 
-  const BigramChain& chain() const { return chain_; }
-
   const std::string& dataset_digest() const override { return digest_; }
   // More than any training reads; an epoch has no end.
   std::int64_t train_examples() const override { return std::int64_t{1} << 48; }

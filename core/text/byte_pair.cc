@@ -8,6 +8,7 @@
 #include "base/mapped_file.h"
 #include "base/status.h"
 #include "core/text/encoding/byte_alphabet.h"
+#include "core/text/encoding/merge_pieces.h"
 #include "core/text/vocabulary_file.h"
 #include "nlohmann/json.hpp"
 
@@ -61,7 +62,6 @@ absl::StatusOr<BytePairVocabulary> BytePairVocabulary::FromMerges(
     }
   }
   for (int byte = 0; byte < 256; ++byte) {
-    vocabulary.byte_ids_[byte] = vocabulary.size();
     const std::string bytes(1, static_cast<char>(byte));
     if (!add(bytes, PrintableBytes(bytes))) {
       return absl::InvalidArgumentError(
@@ -75,7 +75,6 @@ absl::StatusOr<BytePairVocabulary> BytePairVocabulary::FromMerges(
                                                      " and ", right, ", which it cannot"));
     }
     const auto rank = static_cast<uint32_t>(vocabulary.merges_.size());
-    vocabulary.table_.Add(left, right, vocabulary.size());
     vocabulary.merges_.emplace_back(left, right);
     std::string bytes = vocabulary.tokens_[left] + vocabulary.tokens_[right];
     std::string spelling = PrintableBytes(bytes);
@@ -103,12 +102,12 @@ absl::StatusOr<BytePairVocabulary> BytePairVocabulary::Load(const std::filesyste
                                                      " (\"", PrintableByte(byte),
                                                      "\"): not the vocabulary of a byte-level BPE"));
     }
-    vocabulary.byte_ids_[byte] = found->second;
     ordinary[found->second] = true;
   }
 
   ASSIGN_OR_RETURN(const MappedFile file, OpenVocabularyFile(merges_txt, roots));
   const std::string_view text = file.bytes();
+  MergeTable known;
   int line_number = 0;
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = std::min(text.find('\n', begin), text.size());
@@ -129,7 +128,7 @@ absl::StatusOr<BytePairVocabulary> BytePairVocabulary::Load(const std::filesyste
                                                      ": not two tokens of ", vocab_json.string(),
                                                      " whose joined spelling is a token too"));
     }
-    if (!vocabulary.table_.Add(left_id->second, right_id->second, joined_id->second)) {
+    if (!known.Add(left_id->second, right_id->second, joined_id->second)) {
       return absl::InvalidArgumentError(
           absl::StrCat(merges_txt.string(), ":", line_number, ": the merge of an earlier line again"));
     }

@@ -16,7 +16,6 @@
 
 #include "absl/status/statusor.h"
 #include "base/data/data_roots.h"
-#include "core/text/encoding/merge_pieces.h"
 
 namespace inlier {
 
@@ -54,16 +53,11 @@ class BytePairVocabulary {
 
   // The bytes of a token; a special token is spelt out. REQUIRES: id < size().
   std::string_view TokenBytes(uint32_t id) const { return tokens_[id]; }
-  uint32_t ByteId(uint8_t byte) const { return byte_ids_[byte]; }
-
-  const MergeTable& merge_table() const { return table_; }
 
  private:
   std::vector<std::string> tokens_;
   std::vector<uint32_t> special_ids_;
-  uint32_t byte_ids_[256] = {};
   std::vector<Merge> merges_;
-  MergeTable table_;
 };
 
 }  // namespace inlier

@@ -58,7 +58,6 @@ class TextDataset : public Dataset {
 
   // Special tokens around and in place of this dataset's tokens; `pad` fills short sequences.
   const SpecialTokens& special_tokens() const;
-  int64_t pad_id() const { return special_tokens().pad; }
 
   // Masks of validation depend on `mask_seed` and on the sequence only.
   Batch TrainBatch(uint64_t seed, uint64_t index, int64_t batch_size) const override;

@@ -42,11 +42,9 @@ class WordPieceVocabulary {
                                                   const WordPieceSettings& settings);
 
   uint32_t size() const { return static_cast<uint32_t>(tokens_.size()); }
-  uint32_t pad_id() const { return special_ids_[0]; }
   uint32_t unknown_id() const { return special_ids_[1]; }
   uint32_t cls_id() const { return special_ids_[2]; }
   uint32_t sep_id() const { return special_ids_[3]; }
-  uint32_t mask_id() const { return special_ids_[4]; }
   // [PAD] [UNK] [CLS] [SEP] [MASK].
   const std::array<uint32_t, 5>& special_ids() const { return special_ids_; }
 

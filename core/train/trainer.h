@@ -69,9 +69,6 @@ class Trainer {
   // names the mismatch.
   absl::Status Resume(const std::filesystem::path& checkpoint);
 
-  // Finished updates.
-  std::uint64_t step() const { return step_; }
-
   // Trains to the end, writing checkpoints to `folder`. Calls `stop_requested` after every micro-batch; the
   // update that is then begun is left out. All ranks stop where one is asked to. An error when a checkpoint cannot be
   // written; LibTorch's exceptions and GangBroken pass through.

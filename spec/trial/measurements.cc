@@ -227,39 +227,4 @@ std::string_view PeriodFieldOf(const MeasurementInfo& curve) {
   return curve.source == "train" ? "measure_every" : "measure_outliers_every";
 }
 
-std::string MeasurementsMarkdown() {
-  std::string page =
-      "# Measurements\n\n"
-      "Generated from spec/trial/measurements.cc. What a trial may report; the names are a closed list.\n\n"
-      "A row is a captured tensor at one index of its first dimension, flattened. Within a "
-      "row: m4 = mean (x_j - mean)^4,\n"
-      "s^2 = sum (x_j - mean)^2 / (n - 1). Of single tokens x, d features at the output of a layer:\n"
-      "k(x) = mean (x_j - mean)^4 / (mean (x_j - mean)^2)^2, biased, at most about d - 2. Tokens count from "
-      "1; padding is none, unless evaluation.outliers.count_padding.\n"
-      "A[q,k] are attention weights after the normaliser, rows = queries. Numbers of activations and "
-      "attention "
-      "are of the first evaluation.outliers.batches batches.\nCurves of the evaluate stage's "
-      "names are "
-      "taken while training, every\ntraining.measure_outliers_every updates, on the first "
-      "training.batch_size "
-      "examples of the validation part;\nquantized_loss, float_loss and quantization_gap every "
-      "training.measure_quantized_every updates and at the end.\n\n"
-      "| name | unit | stage | over | reported | better | formula |\n"
-      "|---|---|---|---|---|---|---|\n";
-  for (const MeasurementInfo& info : Measurements()) {
-    const std::string_view reported = info.final && info.curve ? "curve and final"
-                                      : info.curve             ? "curve"
-                                                               : "final";
-    const std::string_view better = info.better == Better::kLower    ? "lower"
-                                    : info.better == Better::kHigher ? "higher"
-                                                                     : "";
-    std::string formula;
-    for (const char c : info.formula) formula += c == '|' ? "\\|" : std::string(1, c);
-    page += "| `" + std::string(info.name) + "` | " + std::string(info.unit) + " | " +
-            std::string(info.source) + " | " + std::string(info.axis) + " | " + std::string(reported) +
-            " | " + std::string(better) + " | " + formula + " |\n";
-  }
-  return page;
-}
-
 }  // namespace inlier

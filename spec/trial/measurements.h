@@ -32,9 +32,6 @@ const MeasurementInfo* FindMeasurement(std::string_view name);
 // The field of TrainingSpec that has the updates between the points of this curve.
 std::string_view PeriodFieldOf(const MeasurementInfo& curve);
 
-// docs/reference/measurements.md
-std::string MeasurementsMarkdown();
-
 }  // namespace inlier
 
 #endif  // INLIER_SPEC_TRIAL_MEASUREMENTS_H_

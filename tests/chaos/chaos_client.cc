@@ -26,6 +26,7 @@
 
 #include "inlier/v1/sweep_service.grpc.pb.h"
 #include "rpc/rpc.h"
+#include "tests/support/plain_channel.h"
 
 namespace inlier {
 namespace {
@@ -75,7 +76,7 @@ v1::SweepSpec SpecOf(const std::string& request) {
 class Client {
  public:
   Client(const std::string& address, std::string name, const std::string& history)
-      : name_(std::move(name)), stub_(v1::SweepService::NewStub(MakeChannel(address))) {
+      : name_(std::move(name)), stub_(v1::SweepService::NewStub(PlainChannel(address))) {
     Replay(history);
     fd_ = ::open(history.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   }

@@ -36,7 +36,7 @@ TEST(RpcStatusTest, AServerThatTakesNoMoreConnectionsIsNamed) {
   ASSERT_TRUE(sockets.ok()) << sockets.status();
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
-  const auto stub = v1::WorkerService::NewStub(MakeChannel(address.ToString()));
+  const auto stub = v1::WorkerService::NewStub(MakeSecureChannel(address.ToString(), {}).value());
   const auto call = [&stub] {
     grpc::ClientContext context;
     v1::CoordinatorSync answer;
@@ -92,7 +92,7 @@ TEST(RpcServerTest, ThePortThatWasTakenIsReportedAndServes) {
   auto server = StartServer("127.0.0.1:0", "listen", {&service});
   ASSERT_TRUE(server.ok()) << server.status();
   EXPECT_THAT(server->address, testing::Not(testing::EndsWith(":0")));
-  const auto stub = v1::WorkerService::NewStub(MakeChannel(server->address));
+  const auto stub = v1::WorkerService::NewStub(MakeSecureChannel(server->address, {}).value());
   grpc::ClientContext context;
   v1::WorkerSync sync;
   sync.set_sync_id(42);

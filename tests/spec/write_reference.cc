@@ -4,8 +4,8 @@
 #include <string>
 
 #include "frozen_fields.h"
+#include "measurements_page.h"
 #include "message_page.h"
-#include "spec/trial/measurements.h"
 #include "spec/trial/param_reference.h"
 #include "sweeps_page.h"
 

@@ -24,6 +24,7 @@
 #include "rpc/endpoint_file.h"
 #include "rpc/rpc.h"
 #include "tests/coordinator/harness.h"
+#include "tests/support/plain_channel.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/worker/holding_proxy.h"
 
@@ -95,7 +96,7 @@ class ArtifactStreamingTest : public testing::Test {
       port_ = ParseAddress(endpoint_.grpc(), "listen")->port;
       return true;
     })) << coordinator_->log();
-    sweeps_ = v1::SweepService::NewStub(MakeChannel(endpoint_.grpc()));
+    sweeps_ = v1::SweepService::NewStub(PlainChannel(endpoint_.grpc()));
   }
 
   // A worker with the state folder `name`.

@@ -120,7 +120,7 @@ TEST(OutboxTest, TheNextIncarnationTakesOverTheUndeliveredEventsOfADeadOne) {
   }
   {
     const auto next = OpenOutbox(state, "next");
-    EXPECT_EQ(next->taken_over(), 3u);
+    EXPECT_EQ(next->size(), 3u);
     const auto pending = next->Pending(0, 100, 1 << 20);
     EXPECT_THAT(Sequences(pending), ElementsAre(1, 2, 3));
     EXPECT_EQ(pending[1].token(), 7u);
@@ -161,7 +161,7 @@ TEST(OutboxTest, AcknowledgedEventsAreNotTakenOver) {
     dead->Acknowledge(1);
     ASSERT_TRUE(dead->Compact().ok());
   }
-  EXPECT_EQ(OpenOutbox(state, "next")->taken_over(), 0u);
+  EXPECT_EQ(OpenOutbox(state, "next")->size(), 0u);
 }
 
 TEST(OutboxTest, TheOutboxOfALivingWorkerIsLeftAlone) {
@@ -169,7 +169,7 @@ TEST(OutboxTest, TheOutboxOfALivingWorkerIsLeftAlone) {
   const auto living = OpenOutbox(state, "living");
   ASSERT_TRUE(living->Append({Point(7, 1, true)}).ok());
   const auto other = OpenOutbox(state, "other");
-  EXPECT_EQ(other->taken_over(), 0u);
+  EXPECT_EQ(other->size(), 0u);
   EXPECT_TRUE(fs::exists(state.path() / "outbox" / "living" / "journal"));
   EXPECT_THAT(Steps(living->Pending(0, 100, 1 << 20)), ElementsAre(1));
 }

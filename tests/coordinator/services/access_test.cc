@@ -8,6 +8,7 @@
 #include "base/file_lock.h"
 #include "rpc/endpoint_file.h"
 #include "tests/coordinator/services/guarded_fixture.h"
+#include "tests/support/plain_channel.h"
 
 namespace inlier {
 namespace {
@@ -180,7 +181,7 @@ TEST_F(AccessTest, CallerOfAnotherVersionIsRefusedWithBothVersions) {
     grpc::ClientContext context;
     context.AddMetadata(kVersionHeader, version);
     v1::ListSweepsResponse response;
-    const auto stub = v1::SweepService::NewStub(MakeChannel(coordinator_->grpc_address()));
+    const auto stub = v1::SweepService::NewStub(PlainChannel(coordinator_->grpc_address()));
     const grpc::Status status = stub->ListSweeps(&context, {}, &response);
     EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
     EXPECT_THAT(status.error_message(),
@@ -190,11 +191,11 @@ TEST_F(AccessTest, CallerOfAnotherVersionIsRefusedWithBothVersions) {
   grpc::ClientContext context;
   context.AddMetadata(kVersionHeader, Version().substr(0, Version().rfind('.')) + ".987");
   v1::ListSweepsResponse response;
-  const auto stub = v1::SweepService::NewStub(MakeChannel(coordinator_->grpc_address()));
+  const auto stub = v1::SweepService::NewStub(PlainChannel(coordinator_->grpc_address()));
   EXPECT_TRUE(stub->ListSweeps(&context, {}, &response).ok());
   EXPECT_TRUE(List(Channel({})).ok());  // Sends its version, ours.
   EXPECT_TRUE(
-      List(MakeChannel(coordinator_->grpc_address())).ok());  // Sends none: a client that is not ours.
+      List(PlainChannel(coordinator_->grpc_address())).ok());  // Sends none: a client that is not ours.
 }
 
 TEST_F(AccessTest, TooManyCallsASecondAreRefusedWithTheTimeToWait) {

@@ -17,6 +17,7 @@
 
 #include "inlier/v1/sweep_service.grpc.pb.h"
 #include "rpc/rpc.h"
+#include "tests/support/plain_channel.h"
 
 namespace inlier {
 namespace {
@@ -61,7 +62,7 @@ class CallStreamTest : public testing::Test, public grpc::CallbackGenericService
     auto started = StartServer("127.0.0.1:0", "listen", {}, {.request_bytes_max = 8 << 20, .door = this});
     ASSERT_TRUE(started.ok()) << started.status();
     listening_ = *std::move(started);
-    channel_ = MakeChannel(listening_.address);
+    channel_ = PlainChannel(listening_.address);
     stub_ = v1::SweepService::NewStub(channel_);
   }
 

@@ -21,6 +21,7 @@
 #include "inlier/v1/worker_service.grpc.pb.h"
 #include "rpc/rpc.h"
 #include "tests/coordinator/harness.h"
+#include "tests/support/plain_channel.h"
 
 namespace inlier {
 
@@ -43,7 +44,7 @@ class CoordinatorTest : public testing::Test {
         Coordinator::Start(Config(), [](absl::Status status) { ADD_FAILURE() << "fatal: " << status; });
     ASSERT_TRUE(started.ok()) << started.status();
     coordinator_ = *std::move(started);
-    channel_ = MakeChannel(coordinator_->grpc_address());
+    channel_ = PlainChannel(coordinator_->grpc_address());
     sweeps_ = v1::SweepService::NewStub(channel_);
     workers_ = v1::WorkerService::NewStub(channel_);
   }

@@ -8,6 +8,7 @@
 
 #include "inlier/v1/artifact_service.grpc.pb.h"
 #include "tests/coordinator/services/fixture.h"
+#include "tests/support/plain_channel.h"
 #include "tests/support/small_disk.h"
 
 namespace inlier {
@@ -28,7 +29,7 @@ class FullDiskTest : public CoordinatorTest {
         Coordinator::Start(config, [](absl::Status status) { ADD_FAILURE() << "fatal: " << status; });
     ASSERT_TRUE(started.ok()) << started.status();
     coordinator_ = *std::move(started);
-    channel_ = MakeChannel(coordinator_->grpc_address());
+    channel_ = PlainChannel(coordinator_->grpc_address());
     sweeps_ = v1::SweepService::NewStub(channel_);
     workers_ = v1::WorkerService::NewStub(channel_);
   }

@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "tests/coordinator/services/fixture.h"
+#include "tests/support/plain_channel.h"
 
 namespace inlier {
 namespace {
@@ -25,7 +26,7 @@ class ShowTest : public CoordinatorTest {
         config, [](absl::Status status) { ADD_FAILURE() << "fatal: " << status; }, mode);
     ASSERT_TRUE(started.ok()) << started.status();
     coordinator_ = *std::move(started);
-    channel_ = MakeChannel(coordinator_->grpc_address());
+    channel_ = PlainChannel(coordinator_->grpc_address());
     sweeps_ = v1::SweepService::NewStub(channel_);
     // Longer than the lease and its margin.
     std::this_thread::sleep_for(std::chrono::milliseconds(200 + config.lease_margin_ms() + 500));

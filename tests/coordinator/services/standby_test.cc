@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "tests/coordinator/services/fixture.h"
+#include "tests/support/plain_channel.h"
 
 namespace inlier {
 namespace {
@@ -101,7 +102,7 @@ TEST_F(StandbyTest, ItTakesOverOnTheSamePortsWithAllThatWasAcknowledged) {
   ASSERT_TRUE(next.ok()) << next.status();
   coordinator_ = *std::move(next);
   EXPECT_EQ(coordinator_->grpc_address(), config.listen());
-  channel_ = MakeChannel(coordinator_->grpc_address());
+  channel_ = PlainChannel(coordinator_->grpc_address());
   sweeps_ = v1::SweepService::NewStub(channel_);
   EXPECT_EQ(GetSweep(sweep).trials().succeeded(), 2u);
 }

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "base/random_stream.h"
 #include "core/text/encoding/pre_tokenizer.h"
 #include "tests/core/data/data_files.h"
@@ -119,6 +121,10 @@ TEST(BytePairTest, TheTokensHaveTheBytesOfTheText) {
 
 TEST(BytePairTest, LongWordsAreMergedAsShortOnesAre) {
   DefinitionEncoder encoder(BytePairDefinition(Gpt2()));
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> ranks;
+  for (const auto& merge : Gpt2().merges()) ranks.emplace(merge, ranks.size());
+  std::map<std::string_view, uint32_t> ids;
+  for (uint32_t id = 0; id < Gpt2().size(); ++id) ids.emplace(Gpt2().TokenBytes(id), id);
   // The long way (a queue) and the short way (scanning) must agree; the plain rule is written out here.
   for (uint64_t i = 0; i < 50; ++i) {
     RandomStream stream(13, "word", i);
@@ -126,19 +132,21 @@ TEST(BytePairTest, LongWordsAreMergedAsShortOnesAre) {
     const uint64_t length = 20 + stream.Below(200);
     while (word.size() < length) word += static_cast<char>('a' + stream.Below(stream.Below(2) ? 3 : 26));
     std::vector<uint32_t> pieces;
-    for (const char c : word) pieces.push_back(Gpt2().ByteId(static_cast<uint8_t>(c)));
+    for (const char c : word) pieces.push_back(ids.at({&c, 1}));
     for (;;) {
       uint32_t best = UINT32_MAX;
       std::pair<uint32_t, uint32_t> pair;
       for (size_t k = 0; k + 1 < pieces.size(); ++k) {
-        const auto* joined = Gpt2().merge_table().Find(pieces[k], pieces[k + 1]);
-        if (joined != nullptr && joined->rank < best) best = joined->rank, pair = {pieces[k], pieces[k + 1]};
+        const auto joined = ranks.find({pieces[k], pieces[k + 1]});
+        if (joined != ranks.end() && joined->second < best) best = joined->second, pair = joined->first;
       }
       if (best == UINT32_MAX) break;
       std::vector<uint32_t> merged;
       for (size_t k = 0; k < pieces.size(); ++k) {
         if (k + 1 < pieces.size() && pieces[k] == pair.first && pieces[k + 1] == pair.second) {
-          merged.push_back(Gpt2().merge_table().Find(pair.first, pair.second)->id);
+          const std::string joined =
+              std::string(Gpt2().TokenBytes(pair.first)) + std::string(Gpt2().TokenBytes(pair.second));
+          merged.push_back(ids.at(joined));
           ++k;
         } else {
           merged.push_back(pieces[k]);

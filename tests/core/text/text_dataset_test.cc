@@ -155,8 +155,8 @@ TEST_F(TextDatasetTest, CausalBatchesAreTheirOwnLabelsAndBeginTextsWithTheSepara
   EXPECT_EQ(batch.ids[0][0].item<int64_t>(), kOwnCausalTokens.begin);
   EXPECT_GT((batch.ids == kOwnCausalTokens.begin).sum().item<int64_t>(), 4);
   EXPECT_EQ((batch.ids == kOwnMaskedTokens.begin).sum().item<int64_t>(), 0);
-  EXPECT_EQ(dataset->pad_id(), 1);
-  EXPECT_EQ(Open(v1::MLM)->pad_id(), 0);
+  EXPECT_EQ(dataset->special_tokens().pad, 1);
+  EXPECT_EQ(Open(v1::MLM)->special_tokens().pad, 0);
 }
 
 // The whole validation part, read in order, is the last tenth of the lines with its special tokens, and
@@ -360,7 +360,7 @@ TEST_F(TextDatasetTest, WordPieceTextsAreBetweenItsOwnSpecialTokens) {
                                                            "/bert-base-uncased-vocab.txt");
   const auto dataset = Open(v1::MLM, spec);
   EXPECT_EQ(dataset->vocab_size(), 30522);
-  EXPECT_EQ(dataset->pad_id(), 0);
+  EXPECT_EQ(dataset->special_tokens().pad, 0);
   const Batch batch = dataset->ValidationBatch(0, 8, 1);
   const torch::Tensor original = Original(batch);
   EXPECT_EQ(original[0][0].item<int64_t>(), 101);

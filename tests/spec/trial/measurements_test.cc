@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "gtest/gtest.h"
+#include "tests/spec/measurements_page.h"
 
 namespace inlier {
 namespace {
