@@ -94,8 +94,6 @@ void AttemptFailed(Context& context, Stage& stage, const Attempt& attempt, v1::F
   const std::string no_more =
       decision.again && failure == v1::OUT_OF_MEMORY ? RaiseMemory(context, stage, attempt) : std::string();
   if (!decision.again || !no_more.empty()) {
-    const WorkerEntry* worker = state.workers.Find(attempt.worker);
-    context.noted.last_failures[stage.id] = {failure, worker != nullptr ? worker->name : attempt.worker};
     FailStage(context, stage, absl::StrCat(what, "; ", decision.again ? no_more : decision.why_not));
     return;
   }

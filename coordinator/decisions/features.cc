@@ -9,8 +9,6 @@
 #include "coordinator/scheduling/readiness.h"
 #include "coordinator/state/feature.h"
 #include "coordinator/sweeps/expand.h"
-#include "coordinator/sweeps/no_worker.h"
-#include "coordinator/sweeps/notify.h"
 #include "coordinator/sweeps/settle.h"
 #include "coordinator/usage/time_limits.h"
 #include "coordinator/usage/usage.h"
@@ -36,8 +34,6 @@ std::span<const Feature> Features() {
       DataChecks(),
       LackingData(),
       Preemption(),
-      {.due = GatheredFailuresDue, .act = SendGatheredFailures},
-      {.due = NoWorkerCheckDue, .act = CheckNoWorker},
       Expansion(),
   };
   return features;

@@ -1,7 +1,6 @@
 #include "coordinator/decisions/recovery.h"
 
 #include <algorithm>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,9 +21,6 @@
 
 namespace inlier {
 namespace {
-
-// For so long notifications wait for a receiver that is not configured.
-constexpr std::chrono::hours kRemovedHookKept{72};
 
 void RecoverSweep(State& state, SweepRow record, Moment now) {
   Sweep made;
@@ -194,24 +190,6 @@ void RecoverAttempt(const AttemptRow& record, Context& context) {
   BeginAttempt(context, std::move(attempt), slots, context.now.at + grace - state.options.lease_ttl);
 }
 
-// Notifications that were gathering are complete; what is no longer configured waits for a while to come back.
-void RecoverNotifications(Snapshot& snapshot, Context& context) {
-  State& state = context.state;
-  state.notifications.next = snapshot.next_notification;
-  state.next_analysis = snapshot.next_analysis;
-  for (NotificationRow& row : snapshot.gathering) {
-    row.gathering = false;
-    context.out.changes.Add(std::move(row));
-  }
-  for (const SweepId id : snapshot.lasting)
-    state.notifications.no_worker[id] = {.since = context.now.at, .sent = true};
-  std::set<std::string> known;
-  for (const auto& [event, keys] : state.options.hooks.keys) known.insert(keys.begin(), keys.end());
-  const WallTime before{context.now.wall.unix_ms - std::chrono::milliseconds(kRemovedHookKept).count()};
-  for (const std::string& hook : snapshot.waiting_hooks)
-    if (!known.contains(hook)) context.out.changes.Add(HookRemoved{.hook = hook, .before = before});
-}
-
 }  // namespace
 
 absl::Status Recover(Context& context, Snapshot snapshot) {
@@ -220,7 +198,7 @@ absl::Status Recover(Context& context, Snapshot snapshot) {
   state.next_token =
       snapshot.next_token - (INLIER_BUG("token_reused_after_restart") && snapshot.next_token > 1 ? 1 : 0);
   for (RequestRow& row : snapshot.requests) state.requests.Remember(std::move(row));
-  RecoverNotifications(snapshot, context);
+  state.next_analysis = snapshot.next_analysis;
   RETURN_IF_ERROR(RecoverFleet(context, snapshot));
   for (SweepRow& record : snapshot.sweeps) RecoverSweep(state, std::move(record), context.now);
   for (DataRow& record : snapshot.data) state.data.Add(std::move(record));

@@ -204,16 +204,17 @@ void CoordinatorMetrics::CountRefusedCall(const char* reason) {
   registry_.CounterOf("inlier_calls_refused_total", {absl::AsciiStrToUpper(reason)}).Increment();
 }
 
-void CoordinatorMetrics::ObserveDelivery(const std::string& hook,
-                                         std::optional<NotificationTried::Result> tried,
+void CoordinatorMetrics::ObserveDelivery(const std::string& hook, std::optional<TryOutcome::Kind> tried,
                                          std::uint64_t waiting) {
-  using Result = NotificationTried::Result;
   prometheus::Counter& delivered = registry_.CounterOf("inlier_notifications_delivered_total", {hook});
   prometheus::Counter& failed = registry_.CounterOf("inlier_notification_failed_tries_total", {hook});
   prometheus::Counter& given_up = registry_.CounterOf("inlier_notifications_given_up_total", {hook});
   if (!tried)
     return registry_.GaugeOf("inlier_notifications_waiting", {hook}).Set(static_cast<double>(waiting));
-  (*tried == Result::kDelivered ? delivered : *tried == Result::kGivenUp ? given_up : failed).Increment();
+  (*tried == TryOutcome::Kind::kTaken     ? delivered
+   : *tried == TryOutcome::Kind::kGivenUp ? given_up
+                                          : failed)
+      .Increment();
 }
 
 void CoordinatorMetrics::ObserveBackup(const BackupSchedule::Report& report) {

@@ -20,6 +20,7 @@
 #include "coordinator/decisions/orchestrator.h"
 #include "coordinator/metrics/sweep_results.h"
 #include "coordinator/store/committer.h"
+#include "notify/try_outcome.h"
 #include "rpc/metrics_registry.h"
 
 namespace inlier {
@@ -39,8 +40,7 @@ class CoordinatorMetrics {
   // Reasons: unauthenticated, forbidden, version, rate, at_once.
   void CountRefusedCall(const char* reason);
   // Of a hook: how a try ended; how many notifications wait, if `tried` is absent.
-  void ObserveDelivery(const std::string& hook, std::optional<NotificationTried::Result> tried,
-                       std::uint64_t waiting);
+  void ObserveDelivery(const std::string& hook, std::optional<TryOutcome::Kind> tried, std::uint64_t waiting);
   void ObserveBackup(const BackupSchedule::Report& report);
   // Waiting times and speeds that a call of the orchestrator measured.
   void ObserveEffects(const Effects& effects);

@@ -27,8 +27,6 @@
 #include "coordinator/engines/fleet_driver.h"
 #include "coordinator/fleet/config_check.h"
 #include "coordinator/metrics/metrics.h"
-#include "coordinator/notifications/deliveries.h"
-#include "coordinator/notifications/hook_check.h"
 #include "coordinator/queries/query_processes.h"
 #include "coordinator/services/access.h"
 #include "coordinator/services/artifact_service.h"
@@ -39,12 +37,16 @@
 #include "coordinator/services/sweep_service.h"
 #include "coordinator/services/watch_hub.h"
 #include "coordinator/services/worker_service.h"
+#include "coordinator/status/explain.h"
+#include "coordinator/status/unplaceable.h"
 #include "coordinator/store/committer.h"
 #include "coordinator/store/database.h"
 #include "coordinator/store/reader.h"
 #include "coordinator/store/store.h"
 #include "coordinator/web/api.h"
 #include "coordinator/web/page.h"
+#include "notify/hook_check.h"
+#include "notify/notify_service.h"
 #include "rpc/endpoint_file.h"
 #include "rpc/http_server.h"
 #include "rpc/port_watch.h"
@@ -102,7 +104,7 @@ struct Coordinator::Parts {
 
   absl::Status OpenStore(Mode mode, std::optional<FileLock> lock, bool new_database);
   absl::Status OpenBucket();
-  void OpenDeliveries();
+  void OpenNotify();
   void OpenFleet();
   absl::Status OpenBackups();
   absl::Status CheckConfig();
@@ -139,7 +141,7 @@ struct Coordinator::Parts {
   Services services;
   ListeningServer grpc;
   std::optional<PortWatch> port_watch;
-  std::unique_ptr<Deliveries> deliveries;
+  std::unique_ptr<NotifyService> notify;  // Null: the folder is only shown.
   std::unique_ptr<FleetDriver> fleet;
   std::thread thread;
 };
@@ -159,18 +161,14 @@ absl::Status Coordinator::Parts::OpenStore(Mode mode, std::optional<FileLock> lo
   ASSIGN_OR_RETURN(Snapshot snapshot, disk.store->Load());
   OrchestratorOptions decisions = OrchestratorOptions::FromConfig(config, Version());
   decisions.database_id = disk.database->id();
-  decisions.hooks.coordinator = boost::asio::ip::host_name();
   if (mode == Mode::kRun) decisions.new_fleet_id = RandomUuid().substr(0, 8);
   orchestrator = std::make_unique<Orchestrator>(std::move(decisions));
   RETURN_IF_ERROR(orchestrator->Recover(std::move(snapshot), CoordinatorLoop::Now(), recovered));
   CommitterOptions options = CommitterOptions::FromConfig(config);
-  OpenDeliveries();
-  options.on_commit = [this](const CommitStats& stats) {
-    metrics.ObserveCommit(stats);
-    if (stats.notifications > 0) deliveries->Poke();
-  };
+  options.on_commit = [this](const CommitStats& stats) { metrics.ObserveCommit(stats); };
   options.on_wait = [this](const absl::Status& reason) { loop->OnStoreWaits(reason, *disk.store); };
   disk.committer = std::make_unique<Committer>(*disk.store, std::move(options), fail);
+  if (mode == Mode::kRun) OpenNotify();
   disk.reader =
       std::make_unique<Reader>(disk.database->path(), Calls::kReads.threads + Calls::kTables.threads);
   disk.results = std::make_unique<SweepResults>(disk.database->path());
@@ -188,20 +186,23 @@ absl::Status Coordinator::Parts::OpenBucket() {
   return NoteBucket(config.state_dir(), where);
 }
 
-// Results of deliveries are stored as decisions are; no one waits for them but the hook.
-void Coordinator::Parts::OpenDeliveries() {
-  DeliveryPorts ports;
-  ports.observe = [this](const std::string& hook, std::optional<NotificationTried::Result> tried,
-                         std::uint64_t waiting) { metrics.ObserveDelivery(hook, tried, waiting); };
-  ports.store = [this](NotificationTried change, std::function<void(absl::Status)> done) {
-    loop->Post([this, change = std::move(change), done = std::move(done)]() mutable {
-      Effects effects;
-      effects.changes.Add(std::move(change));
-      loop->Commit(std::move(effects));
-      loop->AfterCommit(std::move(done));
-    });
+void Coordinator::Parts::OpenNotify() {
+  Notifier::Ports ports;
+  ports.unplaceable = [this] {
+    std::map<SweepId, TrialId> sweeps;
+    loop->Run([&] { sweeps = UnplaceableSweeps(orchestrator->state()); });
+    return sweeps;
   };
-  deliveries = std::make_unique<Deliveries>(config, disk.database->path(), std::move(ports));
+  ports.explain = [this](const v1::ExplainRequest& request) {
+    absl::StatusOr<v1::Explanation> why;
+    loop->Run([&] { why = Explain(orchestrator->state(), request, CoordinatorLoop::Now()); });
+    return why;
+  };
+  notify = std::make_unique<NotifyService>(
+      config, boost::asio::ip::host_name(), disk.database->path(), *disk.committer, std::move(ports),
+      [this](const std::string& hook, std::optional<TryOutcome::Kind> tried, std::uint64_t waiting) {
+        metrics.ObserveDelivery(hook, tried, waiting);
+      });
 }
 
 // No one waits for what the fleet's engine does but the driver.
@@ -366,7 +367,7 @@ void Coordinator::Parts::Stop() {
   if (loop == nullptr) return;
   // A start that failed after the ports were bound has no thread yet, but may have calls.
   if (!thread.joinable()) thread = std::thread([this] { io.run(); });
-  deliveries->Stop();
+  if (notify != nullptr) notify->Stop();
   if (fleet != nullptr) fleet->Stop();
   if (disk.backups != nullptr) disk.backups->Stop();
   loop->Run([this] {
@@ -430,7 +431,7 @@ absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Start(const v1::Coordi
     const auto open = boost::asio::make_work_guard(made.web.io);
     made.web.io.run();
   });
-  made.deliveries->Start();
+  if (made.notify != nullptr) made.notify->Start();
   if (mode == Mode::kRun) made.fleet->Start();
   if (made.disk.backups != nullptr) made.disk.backups->Start();
   made.services.artifacts->CheckBucket();

@@ -22,12 +22,9 @@ bool FitsNow(const State& state, const WorkerEntry& worker, const ResourceReques
 // A request of one process has its turn where it fits now, or fits once a slot is free; not where only other attempts
 // fit into the free slots.
 bool HasTurn(const State& state, const WorkerEntry& worker, const ResourceRequest& request) {
-  if (!Takes(worker)) return false;
-  if (request.processes > 1) return CouldGather(worker, request);
-  if (FreeSlot(state, worker)) return FitsNow(state, worker, request);
-  return std::any_of(worker.slots.begin(), worker.slots.end(), [&](const v1::Slot& slot) {
-    return !IsBlocked(worker, slot.index()) && worker.resources.CouldFit(slot.index(), request);
-  });
+  if (request.processes == 1 && Takes(worker) && FreeSlot(state, worker))
+    return FitsNow(state, worker, request);
+  return CouldRun(worker, request);
 }
 
 // Those that are free, or soon will be: their attempts are asked to yield.
@@ -73,6 +70,14 @@ std::string WorkerFor(const State& state, const ResourceRequest& request) {
 }
 
 }  // namespace
+
+bool CouldRun(const WorkerEntry& worker, const ResourceRequest& request) {
+  if (!Takes(worker)) return false;
+  if (request.processes > 1) return CouldGather(worker, request);
+  return std::any_of(worker.slots.begin(), worker.slots.end(), [&](const v1::Slot& slot) {
+    return !IsBlocked(worker, slot.index()) && worker.resources.CouldFit(slot.index(), request);
+  });
+}
 
 bool CouldGather(const WorkerEntry& worker, const ResourceRequest& request) {
   // Asked of every worker whenever something starts while a gang waits: those too small are left out before the rest.

@@ -25,6 +25,9 @@ void GatherWhereAttemptsYield(State& state, const std::string& incarnation, cons
 // The worker is kept for another request.
 bool IsKept(const State& state, const WorkerEntry& worker, const ResourceRequest& request);
 
+// The worker takes work, and could run the request if its slots were free.
+bool CouldRun(const WorkerEntry& worker, const ResourceRequest& request);
+
 // The worker's slots and their devices suffice for the gang once all attempts on it have ended.
 bool CouldGather(const WorkerEntry& worker, const ResourceRequest& request);
 

@@ -33,17 +33,6 @@ struct Effects {
       pushes;  // By incarnation: to be sent once `changes` is committed.
 };
 
-// Changes in a call of which hooks are notified.
-struct Noted {
-  struct Failure {
-    v1::FailureClass failure = v1::CRASHED;
-    std::string worker;  // Its name.
-  };
-  std::set<SweepId> ended;                   // Sweeps that have ended.
-  std::set<TrialId> failed;                  // Trials that have become FAILED.
-  std::map<StageId, Failure> last_failures;  // Of stages that have become FAILED, the last attempt.
-};
-
 struct Context {
   State& state;
   Moment now;
@@ -55,7 +44,6 @@ struct Context {
   // Trials whose state has changed, with the state they had: the difference is stored when the call ends, so
   // that a trial that passes through several states costs one row.
   std::map<TrialId, v1::TrialState> changed = {};
-  Noted noted = {};
 };
 
 }  // namespace inlier

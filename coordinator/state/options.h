@@ -13,15 +13,6 @@
 
 namespace inlier {
 
-// The hooks of the configuration.
-struct HookOptions {
-  std::string coordinator{};                               // Name of this machine, for people.
-  std::map<std::string, std::vector<std::string>> keys{};  // Event -> HookKeys of its receivers.
-  Duration no_worker = std::chrono::seconds(300);          // How long trials wait before it is notified.
-
-  bool Has(const std::string& event) const { return keys.contains(event); }
-};
-
 struct OrchestratorOptions {
   std::string version;    // Workers have it or a neighbour (base/version_skew.h).
   std::string spec_form;  // FormDigest of TrialSpec. Workers of another version and form get nothing new.
@@ -43,7 +34,6 @@ struct OrchestratorOptions {
   std::map<std::string, v1::CallerLimits> callers{};  // By name; "*": those that no other entry names.
 
   std::string database_id{};  // Events of attempts of another database are not taken. Empty: not checked.
-  HookOptions hooks{};
   std::optional<v1::FleetConfig> fleet{};  // The configuration's.
   // Of a fleet that has none yet, or is of a copied database; random. Empty: a stored fleet is only shown.
   std::string new_fleet_id{};

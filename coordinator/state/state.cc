@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "base/deliberate_bug.h"
-#include "coordinator/store/hook_key.h"
 #include "inlier/v1/trial_spec.pb.h"
 #include "spec/schema/message_form.h"
 
@@ -28,10 +27,7 @@ OrchestratorOptions OrchestratorOptions::FromConfig(const v1::CoordinatorConfig&
   options.slots_per_caller_max = config.slots_per_caller_max();
   for (const v1::GroupQuota& quota : config.quotas()) options.quotas[quota.group()] = quota.max_parallel();
   for (const v1::CallerLimits& limits : config.callers()) options.callers[limits.name()] = limits;
-  for (const auto& [event, hook] : HooksOf(config.hooks()))
-    options.hooks.keys[event].push_back(HookKey(event, hook));
   if (config.has_fleet()) options.fleet = config.fleet();
-  options.hooks.no_worker = std::chrono::seconds(config.hooks().no_worker_seconds());
   return options;
 }
 

@@ -81,7 +81,6 @@ struct State {
   std::map<std::string, OwnerBudget> budgets;  // By owner; those that have a limit.
   StateCounts counts;
   RequestLog requests;  // All requests but submissions, which `sweeps` remembers.
-  NotificationTable notifications;
   Fleet fleet;
   JobLimits job_limits;
   OrchestratorStats stats;

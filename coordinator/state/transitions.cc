@@ -180,7 +180,10 @@ void SetSweepState(Context& context, Sweep& sweep, v1::SweepState to) {
   } else {
     sweep.ended = context.now.wall;
     state.active.erase(sweep.id);
-    context.noted.ended.insert(sweep.id);
+    context.out.changes.Add(EventRow{.at = context.now.wall,
+                                     .kind = "sweep_ended",
+                                     .sweep = sweep.id,
+                                     .message = v1::SweepState_Name(to)});
   }
   context.out.changes.Add(
       SweepChange{.id = sweep.id, .state = to, .next_point = std::nullopt, .at = context.now.wall});
@@ -244,6 +247,14 @@ void UpdateTrialsOf(Context& context, Stage& stage) {
   }
 }
 
+void StoreFailure(Context& context, const Trial& trial) {
+  context.out.changes.Add(EventRow{.at = context.now.wall,
+                                   .kind = "trial_failed",
+                                   .sweep = trial.sweep,
+                                   .trial = trial.id,
+                                   .message = trial.message()});
+}
+
 bool MarkTrial(Context& context, Trial& trial, v1::TrialState to, const std::string& message) {
   State& state = context.state;
   if (trial.state == to) return false;
@@ -254,7 +265,7 @@ bool MarkTrial(Context& context, Trial& trial, v1::TrialState to, const std::str
   trial.state = to;
   trial.SetMessage(message);
   if (IsResult(to)) trial.labels_json.Clear();
-  if (to == v1::FAILED) context.noted.failed.insert(trial.id);
+  if (to == v1::FAILED) StoreFailure(context, trial);
   ++sweep.version;
   return true;
 }

@@ -33,6 +33,9 @@ void RegisterStage(State& state, Stage& stage, Sweep& sweep);
 // No trial of the sweep runs the stage any more.
 void UnregisterStage(Stage& stage, Sweep& sweep);
 
+// Stores that the trial is FAILED as an event.
+void StoreFailure(Context& context, const Trial& trial);
+
 // Sends a notice to the sweep's watchers, and stores it as an event.
 void Notice(Context& context, Sweep& sweep, const std::string& kind, const std::string& text,
             EventRow about = {});

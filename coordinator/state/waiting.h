@@ -76,29 +76,6 @@ struct Gathering {
   ResourceRequest request{};  // The gang's.
 };
 
-// Failures of a sweep after one that was notified: they are notified together when the time is over.
-struct FailureGather {
-  Duration window{};  // Its length. It doubles while trials keep failing.
-  Timestamp until;
-  std::uint64_t failures = 0;
-  std::vector<std::string> trials{};    // The first of them, JSON.
-  std::vector<NotificationRow> rows{};  // One for each hook; none: no failure yet.
-};
-
-// Notifications that are still to be made (sweeps/notify.h, sweeps/no_worker.h).
-struct NotificationTable {
-  struct NoWorker {
-    Timestamp since;  // Its trials wait for a worker that can run them.
-    bool sent = false;
-  };
-
-  std::uint64_t next = 1;  // Number of the next notification.
-  std::map<SweepId, FailureGather> gathers;
-  std::set<std::pair<Timestamp, SweepId>> gathers_due;  // The same, by time.
-  std::map<SweepId, NoWorker> no_worker;
-  Timestamp no_worker_checked;
-};
-
 }  // namespace inlier
 
 #endif  // INLIER_COORDINATOR_STATE_WAITING_H_

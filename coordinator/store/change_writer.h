@@ -356,41 +356,11 @@ class Store::Writer {
     return true;
   }
 
-  bool Apply(const NotificationRow& row) {
-    Run("INSERT INTO notification (id, at_ms, event, sweep, trial, hook, body, state, lasts) VALUES (?1, ?2, "
-        "?3, ?4, ?5, "
-        "?6, ?7, iif(?8, 'GATHERING', 'WAITING'), ?9) ON CONFLICT (id) DO UPDATE SET body = ?7, state = "
-        "excluded.state",
-        row.number, row.at, row.event, row.sweep, OrNull(row.trial), row.hook, row.body, row.gathering,
-        row.lasts);
-    Run("DELETE FROM notification WHERE id <= ?1 - ?2 AND (state = 'DELIVERED' OR state = 'GIVEN_UP') AND "
-        "lasts = 0",
-        row.number, kNotificationsKept);
-    return true;
-  }
-
-  bool Apply(const NotificationTried& change) {
-    using Result = NotificationTried::Result;
-    Run("UPDATE notification SET state = CASE WHEN ?2 THEN 'DELIVERED' WHEN ?3 THEN 'GIVEN_UP' ELSE state "
-        "END, "
-        "tries = tries + 1, refusals = refusals + ?4, error = ?5, ended_ms = iif(?2 OR ?3, ?6, NULL), "
-        "next_try_ms = ?7 "
-        "WHERE id = ?1 AND state = 'WAITING'",
-        change.number, change.result == Result::kDelivered, change.result == Result::kGivenUp,
-        change.result == Result::kRefused, change.error, change.at, change.next_try);
-    return true;
-  }
-
-  bool Apply(const ConditionEnded& change) {
-    Run("UPDATE notification SET lasts = 0 WHERE sweep = ?1 AND lasts = 1", change.sweep);
-    return true;
-  }
-
-  bool Apply(const HookRemoved& change) {
-    Run("UPDATE notification SET state = 'GIVEN_UP', ended_ms = ?2, next_try_ms = NULL, error = 'the hook is "
-        "no longer "
-        "configured' WHERE hook = ?1 AND state = 'WAITING' AND at_ms < ?2",
-        change.hook, change.before);
+  bool Apply(const ServiceStatement& change) {
+    Statement& statement = statements_.try_emplace(change.sql, database_, change.sql).first->second;
+    statement.Restart();
+    for (const SqlValue& value : change.values) statement.Bind(value);
+    statement.Run();
     return true;
   }
 

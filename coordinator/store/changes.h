@@ -24,6 +24,7 @@
 #include "base/time.h"
 #include "coordinator/store/ids.h"
 #include "coordinator/store/rows.h"
+#include "coordinator/store/sql_value.h"
 #include "inlier/v1/attempt.pb.h"
 
 namespace inlier {
@@ -135,30 +136,10 @@ struct WorkerForgotten {
   std::string incarnation{};
 };
 
-// A try to deliver a notification has ended.
-struct NotificationTried {
-  enum class Result {
-    kFailed,   // It is tried again.
-    kRefused,  // The same; others of the receiver go before it.
-    kDelivered,
-    kGivenUp,
-  };
-  std::uint64_t number = 0;
-  Result result = Result::kFailed;
-  std::string error{};
-  WallTime at{};
-  std::optional<WallTime> next_try{};  // Absent: there is none.
-};
-
-// The condition that the notifications of the sweep report has ended.
-struct ConditionEnded {
-  SweepId sweep{};
-};
-
-// The receiver is no longer configured: notifications from before `before` that wait for it are given up.
-struct HookRemoved {
-  std::string hook{};
-  WallTime before{};
+// A statement of a service beside the decisions, on a table that only it writes.
+struct ServiceStatement {
+  const char* sql = "";  // A literal, with ?1, ?2, …
+  std::vector<SqlValue> values{};
 };
 
 using Change =
@@ -166,8 +147,7 @@ using Change =
                  AttemptRow, AttemptYields, AttemptInfo, AttemptEnded, MeasurementRow, LogRow, CheckpointRow,
                  EventRow, WorkerRow, WorkerAcknowledged, WorkerForgotten, RequestRow, PruningDecision,
                  TrialPruning, AttemptPeak, StageMemory, AuditRow, DataRow, StageData, TokenTaken,
-                 NotificationRow, NotificationTried, ConditionEnded, HookRemoved, SweepUsage, AnalysisRow,
-                 FleetRow, FleetSubmissionRow>;
+                 ServiceStatement, SweepUsage, AnalysisRow, FleetRow, FleetSubmissionRow>;
 
 // Which queue of the committer a batch waits in.
 enum class Lane {

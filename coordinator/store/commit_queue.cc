@@ -52,8 +52,6 @@ std::uint64_t TextBytes(const Change& change) {
           return alternative.spec_json.size() + alternative.labels_json.size();
         } else if constexpr (std::is_same_v<T, EventRow>) {
           return alternative.message.size();
-        } else if constexpr (std::is_same_v<T, NotificationRow>) {
-          return alternative.body.size();
         } else {
           return 0;
         }

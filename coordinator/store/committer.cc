@@ -4,6 +4,7 @@
 
 #include <condition_variable>
 #include <filesystem>
+#include <future>
 #include <mutex>
 #include <span>
 #include <thread>
@@ -136,6 +137,16 @@ void Committer::Submit(ChangeBatch batch, Done done) {
   if (!refused.ok() && done) done(refused);
 }
 
+bool Committer::SubmitAndWait(ChangeBatch batch, const std::function<bool()>& must_stop) {
+  const auto committed = std::make_shared<std::promise<bool>>();  // It may be made when the wait is over.
+  std::future<bool> answer = committed->get_future();
+  Submit(std::move(batch), [committed](const absl::Status& status) { committed->set_value(status.ok()); });
+  while (answer.wait_for(std::chrono::milliseconds(20)) != std::future_status::ready) {
+    if (must_stop()) return false;
+  }
+  return answer.get();
+}
+
 void Committer::Flush() {
   std::unique_lock lock(state_->mutex_);
   const std::uint64_t until = state_->submitted_;
@@ -218,7 +229,7 @@ absl::Status Committer::State::ApplyOnce(std::unique_lock<std::mutex>& lock,
   if (!in_place.ok()) stats = in_place;
   const Timestamp end = MonotonicNow();
   if (stats.ok() && options_.on_commit)
-    options_.on_commit({batches.size(), stats->rows, stats->fenced, end - start, stats->notifications});
+    options_.on_commit({batches.size(), stats->rows, stats->fenced, end - start});
   lock.lock();
   if (!stats.ok()) return stats.status();
   health_.status = absl::OkStatus();

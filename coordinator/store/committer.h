@@ -52,7 +52,6 @@ struct CommitStats {
   std::uint64_t rows = 0;
   std::uint64_t fenced = 0;
   Duration duration{0};  // BEGIN to COMMIT, with its fsync.
-  std::uint64_t notifications = 0;
 };
 
 struct CommitterOptions {
@@ -93,6 +92,9 @@ class Committer {
   // Queues `batch`. `done` may be empty. Refused at once: bulk above the limit (ResourceExhausted), anything
   // after the end (Unavailable).
   void Submit(ChangeBatch batch, Done done);
+
+  // As Submit, and waits. False: it is refused, or `must_stop` has become true before it was committed.
+  bool SubmitAndWait(ChangeBatch batch, const std::function<bool()>& must_stop);
 
   // Waits until everything submitted before has been committed or refused. For tests and shutdown.
   void Flush();

@@ -13,28 +13,16 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/time.h"
 #include "coordinator/store/ids.h"
+#include "coordinator/store/sql_value.h"
 #include "inlier/v1/sweep_service.pb.h"
 
 namespace inlier {
-
-// A value of SQL: NULL, INTEGER, REAL, TEXT.
-using SqlValue = std::variant<std::monostate, std::int64_t, double, std::string>;
-// Returns the value; zero or empty for one of another type.
-inline std::int64_t Integer(const SqlValue& value) {
-  const auto* integer = std::get_if<std::int64_t>(&value);
-  return integer == nullptr ? 0 : *integer;
-}
-inline std::string Text(const SqlValue& value) {
-  const auto* text = std::get_if<std::string>(&value);
-  return text == nullptr ? "" : *text;
-}
 
 struct SqlRows {
   std::vector<std::vector<SqlValue>> rows;

@@ -152,7 +152,8 @@ inline constexpr std::size_t kResumePointsMax = 3;
 // Of `attempt` joined with `artifact`: a later attempt could not use the checkpoint that it was told of, and has begun at
 // another one than this.
 inline constexpr char kWasPassedOver[] =
-    "EXISTS (SELECT 1 FROM attempt AS later WHERE later.stage = attempt.stage AND later.token > attempt.token "
+    "EXISTS (SELECT 1 FROM attempt AS later WHERE later.stage = attempt.stage AND later.token > "
+    "attempt.token "
     "AND later.resumed_step < later.resume_step AND later.resumed_step <> artifact.step)";
 
 // A checkpoint complete on the worker's disk. Read back: of each training without a result those of the highest steps
@@ -311,20 +312,6 @@ struct AuditRow {
   std::string digest{};     // SHA-256 of the request.
   std::uint64_t calls = 1;  // Refused ones that it stands for.
 };
-
-// A notification for one receiver. While it is gathering it is written again, with more in its body.
-struct NotificationRow {
-  std::uint64_t number = 0;  // Above every earlier one.
-  WallTime at{};             // Of the event.
-  std::string event{};       // Name of a field of HooksConfig without "on_".
-  SweepId sweep{};
-  TrialId trial{};         // Zero: not about one.
-  std::string hook{};      // HookKey of the receiver.
-  std::string body{};      // As it is sent, JSON.
-  bool gathering = false;  // It is not sent yet.
-  bool lasts = false;      // The condition that it reports has not ended.
-};
-inline constexpr std::uint64_t kNotificationsKept = 10'000;
 
 }  // namespace inlier
 

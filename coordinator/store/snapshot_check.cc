@@ -178,20 +178,6 @@ absl::Status CheckRequests(const Snapshot& snapshot) {
   return absl::OkStatus();
 }
 
-absl::Status CheckNotifications(const Snapshot& snapshot) {
-  if (snapshot.next_notification == 0 || snapshot.next_notification > kIdMax)
-    return Damaged(absl::StrCat("the next notification is ", snapshot.next_notification));
-  const auto there = [&](SweepId id) { return Find(snapshot.sweeps, id) != nullptr; };
-  for (const NotificationRow& row : snapshot.gathering) {
-    if (!there(row.sweep)) return Damaged(absl::StrCat("notification ", row.number, " is of no sweep"));
-  }
-  for (const SweepId id : snapshot.lasting) {
-    if (!there(id))
-      return Damaged(absl::StrCat("a notification is of ", id.ToString(), ", which is not there"));
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 absl::Status CheckSnapshot(const Snapshot& snapshot) {
@@ -206,7 +192,6 @@ absl::Status CheckSnapshot(const Snapshot& snapshot) {
   RETURN_IF_ERROR(CheckAttempts(snapshot, needed));
   RETURN_IF_ERROR(CheckPruning(snapshot));
   RETURN_IF_ERROR(CheckRequests(snapshot));
-  RETURN_IF_ERROR(CheckNotifications(snapshot));
   for (const WorkerRow& worker : snapshot.workers) {
     if (worker.slots > Limits::kSlotsMax)
       return Damaged(absl::StrCat("worker ", worker.incarnation, " has ", worker.slots, " slots"));

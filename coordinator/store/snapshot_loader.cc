@@ -260,25 +260,6 @@ void LoadRequests(SQLite::Database& database, Snapshot& snapshot) {
   }
 }
 
-void LoadNotifications(SQLite::Database& database, Snapshot& snapshot) {
-  Statement rows(
-      database,
-      "SELECT id, at_ms, event, sweep, trial, hook, body, lasts FROM notification WHERE state = 'GATHERING' "
-      "ORDER BY id");
-  while (rows.Next()) {
-    NotificationRow& row = snapshot.gathering.emplace_back();
-    rows.Read(row.number, row.at, row.event, row.sweep, row.trial, row.hook, row.body, row.lasts);
-  }
-  Statement lasting(database, "SELECT DISTINCT sweep FROM notification WHERE lasts = 1 ORDER BY sweep");
-  while (lasting.Next()) lasting.Read(snapshot.lasting.emplace_back());
-  Statement hooks(
-      database,
-      "SELECT DISTINCT hook FROM notification WHERE state = 'WAITING' OR state = 'GATHERING' ORDER BY hook");
-  while (hooks.Next()) hooks.Read(snapshot.waiting_hooks.emplace_back());
-  snapshot.next_notification =
-      static_cast<std::uint64_t>(OneInteger(database, "SELECT 1 + coalesce(max(id), 0) FROM notification"));
-}
-
 void LoadFleet(SQLite::Database& database, Snapshot& snapshot) {
   Statement fleet(database,
                   "SELECT id, config, from_configuration, minimum, maximum, stopped, home FROM fleet");
@@ -312,7 +293,6 @@ absl::StatusOr<Snapshot> LoadSnapshot(SQLite::Database& database) {
   LoadLiveAttempts(database, snapshot);
   LoadPruning(database, snapshot);
   LoadRequests(database, snapshot);
-  LoadNotifications(database, snapshot);
   LoadFleet(database, snapshot);
   RETURN_IF_ERROR(LoadWorkers(database, snapshot));
   LoadCheckpoints(database, snapshot);

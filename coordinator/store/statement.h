@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <variant>
 
 #include "base/digest.h"
 #include "base/strong_id.h"
@@ -95,6 +96,11 @@ class Statement {
   void BindOne(int index, const Blob& blob) {
     sqlite3_bind_blob(statement_, index, blob.bytes.data(), static_cast<int>(blob.bytes.size()),
                       SQLITE_STATIC);
+  }
+  void BindOne(int index, std::monostate) { sqlite3_bind_null(statement_, index); }
+  template <typename... Values>
+  void BindOne(int index, const std::variant<Values...>& value) {
+    std::visit([&](const auto& held) { BindOne(index, held); }, value);
   }
   void BindOne(int index, double value) { sqlite3_bind_double(statement_, index, value); }
   void BindOne(int index, WallTime time) { BindOne(index, time.unix_ms); }

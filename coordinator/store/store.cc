@@ -46,7 +46,6 @@ absl::StatusOr<ApplyStats> Store::Apply(std::span<const ChangeBatch* const> batc
     connection.exec("BEGIN IMMEDIATE");
     ApplyStats stats;
     for (const ChangeBatch* batch : batches) {
-      stats.notifications += RowsOf<NotificationRow>(batch->changes).size();
       std::span<const Change> changes(batch->changes);
       while (!changes.empty()) {
         bool live = false;

@@ -17,9 +17,8 @@
 namespace inlier {
 
 struct ApplyStats {
-  std::uint64_t rows = 0;           // Changes applied.
-  std::uint64_t fenced = 0;         // Changes dropped because their token's attempt is not live.
-  std::uint64_t notifications = 0;  // NotificationRows among the applied.
+  std::uint64_t rows = 0;    // Changes applied.
+  std::uint64_t fenced = 0;  // Changes dropped because their token's attempt is not live.
 };
 
 class Store {

@@ -113,11 +113,11 @@ void Materialise(Context& context, Sweep& sweep, ExpandedTrial expanded, StageId
   }
   trial.SetMessage(message);
   if (IsResult(trial.state)) trial.labels_json.Clear();
-  if (trial.state == v1::FAILED) context.noted.failed.insert(id);
   row.state = trial.state;
   row.known = trial.known;
   row.message = message;
   context.out.changes.Add(std::move(row));
+  if (trial.state == v1::FAILED) StoreFailure(context, trial);
   if (trial.pruning != TrialPruningState::kNone)
     context.out.changes.Add(TrialPruning{.id = id, .state = trial.pruning});
   sweep.trials.push_back(id);

@@ -6,7 +6,6 @@
 #include "absl/strings/str_cat.h"
 #include "coordinator/attempts/stage_results.h"
 #include "coordinator/state/transitions.h"
-#include "coordinator/sweeps/notify.h"
 #include "coordinator/usage/usage.h"
 
 namespace inlier {
@@ -116,7 +115,6 @@ void Finish(Context& context) {
     context.out.changes.Add(TrialChange{.id = id, .state = trial.state, .message = trial.message()});
   }
   context.changed.clear();
-  NotifyNoted(context);
 }
 
 }  // namespace inlier

@@ -23,7 +23,7 @@ Feature SweepLimits();
 // Ends the sweeps of context.settle that are complete or have too many failures, and clears it.
 void SettleSweeps(Context& context);
 
-// Ends every call: settles the sweeps, then stores the changed states of trials, and the notifications.
+// Ends every call: settles the sweeps, then stores the changed states of trials.
 void Finish(Context& context);
 
 }  // namespace inlier

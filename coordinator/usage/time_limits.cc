@@ -103,7 +103,7 @@ void FailTrialsOverTime(Context& context, Stage& stage) {
     if (std::find(over.begin(), over.end(), trial.sweep) == over.end()) continue;
     Sweep& sweep = state.sweeps.at(trial.sweep);
     const std::string why = WhyTrial(sweep);
-    Notice(context, sweep, "trial_failed", absl::StrCat(id.ToString(), " FAILED: ", why),
+    Notice(context, sweep, "trial_over_time", absl::StrCat(id.ToString(), " FAILED: ", why),
            {.trial = id, .stage = stage.id});
     SetTrialState(context, trial, v1::FAILED, why);
   }

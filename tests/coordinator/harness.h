@@ -240,6 +240,7 @@ class Harness {
     return options;
   }
 
+  const std::filesystem::path& database_path() const { return database_->path(); }
   Orchestrator& orchestrator() { return *orchestrator_; }
   Moment now() const { return now_; }
   void Advance(Duration d) {

@@ -208,16 +208,17 @@ class NotificationsTest(unittest.TestCase):
     def test_a_kill_between_the_decision_and_the_delivery_loses_and_doubles_none(self):
         receiver = self.receiver()
         self.configure(on_end=[self.webhook(receiver.url)])
-        coordinator = self.coordinator(failpoints="notification.before=kill@1")
-        self.submit("small")
-        self.inlier("cancel", "small", check=False)
-        self.assertEqual(-signal.SIGKILL, coordinator.wait(60))
-        self.assertEqual([("WAITING", 0)], self.rows("state, tries"))
-        self.assertEqual([], receiver.got)
-        self.coordinator()
-        self.wait_for_rows("DELIVERED")
-        self.inlier("status")
-        self.assertEqual(["small"], [body["sweep"]["name"] for body in receiver.bodies()])
+        # Before it is made, when it is stored, before it is sent.
+        for sweeps, (point, stored) in enumerate((("notify.before", 0), ("notify.after", 1), ("notification.before", 1))):
+            coordinator = self.coordinator(failpoints=f"{point}=kill@1")
+            self.submit(f"small-{sweeps}")
+            self.inlier("cancel", f"small-{sweeps}", check=False)
+            self.assertEqual(-signal.SIGKILL, coordinator.wait(60))
+            self.assertEqual(sweeps + stored, len(self.rows()), point)
+            coordinator = self.coordinator()
+            self.wait_for_rows(*["DELIVERED"] * (sweeps + 1))
+            self.end(coordinator)
+        self.assertEqual([f"small-{sweep}" for sweep in range(3)], [body["sweep"]["name"] for body in receiver.bodies()])
 
     def test_a_kill_after_the_answer_doubles_it_with_the_same_id(self):
         receiver = self.receiver()

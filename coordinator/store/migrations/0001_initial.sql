@@ -294,7 +294,7 @@ CREATE TABLE notification (
   trial INTEGER,                                       -- The first trial that it is about; NULL: the sweep alone.
   hook TEXT NOT NULL,                                  -- Its receiver: the event with a command, or with the host of a URL and a part of the URL's digest.
   body TEXT NOT NULL CHECK (json_valid(body)),         -- As it is sent, JSON.
-  state TEXT NOT NULL                                  -- GATHERING: more failures of the sweep are added to it before it is sent.
+  state TEXT NOT NULL                                  -- GATHERING: of no row since version 5.
     CHECK (state = 'GATHERING' OR state = 'WAITING' OR state = 'DELIVERED' OR state = 'GIVEN_UP'),
   lasts INTEGER NOT NULL DEFAULT 0 CHECK (lasts IN (0, 1)),  -- 1: the condition that it reports has not ended.
   tries INTEGER NOT NULL DEFAULT 0,                    -- So far.

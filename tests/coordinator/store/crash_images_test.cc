@@ -25,12 +25,6 @@ std::filesystem::path FastFolder() {
   return std::filesystem::is_directory(memory) ? memory : std::filesystem::temp_directory_path();
 }
 
-OrchestratorOptions WithHooks() {
-  OrchestratorOptions options = Harness::DefaultOptions();
-  options.hooks.keys = {{"end", {"end /a"}}, {"failure", {"failure /a"}}};
-  return options;
-}
-
 // Every row of every table.
 std::string ContentDigest(SQLite::Database& connection) {
   std::vector<std::string> tables;
@@ -99,7 +93,7 @@ class Workload {
     database_ = *Database::Open(folder_.path());
     if (!broken_.pragma.empty()) database_->connection().exec(broken_.pragma);
     store_ = std::make_unique<Store>(*database_);
-    orchestrator_ = std::make_unique<Orchestrator>(WithHooks());
+    orchestrator_ = std::make_unique<Orchestrator>(Harness::DefaultOptions());
     const std::size_t start = vfs_.steps().size();
     Effects effects;
     EXPECT_TRUE(orchestrator_->Recover(*store_->Load(), now_, effects).ok());
@@ -199,10 +193,10 @@ std::string Judge(const std::filesystem::path& image, const History& history, st
     return "a row refers to one that is not there";
   if (SQLite::Statement ends(
           connection,
-          "SELECT 1 FROM sweep WHERE state <> 'ACTIVE' AND NOT EXISTS (SELECT 1 FROM notification "
-          "WHERE notification.sweep = sweep.id AND event = 'end')");
+          "SELECT 1 FROM sweep WHERE state <> 'ACTIVE' AND NOT EXISTS (SELECT 1 FROM event "
+          "WHERE event.sweep = sweep.id AND kind = 'sweep_ended')");
       ends.executeStep())
-    return "a sweep has ended without its notification";
+    return "a sweep has ended without its event";
   const std::string content = ContentDigest(connection);
   const Commit* found = nullptr;
   std::size_t at = 0;
@@ -217,7 +211,7 @@ std::string Judge(const std::filesystem::path& image, const History& history, st
   Store store(**database);
   auto snapshot = store.Load();
   if (!snapshot.ok()) return "it does not load: " + snapshot.status().ToString();
-  Orchestrator orchestrator(WithHooks());
+  Orchestrator orchestrator(Harness::DefaultOptions());
   const Moment now{Timestamp{std::chrono::hours(2)}, WallTime{1'700'000'900'000}};
   Effects effects;
   if (const absl::Status status = orchestrator.Recover(*std::move(snapshot), now, effects); !status.ok())
