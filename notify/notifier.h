@@ -1,7 +1,7 @@
 // What hooks are notified of: committed events as rows of the table `notification`, one for each hook.
 //
-// Passive: Step() takes the time. It reads the table `event` from a stored number on (the cursor), and
-// stores the rows that it makes and the cursor in one transaction, so that a kill neither loses nor doubles any.
+// Passive: Step() takes the time. It reads the table `event` from a stored number on (the cursor), and stores the rows that
+// it makes and the cursor in one transaction, so that a kill neither loses nor doubles any.
 //
 // Failures: the first of a sweep is notified at once. Those of the next minute come together at its end; while trials keep
 // failing the time doubles, to an hour at most. The end of the sweep sends those that are gathered before its own
