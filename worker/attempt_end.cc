@@ -75,9 +75,6 @@ v1::Outcome ClassifyEnd(const AttemptEnd& end) {
       return FailedOutcome(v1::PREEMPTED, absl::StrCat("stopped by its worker: ", end.stop_reason));
   }
   const std::string output = QuoteOutput(end.last_output);
-  // Before the trial could take the signal as a request to stop: an engine that ends a job sends it to all its processes.
-  if (end.exit.signal == SIGTERM)
-    return FailedOutcome(v1::PREEMPTED, absl::StrCat("ended by SIGTERM before it had begun", output));
   if (end.exit.signal == SIGKILL && end.out_of_memory_kill) {
     return FailedOutcome(
         v1::OUT_OF_MEMORY,
@@ -100,7 +97,9 @@ v1::Outcome ClassifyEnd(const AttemptEnd& end) {
                      " lines on its event descriptor that are no events, the first: \"", end.first_garbage,
                      "\"; is trial_program inlier-trial of this version?", output));
   }
-  return FailedOutcome(v1::CRASHED, absl::StrCat("the trial ", how, " without an outcome", output));
+  // An engine that ends a job sends SIGTERM to all its processes; a trial that has just started cannot handle it yet.
+  const v1::FailureClass failure = end.exit.signal == SIGTERM ? v1::PREEMPTED : v1::CRASHED;
+  return FailedOutcome(failure, absl::StrCat("the trial ", how, " without an outcome", output));
 }
 
 }  // namespace inlier

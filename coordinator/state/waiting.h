@@ -13,7 +13,6 @@
 #include "base/time.h"
 #include "coordinator/store/changes.h"
 #include "coordinator/store/ids.h"
-#include "coordinator/store/rows.h"
 
 namespace inlier {
 

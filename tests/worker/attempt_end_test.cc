@@ -24,9 +24,12 @@ TEST(AttemptEndTest, TheChildsOwnOutcomeWinsOverItsExitAndOverBeingStopped) {
   EXPECT_EQ(ClassifyEnd(end).kind(), v1::Outcome::SUCCEEDED);
 }
 
-TEST(AttemptEndTest, TheSignalThatEndsAJobIsNoCrashOfATrialThatHasNotBegun) {
-  EXPECT_EQ(ClassifyEnd(Killed(SIGTERM)).failure(), v1::PREEMPTED);
+TEST(AttemptEndTest, TheSignalThatEndsAJobIsNotACrash) {
+  AttemptEnd end = Killed(SIGTERM);
+  EXPECT_EQ(ClassifyEnd(end).failure(), v1::PREEMPTED);
   EXPECT_EQ(ClassifyEnd(Killed(SIGKILL)).failure(), v1::CRASHED);
+  end.last_output = {"std::bad_alloc"};
+  EXPECT_EQ(ClassifyEnd(end).failure(), v1::OUT_OF_MEMORY);
 }
 
 TEST(AttemptEndTest, ACrashIsReportedWithItsSignalAndLastOutput) {
