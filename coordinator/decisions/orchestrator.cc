@@ -13,7 +13,6 @@
 #include "coordinator/data/data_check.h"
 #include "coordinator/decisions/recovery.h"
 #include "coordinator/decisions/tick.h"
-#include "coordinator/fleet/requests.h"
 #include "coordinator/protocol/events.h"
 #include "coordinator/protocol/offer.h"
 #include "coordinator/protocol/sync.h"
@@ -81,7 +80,8 @@ absl::StatusOr<Response> Orchestrator::RunOnce(const char* method, const Request
     return response;
   }
   absl::StatusOr<Response> response = Run(now, effects, decide);
-  if (response.ok()) effects.changes.Add(state_.requests.Add(id, method, digest, *response, now.wall));
+  if (response.ok())
+    effects.changes.Add(state_.requests.Add(id, method, digest, response->SerializeAsString(), now.wall));
   return response;
 }
 
@@ -146,42 +146,31 @@ absl::StatusOr<v1::StoreAnalysisResponse> Orchestrator::OnStoreAnalysis(
       [&](Context& context) { return StoreAnalysis(context, request, caller.name); });
 }
 
-absl::StatusOr<v1::SetFleetResponse> Orchestrator::OnSetFleet(const v1::SetFleetRequest& request, Moment now,
-                                                              Effects& effects, const Caller& caller) {
-  return RunOnce<v1::SetFleetResponse>("SetFleet", request, caller, now, effects,
-                                       [&](Context& context) { return SetFleet(context, request); });
+ClusterView Orchestrator::OnJobDrain(const JobDrain& drain, Moment now, Effects& effects) {
+  return Run(now, effects, [&](Context& context) {
+    DrainJobs(context, drain);
+    return ViewCluster(context.state);
+  });
 }
 
-absl::StatusOr<v1::ScaleFleetResponse> Orchestrator::OnScaleFleet(const v1::ScaleFleetRequest& request,
-                                                                  Moment now, Effects& effects,
-                                                                  const Caller& caller) {
-  return RunOnce<v1::ScaleFleetResponse>("ScaleFleet", request, caller, now, effects,
-                                         [&](Context& context) { return ScaleFleet(context, request); });
+absl::StatusOr<std::optional<std::string>> Orchestrator::EarlierAnswer(
+    const char* method, const std::string& request_id, const google::protobuf::Message& request) const {
+  std::optional<std::string> answer;
+  if (request_id.empty()) return answer;
+  std::string digest;
+  RETURN_IF_ERROR(CheckRequest(state_, method, request_id, request, digest));
+  if (const RequestRow* earlier = state_.requests.Find(request_id)) answer = earlier->answer;
+  return answer;
 }
 
-absl::StatusOr<v1::StopFleetResponse> Orchestrator::OnStopFleet(const v1::StopFleetRequest& request,
-                                                                Moment now, Effects& effects,
-                                                                const Caller& caller) {
-  return RunOnce<v1::StopFleetResponse>("StopFleet", request, caller, now, effects,
-                                        [&](Context& context) { return StopFleet(context, request); });
-}
-
-FleetStep Orchestrator::OnFleetLook(const std::optional<EngineLook>& look, Moment now, bool may_submit,
-                                    Effects& effects) {
-  return Run(now, effects, [&](Context& context) { return TakeLook(context, look, may_submit); });
-}
-
-void Orchestrator::OnFleetSubmitted(const Submitted& submitted, Moment now, Effects& effects) {
-  Context context{state_, now, effects};
-  TakeSubmitted(context, submitted);
-  Finish(context);
-}
-
-void Orchestrator::OnFleetCancelled(const std::vector<std::string>& jobs, const absl::Status& status,
-                                    Moment now, Effects& effects) {
-  Context context{state_, now, effects};
-  TakeCancelled(context, jobs, status);
-  Finish(context);
+absl::StatusOr<std::string> Orchestrator::OnAnswer(const char* method, const std::string& request_id,
+                                                   const google::protobuf::Message& request,
+                                                   std::string answer, Moment now, Effects& effects) {
+  ASSIGN_OR_RETURN(std::optional<std::string> earlier, EarlierAnswer(method, request_id, request));
+  if (earlier) return *std::move(earlier);
+  if (!request_id.empty())
+    effects.changes.Add(state_.requests.Add(request_id, method, ContentDigest(request), answer, now.wall));
+  return answer;
 }
 
 absl::StatusOr<v1::CoordinatorSync> Orchestrator::OnSync(const v1::WorkerSync& sync, Moment now,

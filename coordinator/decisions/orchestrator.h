@@ -30,9 +30,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "coordinator/fleet/fleet.h"
 #include "coordinator/state/caller.h"
 #include "coordinator/state/context.h"
+#include "coordinator/status/cluster_view.h"
 #include "coordinator/store/snapshot.h"
 #include "inlier/v1/sweep_service.pb.h"
 #include "inlier/v1/worker_service.pb.h"
@@ -103,18 +103,17 @@ class Orchestrator {
                                                             Moment now, Effects& effects,
                                                             const Caller& caller = {});
 
-  absl::StatusOr<v1::SetFleetResponse> OnSetFleet(const v1::SetFleetRequest& request, Moment now,
-                                                  Effects& effects, const Caller& caller = {});
-  absl::StatusOr<v1::ScaleFleetResponse> OnScaleFleet(const v1::ScaleFleetRequest& request, Moment now,
-                                                      Effects& effects, const Caller& caller = {});
-  absl::StatusOr<v1::StopFleetResponse> OnStopFleet(const v1::StopFleetRequest& request, Moment now,
-                                                    Effects& effects, const Caller& caller = {});
+  // Drains jobs of a cluster's engine, and gives what there is to know about it then (status/cluster_view.h).
+  ClusterView OnJobDrain(const JobDrain& drain, Moment now, Effects& effects);
 
-  // What the fleet's engine lists, and how its programs ended (fleet/fleet.h).
-  FleetStep OnFleetLook(const std::optional<EngineLook>& look, Moment now, bool may_submit, Effects& effects);
-  void OnFleetSubmitted(const Submitted& submitted, Moment now, Effects& effects);
-  void OnFleetCancelled(const std::vector<std::string>& jobs, const absl::Status& status, Moment now,
-                        Effects& effects);
+  // Of a call that a service beside the decisions answers: the answer that its request_id has had; nullopt: none.
+  // AlreadyExists where the request_id was used for something else.
+  absl::StatusOr<std::optional<std::string>> EarlierAnswer(const char* method, const std::string& request_id,
+                                                           const google::protobuf::Message& request) const;
+  // That answer, else `answer`, which is kept.
+  absl::StatusOr<std::string> OnAnswer(const char* method, const std::string& request_id,
+                                       const google::protobuf::Message& request, std::string answer,
+                                       Moment now, Effects& effects);
 
   void Tick(Moment now, Effects& effects);
   // Before the first call after the process stood still (SIGSTOP, a frozen machine).

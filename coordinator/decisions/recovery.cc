@@ -10,7 +10,6 @@
 #include "base/deliberate_bug.h"
 #include "base/digest.h"
 #include "base/status.h"
-#include "coordinator/fleet/fleet.h"
 #include "coordinator/scheduling/grant.h"
 #include "coordinator/scheduling/live_attempts.h"
 #include "coordinator/scheduling/readiness.h"
@@ -199,7 +198,6 @@ absl::Status Recover(Context& context, Snapshot snapshot) {
       snapshot.next_token - (INLIER_BUG("token_reused_after_restart") && snapshot.next_token > 1 ? 1 : 0);
   for (RequestRow& row : snapshot.requests) state.requests.Remember(std::move(row));
   state.next_analysis = snapshot.next_analysis;
-  RETURN_IF_ERROR(RecoverFleet(context, snapshot));
   for (SweepRow& record : snapshot.sweeps) RecoverSweep(state, std::move(record), context.now);
   for (DataRow& record : snapshot.data) state.data.Add(std::move(record));
   state.stages.Reserve(snapshot.stages.size());

@@ -6,8 +6,8 @@
 
 #include "absl/strings/ascii.h"
 #include "base/version.h"
-#include "coordinator/metrics/fleet_metrics.h"
 #include "coordinator/metrics/live_metrics.h"
+#include "fleet/status.h"
 #include "inlier/v1/attempt.pb.h"
 #include "inlier/v1/sweep_service.pb.h"
 
@@ -277,8 +277,6 @@ void CoordinatorMetrics::Update(const Orchestrator& orchestrator, const Committe
   for (const auto& [family, series] : LiveSeries(state, sweeps, results.Of(sweeps)))
     registry_.ReplaceGauge(family, series);
 
-  UpdateFleet(state);
-
   const OrchestratorStats& stats = state.stats;
   for (std::size_t kind = 0; kind < 2; ++kind) {
     const std::string label = KindLabel(kKinds[kind]);
@@ -310,10 +308,10 @@ void CoordinatorMetrics::Update(const Orchestrator& orchestrator, const Committe
   for (const auto& [name, total] : plain) Raise(name, {}, total);
 }
 
-void CoordinatorMetrics::UpdateFleet(const State& state) {
-  for (const auto& [family, sample] : FleetGauges(state.fleet))
+void CoordinatorMetrics::ObserveFleet(const Fleet& fleet) {
+  for (const auto& [family, sample] : FleetGauges(fleet))
     registry_.GaugeOf(family, sample.labels).Set(sample.value);
-  for (const auto& [name, total] : FleetCounters(state.fleet)) Raise(name, {}, total);
+  for (const auto& [name, total] : FleetCounters(fleet)) Raise(name, {}, total);
 }
 
 }  // namespace inlier

@@ -20,6 +20,7 @@
 #include "coordinator/decisions/orchestrator.h"
 #include "coordinator/metrics/sweep_results.h"
 #include "coordinator/store/committer.h"
+#include "fleet/state.h"
 #include "notify/try_outcome.h"
 #include "rpc/metrics_registry.h"
 
@@ -42,6 +43,7 @@ class CoordinatorMetrics {
   // Of a hook: how a try ended; how many notifications wait, if `tried` is absent.
   void ObserveDelivery(const std::string& hook, std::optional<TryOutcome::Kind> tried, std::uint64_t waiting);
   void ObserveBackup(const BackupSchedule::Report& report);
+  void ObserveFleet(const Fleet& fleet);
   // Waiting times and speeds that a call of the orchestrator measured.
   void ObserveEffects(const Effects& effects);
 
@@ -51,7 +53,6 @@ class CoordinatorMetrics {
   MetricsRegistry& registry() { return registry_; }
 
  private:
-  void UpdateFleet(const State& state);
   // Raises the counter to `total`.
   void Raise(const std::string& name, const std::vector<std::string>& labels, double total);
   void Raise(const std::string& name, const std::vector<std::string>& labels, std::uint64_t total) {

@@ -24,8 +24,6 @@
 #include "coordinator/artifacts/artifact_store.h"
 #include "coordinator/backups/backup_schedule.h"
 #include "coordinator/decisions/orchestrator.h"
-#include "coordinator/engines/fleet_driver.h"
-#include "coordinator/fleet/config_check.h"
 #include "coordinator/metrics/metrics.h"
 #include "coordinator/queries/query_processes.h"
 #include "coordinator/services/access.h"
@@ -45,6 +43,9 @@
 #include "coordinator/store/store.h"
 #include "coordinator/web/api.h"
 #include "coordinator/web/page.h"
+#include "fleet/config_check.h"
+#include "fleet/service.h"
+#include "fleet/slurm.h"
 #include "notify/hook_check.h"
 #include "notify/notify_service.h"
 #include "rpc/endpoint_file.h"
@@ -102,10 +103,10 @@ struct Coordinator::Parts {
         work(io.get_executor()),
         metrics(config.metrics_sweeps_max()) {}
 
-  absl::Status OpenStore(Mode mode, std::optional<FileLock> lock, bool new_database);
+  absl::Status OpenStore(std::optional<FileLock> lock, bool new_database);
   absl::Status OpenBucket();
   void OpenNotify();
-  void OpenFleet();
+  absl::Status OpenFleet(Mode mode);
   absl::Status OpenBackups();
   absl::Status CheckConfig();
   absl::Status OpenAccess();
@@ -142,11 +143,11 @@ struct Coordinator::Parts {
   ListeningServer grpc;
   std::optional<PortWatch> port_watch;
   std::unique_ptr<NotifyService> notify;  // Null: the folder is only shown.
-  std::unique_ptr<FleetDriver> fleet;
+  std::unique_ptr<FleetService> fleet;
   std::thread thread;
 };
 
-absl::Status Coordinator::Parts::OpenStore(Mode mode, std::optional<FileLock> lock, bool new_database) {
+absl::Status Coordinator::Parts::OpenStore(std::optional<FileLock> lock, bool new_database) {
   if (!lock) {
     RETURN_IF_ERROR(MakeWritableFolder(config.state_dir()));
     ASSIGN_OR_RETURN(FileLock taken, LockStateFolder(config.state_dir()));
@@ -161,14 +162,12 @@ absl::Status Coordinator::Parts::OpenStore(Mode mode, std::optional<FileLock> lo
   ASSIGN_OR_RETURN(Snapshot snapshot, disk.store->Load());
   OrchestratorOptions decisions = OrchestratorOptions::FromConfig(config, Version());
   decisions.database_id = disk.database->id();
-  if (mode == Mode::kRun) decisions.new_fleet_id = RandomUuid().substr(0, 8);
   orchestrator = std::make_unique<Orchestrator>(std::move(decisions));
   RETURN_IF_ERROR(orchestrator->Recover(std::move(snapshot), CoordinatorLoop::Now(), recovered));
   CommitterOptions options = CommitterOptions::FromConfig(config);
   options.on_commit = [this](const CommitStats& stats) { metrics.ObserveCommit(stats); };
   options.on_wait = [this](const absl::Status& reason) { loop->OnStoreWaits(reason, *disk.store); };
   disk.committer = std::make_unique<Committer>(*disk.store, std::move(options), fail);
-  if (mode == Mode::kRun) OpenNotify();
   disk.reader =
       std::make_unique<Reader>(disk.database->path(), Calls::kReads.threads + Calls::kTables.threads);
   disk.results = std::make_unique<SweepResults>(disk.database->path());
@@ -205,36 +204,25 @@ void Coordinator::Parts::OpenNotify() {
       });
 }
 
-// No one waits for what the fleet's engine does but the driver.
-void Coordinator::Parts::OpenFleet() {
+absl::Status Coordinator::Parts::OpenFleet(Mode mode) {
   FleetPorts ports;
-  ports.decide = [this](std::optional<EngineLook> look, std::function<void(absl::StatusOr<FleetStep>)> done) {
-    loop->Post([this, look = std::move(look), done = std::move(done)] {
-      Effects effects;
-      const bool has_space = loop->StoreHealth().status.ok();
-      FleetStep step = orchestrator->OnFleetLook(look, CoordinatorLoop::Now(), has_space, effects);
-      loop->Commit(std::move(effects));
-      loop->AfterCommit([step = std::move(step), done](absl::Status status) {
-        done(status.ok() ? absl::StatusOr<FleetStep>(step) : status);
-      });
+  ports.drain = [this](const JobDrain& drain) { return loop->DrainJobs(drain); };
+  ports.store = [this](const std::vector<FleetChange>& changes, std::function<void(absl::Status)> done) {
+    disk.committer->Submit(BatchOf(changes), [this, done = std::move(done)](const absl::Status& status) {
+      if (!status.ok() && !absl::IsUnavailable(status)) fail(status);
+      done(status);
     });
   };
-  ports.submitted = [this](Submitted submitted) {
-    loop->Post([this, submitted = std::move(submitted)] {
-      Effects effects;
-      orchestrator->OnFleetSubmitted(submitted, CoordinatorLoop::Now(), effects);
-      loop->Commit(std::move(effects));
-    });
-  };
-  ports.cancelled = [this](std::vector<std::string> jobs, absl::Status status) {
-    loop->Post([this, jobs = std::move(jobs), status = std::move(status)] {
-      Effects effects;
-      orchestrator->OnFleetCancelled(jobs, status, CoordinatorLoop::Now(), effects);
-      loop->Commit(std::move(effects));
-    });
-  };
-  fleet = std::make_unique<FleetDriver>(std::filesystem::absolute(config.state_dir()), std::move(ports));
-  loop->OnFleetChange([this] { fleet->Poke(); });
+  ports.observe = [this](const Fleet& of) { metrics.ObserveFleet(of); };
+  FleetOptions options;
+  if (config.has_fleet()) options.config = config.fleet();
+  if (mode == Mode::kRun) options.new_id = RandomUuid().substr(0, 8);
+  ASSIGN_OR_RETURN(StoredFleet stored, LoadFleet(*disk.reader, config.state_dir(), disk.database->id()));
+  ASSIGN_OR_RETURN(fleet,
+                   FleetService::Make(std::move(options), std::move(stored),
+                                      std::make_unique<Slurm>(std::filesystem::absolute(config.state_dir())),
+                                      std::move(ports)));
+  return absl::OkStatus();
 }
 
 absl::Status Coordinator::Parts::OpenBackups() {
@@ -272,7 +260,7 @@ absl::Status Coordinator::Parts::OpenPorts() {
       std::make_unique<ArtifactService>(*calls, metrics, *disk.artifacts, disk.bucket.get(),
                                         std::move(described), *disk.reader, config.state_dir());
   services.door = std::make_unique<Door>(*calls);
-  AddSweepService(*services.door, *calls, *services.watches, *disk.reader, *disk.queries);
+  AddSweepService(*services.door, *calls, *services.watches, *disk.reader, *disk.queries, *fleet);
   AddWorkerService(*services.door, *calls);
   services.artifacts->AddTo(*services.door);
   RETURN_IF_ERROR(OpenHttp());
@@ -416,10 +404,11 @@ absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Start(const v1::Coordi
   std::unique_ptr<Coordinator> coordinator(new Coordinator(std::move(parts)));
   Parts& made = *coordinator->parts_;
   RETURN_IF_ERROR(made.CheckConfig());
-  RETURN_IF_ERROR(made.OpenStore(mode, std::move(lock), new_database));
+  RETURN_IF_ERROR(made.OpenStore(std::move(lock), new_database));
+  if (mode == Mode::kRun) made.OpenNotify();
   if (mode == Mode::kRun) RETURN_IF_ERROR(made.OpenBackups());
+  RETURN_IF_ERROR(made.OpenFleet(mode));
   RETURN_IF_ERROR(made.OpenPorts());
-  made.OpenFleet();
   made.loop->Post([&made, mode] {
     // Without a start the loop has no timer and offers no work.
     mode == Mode::kRun ? made.loop->Start(std::move(made.recovered))

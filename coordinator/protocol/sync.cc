@@ -128,8 +128,8 @@ void UpdateWorker(Context& context, WorkerEntry& worker, const v1::WorkerSync& s
   }
   worker.keeps_artifacts = sync.keeps_artifacts();
   worker.job = Shortened(sync.job(), kJobBytesMax);
-  worker.leaving =
-      !worker.job.empty() && JobLeaves(state.fleet, worker.job);  // Also of one that has just connected.
+  worker.job_drained = state.drained_jobs.contains(worker.job) &&  // Also of one that has just connected.
+                       !INLIER_BUG("drained_job_takes_work");
   if (sync.has_job_seconds_left()) {
     worker.resources.SetSecondsLeft(sync.job_seconds_left());
     state.job_limits.longest = std::max(state.job_limits.longest, sync.job_seconds_left());

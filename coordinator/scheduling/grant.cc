@@ -69,7 +69,7 @@ void Grant(Context& context, WorkerEntry& worker, ReadyQueue::Pick pick) {
     made.gpu_thousandths += worker.resources.Charge(each, made.request).gpu_thousandths;
   made.request.data_source = made.request.data = DataId();
   made.request.seconds = 0;
-  worker.idle_since.reset();
+  worker.leased = context.now.at;
   made.started = made.began = made.progressed = made.saved = context.now.at;
   made.leased = context.now.wall;
   SetAssignment(state, stage, made, slots, made.assignment);

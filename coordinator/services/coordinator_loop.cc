@@ -44,6 +44,21 @@ void CoordinatorLoop::Run(std::function<void()> call) {
   done.get();
 }
 
+absl::StatusOr<ClusterView> CoordinatorLoop::DrainJobs(const JobDrain& drain) {
+  auto view = std::make_shared<std::promise<absl::StatusOr<ClusterView>>>();
+  Post([this, drain, view] {
+    Effects effects;
+    auto seen = std::make_shared<ClusterView>(orchestrator_.OnJobDrain(drain, Now(), effects));
+    seen->can_store = StoreHealth().status.ok();
+    Deliver(std::move(effects));
+    if (drain.yield.empty()) return view->set_value(std::move(*seen));
+    AfterCommitForUser([seen, view](const absl::Status& status) {
+      view->set_value(status.ok() ? absl::StatusOr<ClusterView>(std::move(*seen)) : status);
+    });
+  });
+  return view->get_future().get();
+}
+
 void CoordinatorLoop::Start(Effects effects) {
   stopped_ = false;
   ticked_ = MonotonicNow();
@@ -115,7 +130,6 @@ void CoordinatorLoop::Deliver(Effects effects, const std::string* worker, Releas
       });
     });
   }
-  if (effects.fleet && on_fleet_change_) on_fleet_change_();
   if (!effects.log.empty()) {
     const LogBatch batch;
     for (const std::string& line : effects.log) spdlog::info("{}", line);

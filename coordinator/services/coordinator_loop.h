@@ -93,8 +93,9 @@ class CoordinatorLoop {
   // The same for a user: with the reason while the store cannot take anything.
   void AfterCommitForUser(std::function<void(absl::Status)> call) { gate_.AfterAllForUser(std::move(call)); }
 
-  // Runs `call` on the coordinator's thread after each change of the fleet by a person: it must only hand over.
-  void OnFleetChange(std::function<void()> call) { on_fleet_change_ = std::move(call); }
+  // Puts the drain in force and gives what there is then, once the yields of the drain are durable. Waits for it.
+  // REQUIRES: as Run. Unavailable: the loop has ended.
+  absl::StatusOr<ClusterView> DrainJobs(const JobDrain& drain);
 
   // `store` cannot take anything, and why; OK: it can again. On the writer's thread, which reads what it holds.
   void OnStoreWaits(const absl::Status& reason, Store& store);
@@ -128,7 +129,6 @@ class CoordinatorLoop {
   Committer& committer_;
   CoordinatorMetrics& metrics_;
   std::function<void(absl::Status)> fatal_;
-  std::function<void()> on_fleet_change_;
   boost::asio::steady_timer timer_;
   Listeners listeners_;
   std::optional<Timestamp> armed_;

@@ -4,17 +4,18 @@
 #include <memory>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/check.h"
 #include "base/status.h"
 #include "coordinator/services/request_limits.h"
 #include "coordinator/state/lookup.h"
 #include "coordinator/state/request_log.h"
 #include "coordinator/status/explain.h"
-#include "coordinator/status/fleet_status.h"
 #include "coordinator/status/status.h"
 #include "coordinator/store/sweep_matrix.h"
-#include "results/tables/table_builder.h"
 #include "inlier/v1/sweep_service.grpc.pb.h"
+#include "results/tables/table_builder.h"
 #include "spec/sweep/sweep_reader.h"
 
 namespace inlier {
@@ -26,8 +27,8 @@ constexpr std::size_t kNoteBytesMax = 4096;  // Of an answer: gRPC refuses metad
 
 class SweepService {
  public:
-  SweepService(Calls& calls, WatchHub& watches, Reader& reader, QueryProcesses& queries)
-      : calls_(calls), watches_(watches), reader_(reader), queries_(queries) {}
+  SweepService(Calls& calls, WatchHub& watches, Reader& reader, QueryProcesses& queries, FleetService& fleet)
+      : calls_(calls), watches_(watches), reader_(reader), queries_(queries), fleet_(fleet) {}
 
   static void AddTo(Door& door, std::shared_ptr<SweepService> service);
 
@@ -103,6 +104,42 @@ class SweepService {
               return (orchestrator.*decide)(*request, now, effects, context->calling());
             },
             reply);
+      });
+    });
+  }
+
+  // Replies with the result of the fleet's `change`, which blocks, once it is stored with its row of the audit. A request_id
+  // that was used before gets the answer of then.
+  template <typename Request, typename Response>
+  void ChangeFleet(Context* context, const char* method, const Request* request, Response* response,
+                   absl::StatusOr<Response> (FleetService::*change)(const Request&)) {
+    return calls_.OnCaller(context, method, response, [=, this](Reply<Response> reply) {
+      const auto answer = [=, this, row = Audit::RowOf(context->calling(), method, request)](
+                              const absl::StatusOr<Response>& result) {
+        calls_.loop().Post([=, this] {
+          calls_.DecideAudited(
+              row, *request,
+              [&](Orchestrator& orchestrator, Moment now, Effects& effects) -> absl::StatusOr<Response> {
+                RETURN_IF_ERROR(result.status());
+                Response kept;
+                ASSIGN_OR_RETURN(const std::string text,
+                                 orchestrator.OnAnswer(method, request->request_id(), *request,
+                                                       result->SerializeAsString(), now, effects));
+                INLIER_CHECK(kept.ParseFromString(text));
+                return kept;
+              },
+              reply);
+        });
+      };
+      calls_.loop().Post([=, this] {
+        if (absl::Status fits = CheckWords(*request); !fits.ok()) return answer(fits);
+        if (absl::Status stores = calls_.loop().CheckStore(); !stores.ok()) return answer(stores);
+        const auto earlier =
+            calls_.loop().orchestrator().EarlierAnswer(method, request->request_id(), *request);
+        if (!earlier.ok()) return answer(earlier.status());
+        if (earlier->has_value()) return answer(Response());  // It is not used.
+        calls_.reads().Run(
+            context->calling().name, [=, this] { answer((fleet_.*change)(*request)); }, answer);
       });
     });
   }
@@ -195,22 +232,38 @@ class SweepService {
                        &Orchestrator::OnEdit);
   }
 
+  // Why the fleet brings no more workers, where something waits for one.
+  void AddFleetReasons(v1::Explanation& explanation) {
+    v1::Explanation* waits = nullptr;
+    if (explanation.state() == v1::TrialState_Name(v1::PENDING)) waits = &explanation;
+    if (explanation.state() == v1::SweepState_Name(v1::ACTIVE) &&
+        !absl::EndsWith(explanation.because(0).text(), " 0 waiting"))
+      waits = explanation.mutable_because(0);
+    if (waits == nullptr) return;
+    for (const std::string& reason : fleet_.Reasons())
+      waits->add_because()->set_text(absl::StrCat("fleet: ", reason));
+  }
+
   void Explain(Context* context, const v1::ExplainRequest* request, v1::Explanation* response) {
     return calls_.OnLoop(
         context, "Explain", response, [this, context, request](Reply<v1::Explanation> reply) {
           if (absl::Status fits = CheckWords(*request); !fits.ok()) return reply(std::move(fits));
           NoteNames(context, *request);
           const auto look = [context, request](const Orchestrator& orchestrator) {
-            return inlier::Explain(orchestrator.state(), *request, CoordinatorLoop::Now(), context->calling().name);
+            return inlier::Explain(orchestrator.state(), *request, CoordinatorLoop::Now(),
+                                   context->calling().name);
           };
           const auto answer = [this, context, request, reply](absl::StatusOr<v1::Explanation> seen) {
-            if (!seen.ok() || !request->has_trial()) return reply(std::move(seen));
-            // Past attempts are in the database alone.
-            const auto add_attempts = [this, request, explanation = *std::move(seen), reply]() mutable {
-              const absl::Status added = reader_.AddPastAttempts(request->trial(), explanation);
+            if (!seen.ok()) return reply(std::move(seen));
+            const auto add = [this, request, explanation = *std::move(seen), reply]() mutable {
+              AddFleetReasons(explanation);
+              // Past attempts are in the database alone.
+              const absl::Status added = request->has_trial()
+                                             ? reader_.AddPastAttempts(request->trial(), explanation)
+                                             : absl::OkStatus();
               reply(added.ok() ? absl::StatusOr<v1::Explanation>(std::move(explanation)) : added);
             };
-            calls_.reads().Run(context->calling().name, add_attempts, reply);
+            calls_.reads().Run(context->calling().name, add, reply);
           };
           calls_.loop().Show<v1::Explanation>(look, answer);
         });
@@ -222,21 +275,20 @@ class SweepService {
   }
 
   void SetFleet(Context* context, const v1::SetFleetRequest* request, v1::SetFleetResponse* response) {
-    return Change(context, "SetFleet", request, response, &Orchestrator::OnSetFleet);
+    return ChangeFleet(context, "SetFleet", request, response, &FleetService::Set);
   }
 
   void ScaleFleet(Context* context, const v1::ScaleFleetRequest* request, v1::ScaleFleetResponse* response) {
-    return Change(context, "ScaleFleet", request, response, &Orchestrator::OnScaleFleet);
+    return ChangeFleet(context, "ScaleFleet", request, response, &FleetService::Scale);
   }
 
   void StopFleet(Context* context, const v1::StopFleetRequest* request, v1::StopFleetResponse* response) {
-    return Change(context, "StopFleet", request, response, &Orchestrator::OnStopFleet);
+    return ChangeFleet(context, "StopFleet", request, response, &FleetService::StopFleet);
   }
 
   void ListFleet(Context* context, const v1::ListFleetRequest* request, v1::FleetStatus* response) {
-    return Show(context, "ListFleet", request, response, [](const Orchestrator& orchestrator) {
-      return StatusOfFleet(orchestrator.state(), CoordinatorLoop::Now().at);
-    });
+    return calls_.OnPool(calls_.reads(), context, "ListFleet", response,
+                         [this]() -> absl::StatusOr<v1::FleetStatus> { return fleet_.Status(); });
   }
 
   void StoreAnalysis(Context* context, const v1::StoreAnalysisRequest* request,
@@ -294,6 +346,7 @@ class SweepService {
   WatchHub& watches_;
   Reader& reader_;
   QueryProcesses& queries_;
+  FleetService& fleet_;
 };
 
 void SweepService::AddTo(Door& door, std::shared_ptr<SweepService> service) {
@@ -326,8 +379,9 @@ void SweepService::AddTo(Door& door, std::shared_ptr<SweepService> service) {
 
 }  // namespace
 
-void AddSweepService(Door& door, Calls& calls, WatchHub& watches, Reader& reader, QueryProcesses& queries) {
-  SweepService::AddTo(door, std::make_shared<SweepService>(calls, watches, reader, queries));
+void AddSweepService(Door& door, Calls& calls, WatchHub& watches, Reader& reader, QueryProcesses& queries,
+                     FleetService& fleet) {
+  SweepService::AddTo(door, std::make_shared<SweepService>(calls, watches, reader, queries, fleet));
 }
 
 }  // namespace inlier

@@ -10,11 +10,13 @@
 #include "coordinator/services/door.h"
 #include "coordinator/services/watch_hub.h"
 #include "coordinator/store/reader.h"
+#include "fleet/service.h"
 
 namespace inlier {
 
 // All outlive `door`.
-void AddSweepService(Door& door, Calls& calls, WatchHub& watches, Reader& reader, QueryProcesses& queries);
+void AddSweepService(Door& door, Calls& calls, WatchHub& watches, Reader& reader, QueryProcesses& queries,
+                     FleetService& fleet);
 
 }  // namespace inlier
 

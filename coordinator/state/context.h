@@ -28,7 +28,6 @@ struct Effects {
   std::vector<double> lease_wait_seconds;      // For each lease granted: from ready to leased.
   std::vector<double> train_steps_per_second;  // For each train attempt that reported a result.
   std::set<std::string> stopped;  // Incarnations with an attempt to stop, or data to check, not sent yet.
-  bool fleet = false;             // A person has changed the fleet: the engine is to be looked at now.
   std::map<std::string, v1::CoordinatorSync>
       pushes;  // By incarnation: to be sent once `changes` is committed.
 };

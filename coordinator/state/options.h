@@ -34,9 +34,6 @@ struct OrchestratorOptions {
   std::map<std::string, v1::CallerLimits> callers{};  // By name; "*": those that no other entry names.
 
   std::string database_id{};  // Events of attempts of another database are not taken. Empty: not checked.
-  std::optional<v1::FleetConfig> fleet{};  // The configuration's.
-  // Of a fleet that has none yet, or is of a copied database; random. Empty: a stored fleet is only shown.
-  std::string new_fleet_id{};
 
   // nullptr: the caller has no limits.
   const v1::CallerLimits* LimitsOf(const std::string& caller) const;

@@ -44,12 +44,12 @@ const RequestRow* RequestLog::Find(const std::string& id) const {
 }
 
 RequestRow RequestLog::Add(const std::string& id, const std::string& method, const std::string& digest,
-                           const google::protobuf::Message& answer, WallTime at) {
+                           std::string answer, WallTime at) {
   RequestRow row{.number = last_ + 1,
                  .id = id,
                  .method = method,
                  .digest = digest,
-                 .answer = answer.SerializeAsString(),
+                 .answer = std::move(answer),
                  .at = at};
   if (INLIER_BUG("answer_of_a_request_not_kept")) row.answer.clear();
   Remember(row);

@@ -37,7 +37,7 @@ class RequestLog {
   // Remembers a request that has been answered and forgets the oldest; the row is to be committed with what
   // the request changed. REQUIRES: the id is not remembered.
   RequestRow Add(const std::string& id, const std::string& method, const std::string& digest,
-                 const google::protobuf::Message& answer, WallTime at);
+                 std::string answer, WallTime at);
 
   std::size_t size() const { return rows_.size(); }
   // Number of the latest; 0: there was none.

@@ -27,7 +27,6 @@ OrchestratorOptions OrchestratorOptions::FromConfig(const v1::CoordinatorConfig&
   options.slots_per_caller_max = config.slots_per_caller_max();
   for (const v1::GroupQuota& quota : config.quotas()) options.quotas[quota.group()] = quota.max_parallel();
   for (const v1::CallerLimits& limits : config.callers()) options.callers[limits.name()] = limits;
-  if (config.has_fleet()) options.fleet = config.fleet();
   return options;
 }
 

@@ -14,7 +14,6 @@
 #include "coordinator/state/attempt.h"
 #include "coordinator/state/counters.h"
 #include "coordinator/state/data_table.h"
-#include "coordinator/state/fleet.h"
 #include "coordinator/state/id_table.h"
 #include "coordinator/state/lease_table.h"
 #include "coordinator/state/options.h"
@@ -81,7 +80,8 @@ struct State {
   std::map<std::string, OwnerBudget> budgets;  // By owner; those that have a limit.
   StateCounts counts;
   RequestLog requests;  // All requests but submissions, which `sweeps` remembers.
-  Fleet fleet;
+  std::set<std::string> drained_jobs;  // Workers in these jobs of a cluster's engine take nothing new.
+  bool workers_come = false;           // A service beside the decisions brings workers where there is work.
   JobLimits job_limits;
   OrchestratorStats stats;
   Token next_token = 1;

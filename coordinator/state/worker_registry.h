@@ -39,15 +39,15 @@ struct WorkerEntry {
   std::vector<v1::Slot> slots;  // Constant for an incarnation.
   WorkerResources resources;    // Of the slots, with what its attempts have taken.
   DeviceHealths devices;        // Those that have failed since their last success.
-  std::vector<v1::GpuReading> gpus;     // The latest that it reported; at most kGpusMax.
-  bool slots_reported = false;          // By the worker itself; before that the slots are the stored ones.
-  bool draining = false;                // As it reports itself.
-  bool held = false;                    // A person drains it.
-  bool outdated = false;                // Another version, which reads trials of another form.
-  std::string trouble;                  // Why its machine can start no trial now; empty: it can.
-  bool leaving = false;                 // Its job is being given back to the engine.
-  std::string job;                      // The engine's name of the job that it runs in; empty: in none.
-  std::optional<Timestamp> idle_since;  // It has no attempt.
+  std::vector<v1::GpuReading> gpus;  // The latest that it reported; at most kGpusMax.
+  bool slots_reported = false;       // By the worker itself; before that the slots are the stored ones.
+  bool draining = false;             // As it reports itself.
+  bool held = false;                 // A person drains it.
+  bool outdated = false;             // Another version, which reads trials of another form.
+  std::string trouble;               // Why its machine can start no trial now; empty: it can.
+  bool job_drained = false;          // Its job is one of State::drained_jobs.
+  std::string job;                   // The engine's name of the job that it runs in; empty: in none.
+  Timestamp leased{};                // When it got its latest attempt.
   bool connected = false;
   bool keeps_artifacts = false;   // Apart from the coordinator and the others.
   bool listening = false;         // Its stream is open and nothing on it is unanswered.
@@ -63,7 +63,7 @@ struct WorkerEntry {
       stop_reasons;  // Token -> why, for attempts it reports that have ended here.
 
   // True when the worker may get new work.
-  bool TakesWork() const { return !draining && !held && !leaving && !outdated && trouble.empty(); }
+  bool TakesWork() const { return !draining && !held && !job_drained && !outdated && trouble.empty(); }
 };
 
 class WorkerRegistry {

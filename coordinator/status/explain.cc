@@ -18,7 +18,6 @@
 #include "coordinator/scheduling/placement.h"
 #include "coordinator/scheduling/sources.h"
 #include "coordinator/state/lookup.h"
-#include "coordinator/status/fleet_status.h"
 #include "coordinator/status/status.h"
 #include "coordinator/usage/usage.h"
 #include "spec/sweep/point_labels.h"
@@ -125,7 +124,7 @@ void ExplainWorkers(const State& state, v1::Explanation& of) {
     if (!worker.TakesWork()) {
       Because(of, absl::StrCat(
                       "worker ", worker.name,
-                      worker.leaving ? std::string(" is given back to the engine of the fleet")
+                      worker.job_drained ? std::string(" is given back to the cluster with its job")
                       : worker.outdated
                           ? absl::StrCat(" is inlier ", worker.version,
                                          ", which cannot read trials of this version: upgrade it (it "
@@ -150,11 +149,6 @@ void ExplainWorkers(const State& state, v1::Explanation& of) {
     Because(of, slots == 1 ? std::string("the only slot is busy")
                            : absl::StrCat("all ", slots, " slots are busy"));
   }
-}
-
-// What keeps the fleet from bringing more workers.
-void ExplainFleet(const State& state, Timestamp now, v1::Explanation& of) {
-  for (const std::string& reason : FleetReasons(state, now)) Because(of, absl::StrCat("fleet: ", reason));
 }
 
 std::string DigestText(const State& state, DataId version) {
@@ -249,7 +243,6 @@ v1::Explanation ExplainStage(const State& state, const Stage& stage, SweepId swe
   }
   ExplainPlacement(state, stage, sweep, node);
   ExplainWorkers(state, node);
-  ExplainFleet(state, now.at, node);
   if (node.because_size() == 0) Because(node, "ready; waits for a free worker");
   return node;
 }
@@ -380,10 +373,7 @@ v1::Explanation ExplainSweep(const State& state, const Sweep& sweep, Timestamp n
   if (sweep.waits_for_data) Because(trials, WhyWaitsForData(state, sweep));
   ExplainNever(state, sweep, trials);
   ExplainHold(state, sweep, now, trials);
-  if (sweep.Count(v1::PENDING) > 0 || state.expanding.contains(sweep.id)) {
-    ExplainWorkers(state, trials);
-    ExplainFleet(state, now, trials);
-  }
+  if (sweep.Count(v1::PENDING) > 0 || state.expanding.contains(sweep.id)) ExplainWorkers(state, trials);
   ExplainLimits(sweep, now, node);
   return node;
 }

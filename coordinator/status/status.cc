@@ -104,8 +104,7 @@ v1::SweepStatus StatusOf(const State& state, SweepId id, Timestamp now, bool wit
   status.set_gpu_hours(sweep.usage.GpuSeconds(now) / 3600);
   status.set_submitted_unix_ms(sweep.submitted.unix_ms);
   if (sweep.ended) status.set_ended_unix_ms(sweep.ended->unix_ms);
-  const bool fleet_brings_workers = state.fleet.row && !state.fleet.row->stopped;
-  if (active && !sweep.paused && state.workers.connected() == 0 && sweep.Open() > 0 && !fleet_brings_workers)
+  if (active && !sweep.paused && state.workers.connected() == 0 && sweep.Open() > 0 && !state.workers_come)
     status.add_warnings("no worker is connected: nothing can run until one registers");
   if (active && sweep.request != ResourceRequest()) {
     if (const std::string never = WhyNowhere(state, sweep.request); !never.empty())

@@ -364,25 +364,6 @@ class Store::Writer {
     return true;
   }
 
-  bool Apply(const FleetRow& row) {
-    Run("INSERT INTO fleet (one, id, config, from_configuration, minimum, maximum, stopped, home) "
-        "VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (one) DO UPDATE "
-        "SET id = ?1, config = ?2, from_configuration = ?3, minimum = ?4, maximum = ?5, stopped = ?6, home "
-        "= ?7",
-        row.id, row.config_json, row.from_configuration, row.minimum, row.maximum, row.stopped, row.home);
-    return true;
-  }
-
-  bool Apply(const FleetSubmissionRow& row) {
-    static constexpr const char* kStates[] = {"ASKED", "TAKEN", "REFUSED", "ENDED", "LOST"};
-    Run("INSERT INTO fleet_submission (number, jobs, state, job, message, at_ms, ended_ms) "
-        "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (number) DO UPDATE "
-        "SET jobs = ?2, state = ?3, job = ?4, message = ?5, ended_ms = ?7",
-        row.number, row.jobs, std::string_view(kStates[static_cast<int>(row.state)]), OrNull(row.job),
-        row.message, row.at, row.ended_at);
-    return true;
-  }
-
   SQLite::Database& database_;
   std::map<std::string_view, Statement> statements_;  // By their SQL.
   Statement is_live_{database_, "SELECT 1 FROM attempt WHERE token = ?1 AND ended_ms IS NULL"};

@@ -1,6 +1,5 @@
 // Changes that the orchestrator asks the store to write: rows and changes of rows, collected in a ChangeBatch
-// and applied in the order they were added. A SweepRow, StageRow, TrialRow or AttemptRow is inserted; a FleetRow or
-// FleetSubmissionRow replaces the one of before.
+// and applied in the order they were added. A SweepRow, StageRow, TrialRow or AttemptRow is inserted.
 //
 // A batch is all or nothing. A change from a worker (AttemptInfo, MeasurementRow, LogRow, CheckpointRow,
 // AttemptPeak, AttemptEnded) carries its token and is applied only where that token's attempt is live;
@@ -17,6 +16,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -147,7 +147,7 @@ using Change =
                  AttemptRow, AttemptYields, AttemptInfo, AttemptEnded, MeasurementRow, LogRow, CheckpointRow,
                  EventRow, WorkerRow, WorkerAcknowledged, WorkerForgotten, RequestRow, PruningDecision,
                  TrialPruning, AttemptPeak, StageMemory, AuditRow, DataRow, StageData, TokenTaken,
-                 ServiceStatement, SweepUsage, AnalysisRow, FleetRow, FleetSubmissionRow>;
+                 ServiceStatement, SweepUsage, AnalysisRow>;
 
 // Which queue of the committer a batch waits in.
 enum class Lane {

@@ -256,35 +256,6 @@ struct RequestRow {
 };
 inline constexpr std::uint64_t kRequestsKept = 10'000;
 
-// The fleet, as it was made or changed last.
-struct FleetRow {
-  std::string id{};                        // In the names of its jobs; stays when the fleet is replaced.
-  std::string config_json{};               // FleetConfig.
-  bool from_configuration = false;         // The coordinator's configuration had it at the last start.
-  std::optional<std::uint32_t> minimum{};  // In place of the configuration's. The same for the maximum.
-  std::optional<std::uint32_t> maximum{};
-  bool stopped = false;
-  std::string home{};  // The state folder of the coordinator that had it last; empty: not known.
-};
-
-// Jobs that the fleet's engine was asked for with one call.
-struct FleetSubmissionRow {
-  enum class State {
-    kAsked,    // It is not known whether the engine took them.
-    kTaken,    // Its job id is known.
-    kRefused,  // None of them was made.
-    kEnded,    // All have ended.
-    kLost,     // They did not show in the engine's queue in time.
-  };
-  std::uint64_t number = 0;  // In its name. Above every earlier one.
-  std::uint32_t jobs = 1;
-  State state = State::kAsked;
-  std::string job{};      // The engine's id; empty: not known.
-  std::string message{};  // Why it was refused, or how it ended.
-  WallTime at{};          // When it was stored, before the engine was asked.
-  std::optional<WallTime> ended_at{};
-};
-
 // What a person measured on a model.
 struct AnalysisRow {
   AnalysisId id{};

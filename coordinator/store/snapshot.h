@@ -29,11 +29,6 @@ struct Snapshot {
   std::vector<PruningDecision> pruning_decisions{};  // In the order in which they were committed.
   std::vector<TrialPruning> trial_prunings{};        // By trial.
   std::vector<RequestRow> requests{};
-  std::string home{};  // The state folder.
-  std::optional<FleetRow> fleet{};
-  bool fleet_copied = false;  // The fleet's home still has this database, too: its jobs are of that one.
-  std::vector<FleetSubmissionRow> fleet_submissions{};  // Those that have not ended.
-  std::uint64_t next_fleet_submission = 1;
   std::uint64_t next_analysis = 1;
   Token next_token = 1;
 };

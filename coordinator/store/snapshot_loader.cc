@@ -260,28 +260,6 @@ void LoadRequests(SQLite::Database& database, Snapshot& snapshot) {
   }
 }
 
-void LoadFleet(SQLite::Database& database, Snapshot& snapshot) {
-  Statement fleet(database,
-                  "SELECT id, config, from_configuration, minimum, maximum, stopped, home FROM fleet");
-  while (fleet.Next()) {
-    FleetRow& row = snapshot.fleet.emplace();
-    fleet.Read(row.id, row.config_json, row.from_configuration, row.minimum, row.maximum, row.stopped,
-               row.home);
-  }
-  Statement open(
-      database,
-      "SELECT number, jobs, state = 'TAKEN', job, at_ms FROM fleet_submission WHERE ended_ms IS NULL "
-      "ORDER BY number");
-  while (open.Next()) {
-    FleetSubmissionRow& row = snapshot.fleet_submissions.emplace_back();
-    bool taken = false;
-    open.Read(row.number, row.jobs, taken, row.job, row.at);
-    if (taken) row.state = FleetSubmissionRow::State::kTaken;
-  }
-  snapshot.next_fleet_submission = static_cast<std::uint64_t>(
-      OneInteger(database, "SELECT 1 + coalesce(max(number), 0) FROM fleet_submission"));
-}
-
 }  // namespace
 
 absl::StatusOr<Snapshot> LoadSnapshot(SQLite::Database& database) {
@@ -293,7 +271,6 @@ absl::StatusOr<Snapshot> LoadSnapshot(SQLite::Database& database) {
   LoadLiveAttempts(database, snapshot);
   LoadPruning(database, snapshot);
   LoadRequests(database, snapshot);
-  LoadFleet(database, snapshot);
   RETURN_IF_ERROR(LoadWorkers(database, snapshot));
   LoadCheckpoints(database, snapshot);
   MarkRunning(snapshot);

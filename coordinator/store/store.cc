@@ -3,16 +3,13 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <sqlite3.h>
 
-#include <filesystem>
 #include <memory>
 #include <span>
-#include <system_error>
 #include <variant>
 
 #include "base/failpoint.h"
 #include "base/status.h"
 #include "coordinator/store/change_writer.h"
-#include "coordinator/store/folder/binding.h"
 
 namespace inlier {
 
@@ -23,12 +20,7 @@ absl::StatusOr<Snapshot> Store::Load() {
   SQLite::Database& connection = database_.connection();
   try {
     SQLite::Transaction transaction(connection);  // One moment for all tables.
-    ASSIGN_OR_RETURN(Snapshot snapshot, LoadSnapshot(connection));
-    std::error_code error;
-    const std::filesystem::path home = std::filesystem::canonical(database_.path().parent_path(), error);
-    snapshot.home = home.string();
-    snapshot.fleet_copied = snapshot.fleet && AlsoHas(snapshot.fleet->home, home, database_.id());
-    return snapshot;
+    return LoadSnapshot(connection);
   } catch (const SQLite::Exception& exception) {
     return SqliteStatus(exception, "loading the state from " + database_.path().string());
   }

@@ -210,4 +210,21 @@ absl::StatusOr<v1::DrainWorkerResponse> DrainWorker(Context& context, const v1::
   return response;
 }
 
+void DrainJobs(Context& context, const JobDrain& drain) {
+  State& state = context.state;
+  state.drained_jobs = drain.jobs;
+  state.workers_come = drain.workers_come;
+  for (const auto& [incarnation, known] : state.workers.all()) {
+    const bool drained = drain.jobs.contains(known.job);
+    if (known.job_drained != drained) {
+      WorkerEntry& worker = *state.workers.Find(incarnation);
+      worker.job_drained = drained;
+      RefreshOffer(state, worker);
+    }
+    if (!drained || drain.yield.empty()) continue;
+    for (const Token token : state.leases.HeldBy(incarnation))
+      Yield(context, state.attempts.at(token), drain.yield);
+  }
+}
+
 }  // namespace inlier

@@ -4,6 +4,7 @@
 
 #include "coordinator/state/caller.h"
 #include "coordinator/state/context.h"
+#include "coordinator/status/cluster_view.h"
 
 namespace inlier {
 
@@ -28,6 +29,10 @@ absl::StatusOr<v1::ResumeSweepResponse> ResumeSweep(Context& context, const v1::
 // Assigns no more work to a worker, or ends that (`resume`). With `now`, its attempts write a checkpoint and
 // stop.
 absl::StatusOr<v1::DrainWorkerResponse> DrainWorker(Context& context, const v1::DrainWorkerRequest& request);
+
+// The same of jobs of a cluster's engine, in place of those of before; also of workers that come from them later. A start
+// of the coordinator ends it.
+void DrainJobs(Context& context, const JobDrain& drain);
 
 }  // namespace inlier
 

@@ -417,20 +417,6 @@ std::string DurableState(const State& state) {
                     " pruning=", static_cast<int>(trial.pruning),
                     " message=", IsResult(trial.state) ? std::string() : trial.message(), "\n");
   }
-  const Fleet& fleet = state.fleet;
-  if (fleet.row) {
-    const auto number = [](const std::optional<std::uint32_t>& value) {
-      return value ? absl::StrCat(*value) : std::string("none");
-    };
-    absl::StrAppend(&text, "fleet ", fleet.row->id, " ", fleet.row->config_json,
-                    " from_configuration=", fleet.row->from_configuration,
-                    " minimum=", number(fleet.row->minimum), " maximum=", number(fleet.row->maximum),
-                    " stopped=", fleet.row->stopped, " next=", fleet.next_submission, "\n");
-  }
-  for (const auto& [number, submission] : fleet.submissions) {
-    absl::StrAppend(&text, "submission ", number, " jobs=", submission.row.jobs,
-                    " state=", static_cast<int>(submission.row.state), " job=", submission.row.job, "\n");
-  }
   for (const auto& [token, attempt] : state.attempts) {
     absl::StrAppend(&text, "token ", token, " ", attempt.stage.ToString(), " worker=", attempt.worker,
                     " slot=", attempt.assignment.slot(), " attempt=", attempt.assignment.attempt(),

@@ -3,25 +3,26 @@
 // length, the message. Checked: every change commits, the invariants hold, and the state read from the store
 // equals the state in memory.
 #include <cstring>
+#include <functional>
 #include <map>
 #include <memory>
 
 #include "base/check.h"
 #include "base/status.h"
-#include "coordinator/engines/slurm_text.h"
 #include "coordinator/services/request_limits.h"
 #include "coordinator/state/lookup.h"
 #include "coordinator/status/explain.h"
-#include "coordinator/status/fleet_status.h"
 #include "coordinator/status/status.h"
 #include "coordinator/store/query_guard.h"
+#include "fleet/service.h"
 #include "results/tables/table_builder.h"
 #include "spec/sweep/sweep_reader.h"
-#include "tests/coordinator/fleet/fleet_config.h"
 #include "tests/coordinator/harness.h"
 #include "tests/coordinator/invariants.h"
+#include "tests/fleet/fleet_config.h"
 #include "tests/fuzz/folder.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/fuzzed_engine.h"
 #include "tests/fuzz/records.h"
 
 namespace inlier {
@@ -50,8 +51,6 @@ enum Kind : unsigned char {
   kLook,
   kKinds
 };
-
-constexpr char kFleetId[] = "3fa9c1d2";
 
 using Record = FuzzRecord<Kind>;
 
@@ -142,17 +141,18 @@ class Service {
         Decide<v1::DrainWorkerRequest>(&Orchestrator::OnDrain, *message, effects);
         break;
       case kSetFleet:
-        Decide<v1::SetFleetRequest>(&Orchestrator::OnSetFleet, *message, effects);
-        break;
+        return Clear(fleet_->Set(static_cast<const v1::SetFleetRequest&>(*message)).status());
       case kScaleFleet:
-        Decide<v1::ScaleFleetRequest>(&Orchestrator::OnScaleFleet, *message, effects);
-        break;
+        return Clear(fleet_->Scale(static_cast<const v1::ScaleFleetRequest&>(*message)).status());
       case kStopFleet:
-        Decide<v1::StopFleetRequest>(&Orchestrator::OnStopFleet, *message, effects);
-        break;
-      case kLook:
-        Look(record.bytes, effects);
-        break;
+        return Clear(fleet_->StopFleet(static_cast<const v1::StopFleetRequest&>(*message)).status());
+      case kLook: {
+        queue_ = record.bytes;
+        fleet_->Round();
+        std::string status;
+        fleet_->Status().SerializeToString(&status);
+        return;
+      }
       case kExplain:
         Clear(
             Explain(orchestrator_->state(), static_cast<const v1::ExplainRequest&>(*message), now_).status());
@@ -227,6 +227,7 @@ class Service {
   // The state read from the store equals the state in memory.
   void Restart() {
     const std::string before = DurableState(orchestrator_->state());
+    fleet_.reset();
     people_.reset();
     reader_.reset();
     orchestrator_.reset();
@@ -247,20 +248,22 @@ class Service {
     Clear(((*orchestrator_).*method)(static_cast<const Request&>(request), now_, effects, Caller()).status());
   }
 
-  // The fleet's queue lists this; what it asks for then is taken, refused or not answered, by the text's length.
-  void Look(const std::string& queue, Effects& effects) {
-    const EngineLook look{.began = now_.at, .jobs = ParseSqueue(kFleetId, queue)};
-    const FleetStep step = orchestrator_->OnFleetLook(look, now_, /*may_submit=*/true, effects);
-    std::string status;
-    StatusOfFleet(orchestrator_->state(), now_.at).SerializeToString(&status);
-    INLIER_CHECK(step.present || (!step.submit && step.cancel.empty()));
-    if (!step.submit) return;
-    INLIER_CHECK(step.submit->jobs <= step.config.maximum());
-    orchestrator_->OnFleetSubmitted({.number = step.submit->number,
-                                     .kind = static_cast<Submitted::Kind>(queue.size() % 3),
-                                     .job = "17",
-                                     .message = "why"},
-                                    now_, effects);
+  FleetPorts PortsOfFleet() {
+    FleetPorts ports;
+    ports.drain = [this](const JobDrain& drain) {
+      Effects effects;
+      ClusterView view = orchestrator_->OnJobDrain(drain, now_, effects);
+      Commit(effects);
+      return view;
+    };
+    ports.store = [this](const std::vector<FleetChange>& changes,
+                         const std::function<void(absl::Status)>& done) {
+      Commit({.changes = BatchOf(changes)});
+      done(absl::OkStatus());
+    };
+    ports.observe = [](const Fleet&) {};
+    ports.now = [this] { return now_.at; };
+    return ports;
   }
 
   // A refusal has a message, and is not an internal error.
@@ -280,7 +283,6 @@ class Service {
     INLIER_CHECK(people.ok());
     people_ = *std::move(people);
     OrchestratorOptions options = Harness::DefaultOptions();
-    options.new_fleet_id = kFleetId;
     orchestrator_ = std::make_unique<Orchestrator>(std::move(options));
     auto snapshot = store_->Load();
     if (!snapshot.ok()) std::fprintf(stderr, "%s\n", snapshot.status().ToString().c_str());
@@ -288,6 +290,12 @@ class Service {
     Effects effects;
     INLIER_CHECK(orchestrator_->Recover(*std::move(snapshot), now_, effects).ok());
     Commit(effects);
+    auto stored = LoadFleet(*reader_, folder_.path(), database_->id());
+    INLIER_CHECK(stored.ok());
+    auto fleet = FleetService::Make({.new_id = kFleetId}, *std::move(stored),
+                                    std::make_unique<FuzzedEngine>(queue_), PortsOfFleet());
+    INLIER_CHECK(fleet.ok());
+    fleet_ = *std::move(fleet);
   }
 
   void Commit(const Effects& effects) {
@@ -307,6 +315,8 @@ class Service {
   std::unique_ptr<Reader> reader_;
   std::unique_ptr<GuardedConnection> people_;
   std::unique_ptr<Orchestrator> orchestrator_;
+  std::string queue_;  // Of the fleet.
+  std::unique_ptr<FleetService> fleet_;
 };
 
 template <typename Message>

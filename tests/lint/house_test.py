@@ -9,7 +9,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LINES_MAX = 500
 PRECOMPILED = "cmake/precompiled/"  # Lists of includes; no source includes them by name.
-SOURCE_FOLDERS = ("base", "proto", "spec", "rpc", "s3", "notify", "results", "coordinator", "worker", "cli", "core", "dashboard")
+SOURCE_FOLDERS = ("base", "proto", "spec", "rpc", "s3", "notify", "fleet", "results", "coordinator", "worker", "cli", "core", "dashboard")
 
 
 def tracked(*patterns):

@@ -14,7 +14,7 @@ import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PRODUCTION = ("base", "spec", "rpc", "s3", "notify", "results", "coordinator", "worker", "cli", "core", "dashboard")
+PRODUCTION = ("base", "spec", "rpc", "s3", "notify", "fleet", "results", "coordinator", "worker", "cli", "core", "dashboard")
 ALLOWED = {
     # Called by other libraries.
     "base/strong_id.h AbslHashValue": "by absl's tables",

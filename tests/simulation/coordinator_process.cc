@@ -117,7 +117,7 @@ void CoordinatorProcess::Start() {
   gate_ = std::make_unique<ReleaseGate>();
   listeners_ = Listeners();
   queue_ = std::make_unique<CommitQueue>();
-  orchestrator_ = std::make_unique<Orchestrator>(OptionsHere());
+  orchestrator_ = std::make_unique<Orchestrator>(Options());
   world_.Note(absl::StrCat("coordinator starts, life ", life_));
   oracle_.CoordinatorStarts(fresh);
   Effects effects;
@@ -126,7 +126,6 @@ void CoordinatorProcess::Start() {
   CheckRecovered();
   if (careful_) states_[0] = WithoutWorkers(DurableState(orchestrator_->state()));
   Deliver(std::move(effects), nullptr, nullptr);
-  if (hooks_.started) hooks_.started();
 }
 
 void CoordinatorProcess::CheckRecovered() {
@@ -285,7 +284,13 @@ void CoordinatorProcess::Deliver(Effects effects, const v1::WorkerSync* sync, Re
   CheckInvariants(orchestrator_->state());
   Pump();
   Arm();
-  if (effects.fleet && hooks_.changed) hooks_.changed();
+}
+
+void CoordinatorProcess::DrainJobs(const JobDrain& drain) {
+  Effects effects;
+  orchestrator_->OnJobDrain(drain, Now(), effects);
+  oracle_.JobsDrained(drain.jobs);
+  Deliver(std::move(effects), nullptr, nullptr);
 }
 
 void CoordinatorProcess::Arm() {

@@ -80,15 +80,8 @@ class CoordinatorProcess {
     });
   }
 
-  // The fleet's (coordinator_fleet.cc). `look`: its times are the world's. The answer comes when what was decided is stored.
-  void FleetLook(const std::optional<EngineLook>& look, Reply<FleetStep> reply);
-  void FleetSubmitted(const Submitted& submitted);
-  void FleetCancelled(const std::vector<std::string>& jobs, const absl::Status& status);
-  // Called after each start, and when a person has changed the fleet.
-  struct FleetHooks {
-    std::function<void()> started{}, changed{};
-  };
-  void SetFleetHooks(FleetHooks hooks) { hooks_ = std::move(hooks); }
+  // What a service beside the decisions does.
+  void DrainJobs(const JobDrain& drain);
 
   // Troubles.
   void SlowStore(Duration for_long) { slow_until_ = world_.now() + for_long; }
@@ -102,8 +95,6 @@ class CoordinatorProcess {
   void Calm();
 
  private:
-  // Options, with the world's fleet.
-  OrchestratorOptions OptionsHere() const;
   Moment Now() const;
   CommitterHealth Health() const;
   void Deliver(Effects effects, const v1::WorkerSync* sync, ReleaseGate::Reply reply);
@@ -125,7 +116,6 @@ class CoordinatorProcess {
   std::unique_ptr<ReleaseGate> gate_;
   std::unique_ptr<CommitQueue> queue_;
   Listeners listeners_;
-  FleetHooks hooks_;
   std::vector<QueuedBatch> group_;  // The transaction under way.
   absl::Status health_;
   int tries_ = 0;

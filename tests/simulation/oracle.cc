@@ -230,9 +230,7 @@ void Oracle::CoordinatorStarts(bool reopened) {
     granted_[static_cast<Token>(token)] = attempts_.at(token).worker;
     if (!attempts_.at(token).yields.empty()) yielding_.insert(static_cast<Token>(token));
   }
-  std::map<Token, std::string> held;
-  for (const std::int64_t token : live_) held[static_cast<Token>(token)] = attempts_.at(token).worker;
-  fleet_.CoordinatorStarts(std::move(held));
+  drained_jobs_.clear();
   for (const auto& [id, sweep] : sweeps_) pauses_[id].Restart(sweep.paused);
   for (const std::string& worker : worker_ids_) holds_[worker].Restart(workers_[worker].held);
 }
@@ -246,7 +244,7 @@ void Oracle::SyncArrives(const v1::WorkerSync& sync) {
   worker.heard = world_.now();
   worker.draining = sync.draining();
   worker.in_a_job = sync.has_job();
-  fleet_.WorkerReports(sync.incarnation(), sync.job());
+  worker.job = sync.job();
   worker.occupied.clear();
   for (const v1::AttemptReport& report : sync.attempts()) {
     worker.occupied[report.slot()] = report.token();
@@ -264,7 +262,6 @@ void Oracle::SubmitDecided(const Effects& effects) {
 }
 
 void Oracle::Decided(const Effects& effects, const v1::WorkerSync* sync, bool takes_leases) {
-  fleet_.Decided(effects);
   const Duration term = CoordinatorProcess::Options().lease_ttl + CoordinatorProcess::Options().lease_margin;
   for (const Change& change : effects.changes.changes) {
     if (const auto* started = std::get_if<inlier::AttemptRow>(&change)) {
@@ -272,6 +269,8 @@ void Oracle::Decided(const Effects& effects, const v1::WorkerSync* sync, bool ta
       granted_at_[started->token] = world_.now();
       CheckSweepHours(absl::StrCat("lease ", started->token), started->sweep.value());
       const std::string name = absl::StrCat("lease ", started->token);
+      Must(!drained_jobs_.contains(workers_[started->worker].job),
+           absl::StrCat(name, " for a worker whose job is drained"));
       Must(takes_leases, absl::StrCat(name, ", though the store has no room for it"));
       CheckLease(name, started->worker, started->sweep.value(), started->slot, sync);
       for (const std::uint32_t slot : started->further_slots)

@@ -25,7 +25,7 @@
 //  - an evaluation starts only when its training's checkpoint is stored;
 //  - an attempt is given up as LOST only when its worker was silent for the whole term, counted from the start
 //    of the coordinator at the earliest;
-//  - of a fleet: what fleet_oracle.h has;
+//  - a worker whose job is drained gets no new attempt;
 //  - a worker starts nothing whose lease ran out, and one whose attempts end with the lease runs nothing whose
 //    lease ran out at the same time as the next attempt of the stage.
 //
@@ -46,7 +46,6 @@
 #include "coordinator/decisions/orchestrator.h"
 #include "inlier/v1/sweep_service.pb.h"
 #include "inlier/v1/worker_service.pb.h"
-#include "tests/simulation/fleet_oracle.h"
 #include "tests/simulation/world.h"
 
 namespace SQLite {
@@ -142,7 +141,8 @@ class Oracle {
   const std::map<std::int64_t, SweepRow>& sweeps() const { return sweeps_; }
   std::vector<std::string> trial_ids() const;
   std::vector<std::string> worker_ids() const;  // Incarnations, in the order in which they were stored.
-  FleetOracle& fleet() { return fleet_; }
+  // From now on workers in these jobs get nothing new, and those in others do.
+  void JobsDrained(std::set<std::string> jobs) { drained_jobs_ = std::move(jobs); }
   // By their rows.
   std::vector<std::string> PausedSweeps() const;
   bool IsHeld(const std::string& worker) const;
@@ -168,7 +168,8 @@ class Oracle {
     std::vector<std::string> devices;  // Of its slots.
     std::uint64_t acknowledged = 0;    // Of its row.
     bool held = false;                 // Of its row.
-    bool in_a_job = false;             // By its latest sync.
+    bool in_a_job = false;             // By its latest sync. The same for the next.
+    std::string job{};
   };
   // Something that people turn on and off.
   struct Switch {
@@ -236,7 +237,7 @@ class Oracle {
   Emission* FindByMark(Token token, const std::string& mark);
 
   World& world_;
-  FleetOracle fleet_;
+  std::set<std::string> drained_jobs_;
   SQLite::Database* connection_ = nullptr;
   std::unique_ptr<Statements> sql_;
   std::map<std::string, std::set<std::int64_t>> changed_;  // Table -> rows of the open transaction.

@@ -98,12 +98,11 @@ static bool Read(SQLite::Statement& statement, std::int64_t row) {
   return statement.executeStep();
 }
 
-Oracle::Oracle(World& world) : world_(world), fleet_(world) {}
+Oracle::Oracle(World& world) : world_(world) {}
 Oracle::~Oracle() { Unwatch(); }
 
 void Oracle::Watch(SQLite::Database& connection) {
   connection_ = &connection;
-  fleet_.Watch(connection_);
   sql_ = std::make_unique<Statements>(connection);
   sqlite3_update_hook(
       connection.getHandle(),
@@ -118,7 +117,6 @@ void Oracle::Unwatch() {
   sqlite3_update_hook(connection_->getHandle(), nullptr, nullptr);
   sql_.reset();
   connection_ = nullptr;
-  fleet_.Watch(nullptr);
 }
 
 void Oracle::OnChange(const std::string& table, std::int64_t row) { changed_[table].insert(row); }

@@ -2,7 +2,7 @@
 // with the same request id. Every answer is given to the oracle.
 //
 // Each action of people is one line of kActions in people.cc; pausing, editing and draining are in
-// people_control.cc, the fleet in people_fleet.cc. Most requests have an id, and may come twice. Where callers are checked there are two people and
+// people_control.cc. Most requests have an id, and may come twice. Where callers are checked there are two people and
 // an admin, and some try to change what another owns.
 #ifndef INLIER_TESTS_SIMULATION_PEOPLE_H_
 #define INLIER_TESTS_SIMULATION_PEOPLE_H_
@@ -37,9 +37,7 @@ class People {
   void Resume();
   void Edit();
   void Drain();
-  // REQUIRES: the world has a fleet.
-  void ActOnFleet();
-  // Undoes what would keep things from ending: pauses, a stop of the fleet, and the drains of `workers` (incarnations).
+  // Undoes what would keep things from ending: pauses, and the drains of `workers` (incarnations).
   void LetGo(const std::vector<std::string>& workers);
 
   Link& link() { return link_; }
@@ -74,8 +72,6 @@ class People {
   void Retry(v1::RetryRequest request);
   void ResumeSweep(const std::string& sweep, const Caller& caller);
   void Hold(const std::string& worker, bool resume, bool now);
-  void StopFleet(bool resume, bool now);
-  void ScaleFleet();
   std::string SomeSweep();
   std::string SomeTrial();
 

@@ -157,7 +157,6 @@ void People::LetGo(const std::vector<std::string>& workers) {
   for (const std::string& worker : workers) {
     if (oracle_.IsHeld(worker)) Hold(worker, /*resume=*/true, /*now=*/false);
   }
-  if (oracle_.fleet().stopped()) StopFleet(/*resume=*/true, /*now=*/false);
 }
 
 }  // namespace inlier

@@ -21,12 +21,7 @@ Simulation::Simulation(std::uint64_t seed, const FaultVfs& disk, const std::file
       world_(seed),
       oracle_(world_),
       coordinator_(world_, oracle_, disk, template_file),
-      people_(world_, oracle_, coordinator_, /*checked=*/seed % 3 == 0) {
-  if (!world_.plan().fleet) return;
-  fleet_ = std::make_unique<SimulatedFleet>(world_, oracle_, coordinator_, [this] {
-    if (world_.Chance(world_.plan().fleet->crash_at_submission)) CrashSoon();
-  });
-}
+      people_(world_, oracle_, coordinator_, /*checked=*/seed % 3 == 0) {}
 
 void Simulation::NewWorker(std::size_t place) {
   const std::string name = absl::StrCat("w", place);
@@ -34,13 +29,29 @@ void Simulation::NewWorker(std::size_t place) {
                                                      absl::StrCat(name, "-", ++incarnations_)));
   if (places_.size() <= place) places_.resize(place + 1);
   places_[place] = workers_.back().get();
+  if (world_.plan().jobs) RunInAJob(place);
+}
+
+// When the job is over, another one takes its place.
+void Simulation::RunInAJob(std::size_t place) {
+  WorkerProcess* const worker = places_[place];
+  const auto next = [this, place, worker] {
+    if (places_[place] != worker) return;
+    NewWorker(place);
+    if (world_.calm()) places_[place]->Calm();
+    places_[place]->Start();
+  };
+  worker->RunIn(
+      {.id = worker->incarnation(),
+       .length = world_.random().Between(minutes(5), minutes(8)),
+       .slots = static_cast<std::uint32_t>(1 + world_.random().Below(2)),
+       .exited = [this, next] { world_.After(world_.random().Between(seconds(1), seconds(20)), next); }});
 }
 
 void Simulation::Run(std::uint64_t steps) {
   coordinator_.Start();
-  const std::size_t count =
-      static_cast<std::size_t>(fleet_ ? world_.random().Below(2) : 2 + world_.random().Below(3));
-  if (fleet_) steps *= kFleetSteps;
+  const auto count = static_cast<std::size_t>(2 + world_.random().Below(3));
+  if (world_.plan().jobs) steps *= kJobSteps;
   for (std::size_t place = 0; place < count; ++place) {
     NewWorker(place);
     places_[place]->Start();
@@ -59,18 +70,22 @@ void Simulation::Trouble() {
   TroubleWithWorker();
   TroubleWithCoordinator();
   TroubleWithData();
-  if (!fleet_) return;
-  fleet_->Trouble();
-  if (world_.Chance(world_.plan().fleet->people)) people_.ActOnFleet();
+  if (world_.plan().jobs && coordinator_.up() && world_.Chance(60)) DrainSomeJobs();
+}
+
+void Simulation::DrainSomeJobs() {
+  JobDrain drain;
+  for (const WorkerProcess* worker : places_) {
+    if (world_.Chance(300)) drain.jobs.insert(worker->incarnation());
+  }
+  if (world_.Chance(300)) drain.yield = "its job is drained";
+  world_.Count("drains of jobs");
+  coordinator_.DrainJobs(drain);
 }
 
 void Simulation::TroubleWithWorker() {
   Random& random = world_.random();
   const FaultPlan& plan = world_.plan();
-  if (fleet_ && (places_.empty() || random.PerMille(700))) {
-    if (WorkerProcess* worker = fleet_->SomeWorker()) Disturb(*worker);
-    return;
-  }
   const std::size_t place = static_cast<std::size_t>(random.Below(static_cast<int>(places_.size())));
   WorkerProcess& worker = *places_[place];
   if (world_.Chance(plan.kill) || world_.Chance(plan.twin)) {
@@ -111,7 +126,6 @@ void Simulation::Disturb(WorkerProcess& worker) {
 // The files are replaced on one machine, or on all of them.
 void Simulation::TroubleWithData() {
   if (!world_.Chance(world_.plan().data)) return;
-  if (fleet_) return world_.ReplaceData(world_.random().PerMille(500) ? fleet_->SomeNode() : "");
   const int place = world_.random().Below(2 * static_cast<int>(places_.size()));
   world_.ReplaceData(place < static_cast<int>(places_.size()) ? absl::StrCat("w", place) : "");
 }
@@ -155,8 +169,8 @@ void Simulation::LetGo() {
   for (const auto& worker : workers_) {
     if (worker->alive()) workers.push_back(worker->incarnation());  // Also one that a twin has replaced.
   }
-  if (fleet_) fleet_->AddWorkers(workers);
   people_.LetGo(workers);
+  if (coordinator_.up()) coordinator_.DrainJobs({});
   world_.After(seconds(20), [this] { LetGo(); });
 }
 
@@ -170,35 +184,18 @@ void Simulation::Settle() {
   for (WorkerProcess* place : places_) {
     if (place->alive()) place->Start();
   }
-  if (fleet_) fleet_->Calm();
   if (!coordinator_.up()) coordinator_.Start();
   LetGo();
   const std::uint64_t last = world_.steps() + kSettleStepsMax;
   while (world_.violation().empty() && !Over()) {
     if (world_.steps() >= last || !world_.Step())
       return world_.Violate("without trouble, not everything ends");
-    if (fleet_) fleet_->CheckAsked(!oracle_.AllOver());
   }
-  if (fleet_) SettleFleet();
   if (!world_.violation().empty()) return;
   // A new process finds the state that this one knew.
   coordinator_.Crash(CoordinatorProcess::End::kNow);
   coordinator_.Start();
   oracle_.CheckEnd();
-}
-
-// Without work it goes back to its minimum.
-void Simulation::SettleFleet() {
-  const std::uint64_t last = world_.steps() + kSettleStepsMax;
-  Timestamp since = world_.now();
-  while (world_.violation().empty() && !(fleet_->IsAtRest() && Over())) {
-    if (world_.steps() >= last || !world_.Step())
-      return world_.Violate("without work, the fleet does not come to rest");
-    const bool work_is_left = !oracle_.AllOver();  // A request has arrived once more.
-    if (work_is_left) since = world_.now();
-    fleet_->CheckAsked(work_is_left);
-    fleet_->CheckGivenBack(since);
-  }
 }
 
 }  // namespace inlier

@@ -12,7 +12,6 @@
 #include "tests/simulation/coordinator_process.h"
 #include "tests/simulation/oracle.h"
 #include "tests/simulation/people.h"
-#include "tests/simulation/simulated_fleet.h"
 #include "tests/simulation/worker_process.h"
 #include "tests/simulation/world.h"
 
@@ -22,7 +21,7 @@ class Simulation {
  public:
   Simulation(std::uint64_t seed, const FaultVfs& disk, const std::filesystem::path& template_file);
 
-  // Runs `steps` steps with trouble, kFleetSteps times as many where there is a fleet, and then to the end, or until
+  // Runs `steps` steps with trouble, kJobSteps times as many where workers run in jobs, and then to the end, or until
   // something is violated.
   void Run(std::uint64_t steps);
 
@@ -32,17 +31,18 @@ class Simulation {
 
  private:
   // Jobs come and go more slowly than workers do everything else.
-  static constexpr std::uint64_t kFleetSteps = 3;
+  static constexpr std::uint64_t kJobSteps = 3;
 
   void NewWorker(std::size_t place);
+  void RunInAJob(std::size_t place);
   void Trouble();
+  void DrainSomeJobs();
   void TroubleWithWorker();
   void Disturb(WorkerProcess& worker);
   void TroubleWithCoordinator();
   void CrashSoon();
   void TroubleWithData();
   void Settle();
-  void SettleFleet();
   void LetGo();
   bool Over() const;
 
@@ -54,7 +54,6 @@ class Simulation {
   std::vector<std::unique_ptr<WorkerProcess>> workers_;  // All that ever were.
   std::vector<WorkerProcess*> places_;                   // The latest at each place.
   int incarnations_ = 0;
-  std::unique_ptr<SimulatedFleet> fleet_;  // Where the world has one.
 };
 
 }  // namespace inlier

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import unittest
 
-from bug_table import bugs_of_sources, read_table
+from bug_table import ROOT, bugs_of_sources, read_table
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--simulation", type=pathlib.Path)
@@ -40,10 +40,15 @@ class SimulationProgramsTest(unittest.TestCase):
             self.assertLessEqual(int(seed), 10000, name)
             self.assertTrue(what, name)
 
+    def test_the_simulation_of_the_fleet_looks_for_every_bug_of_its_folder(self):
+        source = (ROOT / "tests/fleet/simulation_test.cc").read_text()
+        self.assertEqual([], [name for name in bugs_of_sources(["fleet"]) if f'"{name}"' not in source])
+
     def test_the_daemon_has_no_deliberate_bug(self):
         with_bugs, daemon = OPTIONS.bugs.read_bytes(), OPTIONS.coordinator.read_bytes()
         for name in bugs_of_sources():
             self.assertTrue(name.encode() in with_bugs, name)
+        for name in bugs_of_sources(["coordinator", "worker", "fleet"]):
             self.assertFalse(name.encode() in daemon, name)
 
 

@@ -47,7 +47,7 @@ FaultPlan::FaultPlan(Random& random) {
 World::World(std::uint64_t seed)
     : random_(seed), plan_(random_), common_data_(absl::StrFormat("%064x", 0xda7a)) {
   plan_.gangs = seed % 4 == 3;  // Not drawn: the other worlds do not change.
-  if (seed % 8 == 0) plan_.fleet.emplace(random_);
+  plan_.jobs = seed % 8 == 0;
   plan_.skewed = seed % 2 == 0;
 }
 

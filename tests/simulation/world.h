@@ -17,7 +17,6 @@
 #include <vector>
 
 #include "base/time.h"
-#include "tests/simulation/fleet_faults.h"
 #include "tests/simulation/random.h"
 
 namespace inlier {
@@ -39,12 +38,13 @@ struct FaultPlan {
   int crash, slow_store, full_store, failing_store, slow_coordinator, wall_jump;  // Of the coordinator.
   int people;                                                                     // Of people, each fault.
   int lies;                                                                       // Events that are garbage.
-  int fails;                           // Attempts that fail, each action of a child.
-  bool tiny_groups;                    // Transactions of few rows.
-  bool tiny_bulk;                      // Little room for bulk.
-  int data;                            // Of files: replaced on one machine, or on all.
-  bool skewed = false;                 // Wall clocks of workers are up to an hour off.
-  std::optional<FleetFaults> fleet{};  // Workers are jobs of a cluster, but for one at most.
+  int fails;            // Attempts that fail, each action of a child.
+  bool tiny_groups;     // Transactions of few rows.
+  bool tiny_bulk;       // Little room for bulk.
+  int data;             // Of files: replaced on one machine, or on all.
+  bool skewed = false;  // Wall clocks of workers are up to an hour off.
+  bool jobs =
+      false;  // Workers run in jobs of a cluster's engine: they end, and others come; some are drained.
   bool gangs = false;  // Sweeps of several processes; up to three slots, all on one GPU or each on its own.
 };
 

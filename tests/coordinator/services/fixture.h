@@ -13,6 +13,7 @@
 #include <boost/asio/write.hpp>
 #include <future>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/version.h"
@@ -36,6 +37,7 @@ class CoordinatorTest : public testing::Test {
     config.set_http_listen("127.0.0.1:0");
     config.set_query_program(INLIER_QUERY_PROGRAM);
     *config.mutable_hooks() = hooks_;
+    if (fleet_) *config.mutable_fleet() = *fleet_;
     return config;
   }
 
@@ -121,7 +123,8 @@ class CoordinatorTest : public testing::Test {
   }
 
   TemporaryFolder folder_;
-  v1::HooksConfig hooks_;  // Of the next start.
+  v1::HooksConfig hooks_;  // Of the next start. The same for the next.
+  std::optional<v1::FleetConfig> fleet_;
   std::unique_ptr<Coordinator> coordinator_;
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<v1::SweepService::Stub> sweeps_;

@@ -10,9 +10,9 @@
 #include "absl/strings/str_cat.h"
 #include "spdlog/sinks/ostream_sink.h"
 #include "spdlog/spdlog.h"
-#include "tests/coordinator/fleet/fleet_config.h"
 #include "tests/coordinator/services/guarded_fixture.h"
 #include "tests/coordinator/store/store_fixture.h"
+#include "tests/fleet/fleet_config.h"
 
 namespace inlier {
 namespace {

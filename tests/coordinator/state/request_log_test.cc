@@ -8,10 +8,10 @@
 namespace inlier {
 namespace {
 
-v1::CancelResponse Answer(std::uint64_t cancelled) {
+std::string Answer(std::uint64_t cancelled) {
   v1::CancelResponse answer;
   answer.set_cancelled(cancelled);
-  return answer;
+  return answer.SerializeAsString();
 }
 
 TEST(RequestLogTest, RemembersTheAnswerUnderItsId) {
@@ -20,7 +20,7 @@ TEST(RequestLogTest, RemembersTheAnswerUnderItsId) {
   const RequestRow row = log.Add("a", "Cancel", "digest", Answer(3), {5});
   EXPECT_EQ(row.number, 1u);
   ASSERT_NE(log.Find("a"), nullptr);
-  EXPECT_EQ(log.Find("a")->answer, Answer(3).SerializeAsString());
+  EXPECT_EQ(log.Find("a")->answer, Answer(3));
   EXPECT_EQ(log.Find("a")->digest, "digest");
 }
 

@@ -269,6 +269,61 @@ TEST(OrchestratorDrainTest, DrainedWorkerFinishesItsAttemptsAndGetsNothingNewUnt
   EXPECT_EQ(harness.Status(sweep).trials().succeeded(), 3u);
 }
 
+ClusterView DrainJobs(Harness& harness, const JobDrain& drain) {
+  Effects effects;
+  ClusterView view = harness.orchestrator().OnJobDrain(drain, harness.now(), effects);
+  harness.Commit(std::move(effects));
+  return view;
+}
+
+TEST(OrchestratorDrainTest, AWorkerInADrainedJobGetsNothingNewAlsoWhereItComesLaterUntilTheDrainEnds) {
+  Harness harness;
+  const SweepId sweep = harness.Submit(SmallSweep("s", 4));
+  EXPECT_EQ(DrainJobs(harness, {}).backlog.begin()->second, 4u);
+  HandWorker worker("w", 1), later("later", 1);
+  worker.fields().set_job("17");
+  later.fields().set_job("18");
+  harness.Sync(worker);
+  DrainJobs(harness, {.jobs = {"17", "18"}});
+  harness.Sync(later);
+  EXPECT_TRUE(later.running().empty());
+  worker.Finish(OnlyToken(worker));
+  harness.Sync(worker);
+  EXPECT_TRUE(worker.running().empty());
+  v1::ExplainRequest request;
+  request.set_sweep(sweep.ToString());
+  EXPECT_THAT(Explain(harness.orchestrator().state(), request, harness.now())->DebugString(),
+              HasSubstr("worker worker-w is given back to the cluster with its job"));
+  const ClusterView view = DrainJobs(harness, {.jobs = {"17"}});
+  ASSERT_EQ(view.workers.size(), 2u);
+  harness.Sync(worker);
+  EXPECT_TRUE(worker.running().empty());
+  harness.Sync(later);
+  EXPECT_EQ(later.running().size(), 1u);
+  EXPECT_EQ(DrainJobs(harness, {.jobs = {"18"}, .yield = "the fleet is stopped"}).workers.size(), 2u);
+  EXPECT_EQ(harness.Sync(later).stop_size(), 1);
+}
+
+TEST(OrchestratorDrainTest, AViewHasWhatWaitsForTheDataOfASweepAndWhoReadsThem) {
+  Harness harness;
+  HandWorker worker("w", 1);
+  worker.fields().set_job("17");
+  harness.Submit(SmallSweep("one", 1));
+  RunAll(harness, worker);
+  worker.fields().set_draining(true);
+  harness.Sync(worker);
+  harness.Submit(SmallSweep("again", 1));
+  EXPECT_TRUE(DrainJobs(harness, {}).data_wait);
+  EXPECT_TRUE(DrainJobs(harness, {}).workers.at(0).draining);
+  worker.fields().set_draining(false);
+  harness.Sync(worker);
+  const ClusterView view = DrainJobs(harness, {});
+  EXPECT_FALSE(view.data_wait);
+  EXPECT_TRUE(view.workers.at(0).reads_data);
+  EXPECT_EQ(view.workers.at(0).attempts, 0u);
+  EXPECT_EQ(view.workers.at(0).slots.size(), 1u);
+}
+
 TEST(OrchestratorDrainTest, DrainNowMovesTheAttemptToAnotherWorkerFromItsCheckpoint) {
   Harness harness;
   v1::SweepSpec spec = SmallSweep("s", 1);

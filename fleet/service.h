@@ -1,0 +1,101 @@
+// The fleet beside the decisions: on a thread of its own it looks at the engine's queue, decides, and asks for what was
+// decided once that is stored. No decision of the coordinator waits for it; it sees what ClusterView has and drains jobs.
+//
+// Without a fleet, and between two looks, the thread sleeps until a request or look_seconds wake it.
+//
+// Thread safety: all but Start, Round and Stop from any thread, but for the coordinator's: the ports wait for that.
+#ifndef INLIER_FLEET_SERVICE_H_
+#define INLIER_FLEET_SERVICE_H_
+
+#include <condition_variable>
+#include <functional>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "fleet/engine.h"
+#include "fleet/state.h"
+#include "fleet/store.h"
+
+namespace inlier {
+
+// What it uses of the coordinator.
+struct FleetPorts {
+  // Puts the drain in force, and gives what there is then. Waits for it. Errors: the coordinator is stopping.
+  std::function<absl::StatusOr<ClusterView>(const JobDrain& drain)> drain;
+  // Stores the changes, in the order of the calls. `done`: they are durable, or never will be; on any thread, now or later.
+  std::function<void(std::vector<FleetChange> changes, std::function<void(absl::Status)> done)> store;
+  // The fleet has changed: for its metrics.
+  std::function<void(const Fleet& fleet)> observe;
+  std::function<Timestamp()> now = MonotonicNow;
+};
+
+class FleetService {
+ public:
+  // The errors of RecoverFleet.
+  static absl::StatusOr<std::unique_ptr<FleetService>> Make(FleetOptions options, StoredFleet stored,
+                                                            std::unique_ptr<Engine> engine, FleetPorts ports);
+  ~FleetService();
+
+  void Start();
+  // Ends the engine's call that runs. The ports work until it returns.
+  void Stop();
+
+  // Requests of people (requests.h), answered once what they change is durable.
+  absl::StatusOr<v1::SetFleetResponse> Set(const v1::SetFleetRequest& request);
+  absl::StatusOr<v1::ScaleFleetResponse> Scale(const v1::ScaleFleetRequest& request);
+  absl::StatusOr<v1::StopFleetResponse> StopFleet(const v1::StopFleetRequest& request);
+  v1::FleetStatus Status();
+  // What keeps it from running what waits (status.h).
+  std::vector<std::string> Reasons();
+
+  // What the thread does: a look, a decision, and what follows from it. Returns the time until the next one; nullopt: there
+  // is no fleet.
+  std::optional<Duration> Round();
+
+ private:
+  // Ready once what was decided is stored, or never will be.
+  using Stored = std::shared_future<absl::Status>;
+
+  FleetService(FleetOptions options, std::unique_ptr<Engine> engine, FleetPorts ports);
+  FleetContext Context() { return {.fleet = fleet_, .view = view_, .now = ports_.now(), .wall = WallNow()}; }
+  // All below with mutex_ held.
+  //
+  // Puts the fleet's drain in force and renews the view.
+  absl::Status Drain(const std::string& yield = "");
+  // Logs, and stores what was decided.
+  Stored Settle(FleetContext& context);
+
+  // All below without.
+  //
+  // Runs `decide(context)` as one decision, and waits until it is stored. `yield`: of the drain that follows from it.
+  template <typename Call>
+  auto Request(Call decide, const std::string& yield = "");
+  absl::Status Wait(const Stored& stored);
+  absl::StatusOr<FleetStep> Decide(const EngineLook& look);
+  void Act(const FleetStep& step);
+  void Run();
+  bool MustStop();
+
+  const FleetOptions options_;
+  const std::unique_ptr<Engine> engine_;
+  const FleetPorts ports_;
+  std::mutex mutex_;
+  Fleet fleet_;
+  ClusterView view_;
+  std::mutex wake_mutex_;
+  std::condition_variable wake_;
+  bool poked_ = false;
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace inlier
+
+#endif  // INLIER_FLEET_SERVICE_H_
