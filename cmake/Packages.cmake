@@ -35,6 +35,7 @@ endforeach()
 
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/sweeps DESTINATION share/doc/inlier COMPONENT inlier EXCLUDE_FROM_ALL FILES_MATCHING PATTERN *.yaml)
 set(CPACK_DEBIAN_INLIER_PACKAGE_RECOMMENDS "inlier-coordinator, inlier-worker, gnuplot-nox")
+set(CPACK_DEBIAN_INLIER-COORDINATOR_PACKAGE_RECOMMENDS inlier)  # Its inlier-backup.service runs it.
 
 foreach(daemon coordinator worker)
   install(FILES ${CMAKE_SOURCE_DIR}/deploy/${daemon}.yaml DESTINATION /etc/inlier COMPONENT inlier-${daemon} EXCLUDE_FROM_ALL)

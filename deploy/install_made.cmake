@@ -1,4 +1,4 @@
-# Run by `cmake --install` for each program (cmake/Install.cmake): its manual page, which is its help; its systemd unit, which names the prefix; the
+# Run by `cmake --install` for each program (cmake/Install.cmake): its manual page, which is its help; its systemd units, which name the prefix; the
 # completions of the command line.
 file(MAKE_DIRECTORY ${INLIER_MADE})
 
@@ -48,8 +48,14 @@ else()
   set(section 8)
   inlier_manual(${section} "/etc/inlier/${daemon}.yaml   configuration under systemd; an example is in ${INLIER_DOC}"
     "inlier(1), systemctl(1), journalctl(1)" --help)
-  configure_file(${INLIER_SOURCE}/deploy/systemd/${INLIER_NAME}.service.in ${INLIER_MADE}/${INLIER_NAME}.service @ONLY)
-  file(INSTALL ${INLIER_MADE}/${INLIER_NAME}.service DESTINATION ${INLIER_UNITS})
+  set(units ${INLIER_NAME}.service)
+  if(daemon STREQUAL "coordinator")
+    list(APPEND units inlier-backup.service inlier-backup.timer)
+  endif()
+  foreach(unit IN LISTS units)
+    configure_file(${INLIER_SOURCE}/deploy/systemd/${unit}.in ${INLIER_MADE}/${unit} @ONLY)
+    file(INSTALL ${INLIER_MADE}/${unit} DESTINATION ${INLIER_UNITS})
+  endforeach()
 endif()
 # Here, not in the function: the list of installed files is a variable of this scope.
 file(INSTALL ${INLIER_MADE}/${INLIER_NAME}.${section} DESTINATION ${INLIER_MAN}/man${section})

@@ -12,7 +12,7 @@
 namespace inlier {
 namespace {
 
-absl::Status Backup(Session& session, const std::string& destination) {
+absl::Status Backup(Session& session, const std::string& destination, std::size_t keep) {
   if (!session.server.empty()) {
     return absl::FailedPreconditionError(
         absl::StrCat("a backup copies the database file: run `inlier backup` with --dir on the machine of ",
@@ -20,6 +20,7 @@ absl::Status Backup(Session& session, const std::string& destination) {
   }
   const bool show = session.people() && StderrIsTerminal();
   BackupOptions options;
+  options.keep = keep;
   if (show) {
     options.progress = [](std::uint64_t done, std::uint64_t total) {
       PrintProgress(absl::StrFormat("backup %3.0f %%", total == 0 ? 100.0 : 100.0 * done / total));
@@ -33,11 +34,13 @@ absl::Status Backup(Session& session, const std::string& destination) {
     const nlohmann::ordered_json report = {{"file", made->file.string()},
                                            {"bytes", made->bytes},
                                            {"schema_version", made->schema_version},
-                                           {"seconds", seconds}};
+                                           {"seconds", seconds},
+                                           {"removed", made->removed}};
     PrintJson(report);
   } else if (session.people()) {
-    Print(absl::StrFormat("%s: %d bytes, schema version %d, checked, in %.2f s\n", made->file.string(),
-                          made->bytes, made->schema_version, seconds));
+    Print(absl::StrFormat("%s: %d bytes, schema version %d, checked, in %.2f s%s\n", made->file.string(),
+                          made->bytes, made->schema_version, seconds,
+                          keep == 0 ? "" : absl::StrFormat("; %d older removed", made->removed)));
   } else {
     Print(made->file.string() + "\n");
   }
@@ -54,7 +57,13 @@ void AddBackupCommand(CLI::App& app, Session& session) {
       ->add_option("destination", *destination,
                    "New file, or a folder (the file name then has version and time). Never overwrites")
       ->required();
-  command->callback([&session, destination] { session.Finish(Backup(session, *destination)); });
+  auto keep = std::make_shared<std::size_t>(0);
+  command
+      ->add_option(
+          "--keep", *keep,
+          "Then remove the oldest backups of the folder that were made with --keep, until so many are left")
+      ->check(CLI::Range(1, 100000));
+  command->callback([&session, destination, keep] { session.Finish(Backup(session, *destination, *keep)); });
 }
 
 }  // namespace inlier

@@ -134,13 +134,6 @@ std::vector<MetricSpec> MakeTable() {
       Gauge("inlier_notifications_waiting", "Notifications that are not delivered yet.", {"hook"}),
       Gauge("inlier_store_available", "1 while the database accepts commits, 0 while its disk is full."),
       Gauge("inlier_standby", "1 while this coordinator waits for another one to end, 0 while it works."),
-      Counter("inlier_backups_total", "Backups of the schedule, by how they ended.", {"outcome"},
-              {{"SUCCEEDED"}, {"FAILED"}}),
-      Gauge("inlier_backup_latest_timestamp_seconds",
-            "Time of the latest backup of the schedule, in seconds since 1970; 0: there is none."),
-      Gauge("inlier_backup_due_timestamp_seconds",
-            "Time at which the schedule makes the next backup, in seconds since 1970; it moves when one has "
-            "succeeded. 0: there is no schedule."),
       Counter("inlier_artifact_bytes_total", "Bytes of artifacts received from workers and sent to them.",
               {"direction"}, {{"RECEIVED"}, {"SENT"}}),
       Counter("inlier_rpcs_total", "Calls answered, by method and gRPC code.", {"method", "code"},
@@ -215,14 +208,6 @@ void CoordinatorMetrics::ObserveDelivery(const std::string& hook, std::optional<
    : *tried == TryOutcome::Kind::kGivenUp ? given_up
                                           : failed)
       .Increment();
-}
-
-void CoordinatorMetrics::ObserveBackup(const BackupSchedule::Report& report) {
-  const auto seconds = [](WallTime time) { return static_cast<double>(time.unix_ms) / 1000; };
-  if (report.succeeded)
-    registry_.CounterOf("inlier_backups_total", {*report.succeeded ? "SUCCEEDED" : "FAILED"}).Increment();
-  if (report.latest) registry_.GaugeOf("inlier_backup_latest_timestamp_seconds").Set(seconds(*report.latest));
-  registry_.GaugeOf("inlier_backup_due_timestamp_seconds").Set(seconds(report.due));
 }
 
 void CoordinatorMetrics::ObserveEffects(const Effects& effects) {

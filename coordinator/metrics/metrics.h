@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "base/time.h"
-#include "coordinator/backups/backup_schedule.h"
 #include "coordinator/decisions/orchestrator.h"
 #include "coordinator/metrics/sweep_results.h"
 #include "coordinator/store/committer.h"
@@ -42,7 +41,6 @@ class CoordinatorMetrics {
   void CountRefusedCall(const char* reason);
   // Of a hook: how a try ended; how many notifications wait, if `tried` is absent.
   void ObserveDelivery(const std::string& hook, std::optional<TryOutcome::Kind> tried, std::uint64_t waiting);
-  void ObserveBackup(const BackupSchedule::Report& report);
   void ObserveFleet(const Fleet& fleet);
   // Waiting times and speeds that a call of the orchestrator measured.
   void ObserveEffects(const Effects& effects);

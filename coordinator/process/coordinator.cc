@@ -22,7 +22,6 @@
 #include "base/uuid.h"
 #include "base/version.h"
 #include "coordinator/artifacts/artifact_store.h"
-#include "coordinator/backups/backup_schedule.h"
 #include "coordinator/decisions/orchestrator.h"
 #include "coordinator/metrics/metrics.h"
 #include "coordinator/queries/query_processes.h"
@@ -78,8 +77,7 @@ struct Coordinator::Parts {
     std::unique_ptr<SweepResults> results;
     std::unique_ptr<QueryProcesses> queries;
     std::unique_ptr<ArtifactStore> artifacts;
-    std::unique_ptr<S3Client> bucket;         // Null: artifacts are in the folder.
-    std::unique_ptr<BackupSchedule> backups;  // Null: no schedule.
+    std::unique_ptr<S3Client> bucket;  // Null: artifacts are in the folder.
   };
   struct Services {
     std::unique_ptr<WatchHub> watches;
@@ -107,7 +105,6 @@ struct Coordinator::Parts {
   absl::Status OpenBucket();
   void OpenNotify();
   absl::Status OpenFleet(Mode mode);
-  absl::Status OpenBackups();
   absl::Status CheckConfig();
   absl::Status OpenAccess();
   absl::Status OpenPorts();
@@ -225,18 +222,9 @@ absl::Status Coordinator::Parts::OpenFleet(Mode mode) {
   return absl::OkStatus();
 }
 
-absl::Status Coordinator::Parts::OpenBackups() {
-  if (!config.has_backup()) return WriteBackupNote(config.state_dir(), nullptr);
-  ASSIGN_OR_RETURN(BackupSchedule::Options options, BackupSchedule::OptionsOf(config));
-  disk.backups = std::make_unique<BackupSchedule>(
-      std::move(options), [this](const BackupSchedule::Report& report) { metrics.ObserveBackup(report); });
-  return absl::OkStatus();
-}
-
 absl::Status Coordinator::Parts::CheckConfig() {
   RETURN_IF_ERROR(CheckHooks(config));
   if (config.has_fleet()) RETURN_IF_ERROR(CheckFleetConfig(config.fleet()));
-  if (config.has_backup()) RETURN_IF_ERROR(BackupSchedule::OptionsOf(config).status());
   if (config.has_s3()) RETURN_IF_ERROR(S3Client::Make(config.s3(), config.insecure()).status());
   return OpenAccess();
 }
@@ -357,7 +345,6 @@ void Coordinator::Parts::Stop() {
   if (!thread.joinable()) thread = std::thread([this] { io.run(); });
   if (notify != nullptr) notify->Stop();
   if (fleet != nullptr) fleet->Stop();
-  if (disk.backups != nullptr) disk.backups->Stop();
   loop->Run([this] {
     loop->Stop();
     expire_timer.cancel();
@@ -406,7 +393,6 @@ absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Start(const v1::Coordi
   RETURN_IF_ERROR(made.CheckConfig());
   RETURN_IF_ERROR(made.OpenStore(std::move(lock), new_database));
   if (mode == Mode::kRun) made.OpenNotify();
-  if (mode == Mode::kRun) RETURN_IF_ERROR(made.OpenBackups());
   RETURN_IF_ERROR(made.OpenFleet(mode));
   RETURN_IF_ERROR(made.OpenPorts());
   made.loop->Post([&made, mode] {
@@ -422,7 +408,6 @@ absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Start(const v1::Coordi
   });
   if (made.notify != nullptr) made.notify->Start();
   if (mode == Mode::kRun) made.fleet->Start();
-  if (made.disk.backups != nullptr) made.disk.backups->Start();
   made.services.artifacts->CheckBucket();
   return coordinator;
 }

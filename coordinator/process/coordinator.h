@@ -32,7 +32,7 @@ class Coordinator {
                                                             Mode mode = Mode::kRun,
                                                             std::optional<FileLock> lock = std::nullopt,
                                                             bool new_database = false);
-  // The errors of a configuration that do not need the folder or the ports: of access, TLS, hooks, the fleet and backups.
+  // The errors of a configuration that do not need the folder or the ports: of access, TLS, hooks and the fleet.
   static absl::Status Check(const v1::CoordinatorConfig& config);
   // Stops.
   ~Coordinator();

@@ -1,15 +1,18 @@
 #include "coordinator/store/backup.h"
 
 #include <fcntl.h>
-#include <google/protobuf/util/json_util.h>
 #include <linux/fs.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <regex>
 #include <string>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/file.h"
@@ -23,11 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kPagesAStep = 2048;
-constexpr char kNoteName[] = "backups.json";
-constexpr int kCheckSteps =
-    100'000;  // Of SQLite's machine, between two looks at must_stop: some milliseconds.
-
-absl::Status Stopped() { return absl::CancelledError("the backup was stopped before its end"); }
+constexpr char kKeptReason[] = "scheduled";
 
 absl::Status AlreadyThere(const fs::path& file) {
   return absl::AlreadyExistsError(
@@ -92,10 +91,6 @@ absl::Status CopyPages(sqlite3* source, const fs::path& part, const BackupOption
   if (backup == nullptr) return SqliteStatus(sqlite3_extended_errcode(raw), sqlite3_errmsg(raw), doing);
   int code = SQLITE_OK;
   while (code == SQLITE_OK) {
-    if (options.must_stop && options.must_stop()) {
-      sqlite3_backup_finish(backup);
-      return Stopped();
-    }
     code = sqlite3_backup_step(backup, kPagesAStep);
     const int total = sqlite3_backup_pagecount(backup);
     if (options.progress && (code == SQLITE_OK || code == SQLITE_DONE))
@@ -108,21 +103,59 @@ absl::Status CopyPages(sqlite3* source, const fs::path& part, const BackupOption
   return absl::OkStatus();
 }
 
-absl::Status CheckCopy(const fs::path& part, const BackupOptions& options) {
+absl::Status CheckCopy(const fs::path& part) {
   ASSIGN_OR_RETURN(const SqliteHandle copy, OpenForReading(part, /*immutable=*/true));
-  if (options.must_stop) {
-    sqlite3_progress_handler(
-        copy.get(), kCheckSteps,
-        [](void* given) { return static_cast<const BackupOptions*>(given)->must_stop() ? 1 : 0; },
-        const_cast<BackupOptions*>(&options));
-  }
-  const auto rows_read = QueryTexts(copy.get(), "PRAGMA integrity_check(1)");
-  if (options.must_stop && options.must_stop()) return Stopped();
-  ASSIGN_OR_RETURN(const auto rows, rows_read);
+  ASSIGN_OR_RETURN(const auto rows, QueryTexts(copy.get(), "PRAGMA integrity_check(1)"));
   if (rows.size() == 1 && rows[0][0] == "ok") return absl::OkStatus();
   return absl::DataLossError(absl::StrCat("the database is damaged (",
                                           rows.empty() ? "no answer" : rows[0][0],
                                           "), so no backup was kept; `inlier doctor` shows more"));
+}
+
+absl::Status CheckFolderOfKept(const fs::path& state_dir, const fs::path& folder) {
+  std::error_code error;
+  if (!fs::is_directory(folder, error)) {
+    return absl::NotFoundError(absl::StrCat(folder.string(), " is not a folder", error ? ": " : "",
+                                            error ? error.message() : "",
+                                            "; mount its disk, make it, or name another one"));
+  }
+  const fs::path inside = fs::canonical(folder, error).lexically_relative(fs::canonical(state_dir, error));
+  if (inside.empty() || *inside.begin() == "..") return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(folder.string(), " is in the state folder (",
+                                                 state_dir.string(),
+                                                 "), and what destroys the database would destroy its "
+                                                 "backups; name a folder outside, best on another disk"));
+}
+
+// "20261122T021623.123Z", by which such texts are in the order of their times, of the name of a backup that was made with
+// `keep`; "" of every other name.
+std::string TimeOfKept(const fs::path& file) {
+  static const std::regex form(R"(inlier\.db\.v\d+\.(\d{8}T\d{6}\.\d{3}Z)\.)" + std::string(kKeptReason));
+  const std::string name = file.filename();
+  std::smatch match;
+  return std::regex_match(name, match, form) ? match.str(1) : "";
+}
+
+// Removes the oldest backups beside `made` until `keep` are left with it; how many it removed. One that is newer than
+// `made` counts as the oldest, because its clock was wrong.
+absl::StatusOr<std::size_t> RemoveOlder(const fs::path& made, std::size_t keep) {
+  std::vector<std::pair<std::string, fs::path>> older;
+  std::error_code error;
+  for (const fs::path& file : EntriesOf(made.parent_path())) {
+    const std::string time = TimeOfKept(file);
+    if (time.empty() || file == made || !fs::is_regular_file(fs::symlink_status(file, error))) continue;
+    older.emplace_back(time > TimeOfKept(made) ? "" : time, file);
+  }
+  std::sort(older.begin(), older.end());
+  std::size_t removed = 0;
+  for (; removed + keep <= older.size(); ++removed) {
+    const fs::path& file = older[removed].second;
+    if (fs::remove(file, error) || !error) continue;
+    return absl::UnknownError(absl::StrCat("the backup ", made.string(), " was made, but the older one ",
+                                           file.string(), " cannot be removed: ", error.message(),
+                                           "; remove it by hand, or correct the rights of the folder"));
+  }
+  return removed;
 }
 
 }  // namespace
@@ -158,7 +191,7 @@ absl::StatusOr<BackupResult> BackupConnection(sqlite3* source, const fs::path& d
   RETURN_IF_ERROR(copied);
   result.schema_version = static_cast<int>(*version);
   RETURN_IF_ERROR(SyncPath(part));
-  if (options.check) RETURN_IF_ERROR(CheckCopy(part, options));
+  if (options.check) RETURN_IF_ERROR(CheckCopy(part));
   result.bytes = SizeOf(part);
   RETURN_IF_ERROR(RenameToFreeName(part, destination));
   kept.path.clear();
@@ -182,40 +215,15 @@ absl::StatusOr<BackupResult> BackupStateFolder(const fs::path& state_dir, const 
     return absl::FailedPreconditionError(
         absl::StrCat(database.string(), " is a database of another program"));
   }
+  if (options.keep > 0) RETURN_IF_ERROR(CheckFolderOfKept(state_dir, destination));
   if (!fs::is_directory(destination, error)) return BackupConnection(source.get(), destination, options);
   ASSIGN_OR_RETURN(const std::int64_t version, QueryInteger(source.get(), "PRAGMA user_version"));
-  return BackupConnection(
-      source.get(),
-      AutomaticBackupPath(destination / "inlier.db", static_cast<int>(version), WallNow(), options.reason),
-      options);
-}
-
-absl::StatusOr<v1::BackupNote> ReadBackupNote(const fs::path& state_dir) {
-  const fs::path path = state_dir / kNoteName;
-  ASSIGN_OR_RETURN(const std::string json, ReadFile(path));
-  v1::BackupNote note;
-  google::protobuf::util::JsonParseOptions options;
-  options.ignore_unknown_fields = true;
-  const auto parsed = google::protobuf::util::JsonStringToMessage(json, &note, options);
-  if (parsed.ok()) return note;
-  return absl::DataLossError(absl::StrCat(path.string(), " cannot be read: ", parsed.ToString(),
-                                          "; remove it, the coordinator's next backup writes another"));
-}
-
-absl::Status WriteBackupNote(const fs::path& state_dir, const v1::BackupNote* note) {
-  const fs::path path = state_dir / kNoteName;
-  if (note == nullptr) {
-    std::error_code error;
-    fs::remove(path, error);
-    if (!error) return absl::OkStatus();
-    return absl::UnknownError(absl::StrCat("cannot remove ", path.string(), ": ", error.message()));
-  }
-  std::string json;
-  google::protobuf::util::JsonPrintOptions options;
-  options.preserve_proto_field_names = true;
-  const auto printed = google::protobuf::util::MessageToJsonString(*note, &json, options);
-  if (!printed.ok()) return absl::InternalError(absl::StrCat(kNoteName, ": ", printed.ToString()));
-  return WriteFileAtomically(path, json + "\n");
+  const fs::path file = AutomaticBackupPath(destination / "inlier.db", static_cast<int>(version), WallNow(),
+                                            options.keep > 0 ? kKeptReason : "backup");
+  ASSIGN_OR_RETURN(BackupResult made, BackupConnection(source.get(), file, options));
+  if (options.keep == 0) return made;
+  ASSIGN_OR_RETURN(made.removed, RemoveOlder(made.file, options.keep));
+  return made;
 }
 
 }  // namespace inlier

@@ -9,6 +9,7 @@
 #ifndef INLIER_COORDINATOR_STORE_BACKUP_H_
 #define INLIER_COORDINATOR_STORE_BACKUP_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -17,7 +18,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/time.h"
-#include "inlier/v1/config.pb.h"
 
 struct sqlite3;
 
@@ -28,10 +28,10 @@ struct BackupOptions {
   std::function<void(std::uint64_t pages_done, std::uint64_t pages_total)> progress;
   // True: a copy of a damaged database is an error. False: it is kept as it is, for a repair.
   bool check = true;
-  // Asked now and then while it copies and checks; true: it ends with Cancelled. May be empty.
-  std::function<bool()> must_stop;
-  // The end of the name that it gets in a folder.
-  std::string reason = "backup";
+  // Above 0: the destination is a folder outside the state folder, and once the new backup is checked the oldest ones
+  // that were made with `keep` are removed, until so many are left with it. They are known by their name, which ends in
+  // ".scheduled"; no other file is counted or removed.
+  std::size_t keep = 0;
 };
 
 struct BackupResult {
@@ -39,12 +39,14 @@ struct BackupResult {
   std::uint64_t bytes = 0;
   int schema_version = 0;
   Duration duration{0};
+  std::size_t removed = 0;  // Older backups, by `keep`.
 };
 
 // Copies the database of the state folder to `destination`, a file that does not exist, or a folder, in which
 // it gets a name with version and time. AlreadyExists when there is a file; NotFound without a database;
-// ResourceExhausted when it does not fit; DataLoss when the copy is damaged: it is removed; Cancelled as of
-// must_stop.
+// ResourceExhausted when it does not fit; DataLoss when the copy is damaged: it is removed. With `keep`, NotFound for a
+// folder that is not there: it is not made, as a disk that is not mounted must not become a folder of the one below.
+// Without a new backup no older one is removed.
 absl::StatusOr<BackupResult> BackupStateFolder(const std::filesystem::path& state_dir,
                                                const std::filesystem::path& destination,
                                                const BackupOptions& options = {});
@@ -58,12 +60,6 @@ absl::StatusOr<BackupResult> BackupConnection(sqlite3* source, const std::filesy
 // to the database.
 std::filesystem::path AutomaticBackupPath(const std::filesystem::path& database, int version, WallTime now,
                                           const std::string& reason);
-
-// <state_dir>/backups.json: how the latest backup of the coordinator's schedule ended. NotFound without one, as where
-// there is no schedule; DataLoss when it cannot be read.
-absl::StatusOr<v1::BackupNote> ReadBackupNote(const std::filesystem::path& state_dir);
-// Replaces it; nullptr: removes it.
-absl::Status WriteBackupNote(const std::filesystem::path& state_dir, const v1::BackupNote* note);
 
 }  // namespace inlier
 

@@ -86,7 +86,6 @@ class Examination {
     }
     database_.reset();  // Before its copy.
     CheckLeftovers();
-    CheckBackups();
     CheckSpace();
     return std::move(report_);
   }
@@ -312,29 +311,6 @@ class Examination {
       Note(kLeftover, absl::StrCat(file.string(), " was left by a program that was killed while it wrote it"),
            "inlier doctor --repair removes it", true);
     }
-  }
-
-  // Those of the coordinator's schedule.
-  void CheckBackups() {
-    const std::string check = "scheduled_backup";
-    const absl::StatusOr<v1::BackupNote> note = ReadBackupNote(state_dir_);
-    if (absl::IsNotFound(note.status())) return;
-    report_.checks.push_back(check);
-    if (!note.ok()) return Problem(check, std::string(note.status().message()), "remove the file");
-    const std::string latest =
-        note->has_latest_unix_ms()
-            ? absl::StrCat("the latest is ", note->latest_file(), " of ", FormatUtc({note->latest_unix_ms()}))
-            : std::string("there is none yet");
-    if (note->has_problem()) {
-      return Problem(check,
-                     absl::StrCat("the backup to ", note->folder(), " failed at ",
-                                  FormatUtc({note->tried_unix_ms()}), ", ", latest, ": ", note->problem()),
-                     "mend the cause; the coordinator tries again within ten minutes (backup.folder)");
-    }
-    std::error_code error;
-    if (!fs::exists(note->latest_file(), error))
-      Note(check, absl::StrCat(note->latest_file(), ", the latest backup, is not there any more"),
-           "`inlier backup` makes another; the next of the schedule does as well");
   }
 
   void CheckSpace() {

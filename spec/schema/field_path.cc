@@ -1,5 +1,6 @@
 #include "spec/schema/field_path.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -92,6 +93,16 @@ std::string Suggestion(const Descriptor* root, const Descriptor* at, const std::
   return DidYouMean(word, siblings);
 }
 
+// Why `at` has no field `word`; `done` words of the path `whole` are known.
+std::string Unknown(const Descriptor* root, const Descriptor* at, const std::string& done,
+                    const std::string& word, std::string_view whole) {
+  const auto& retired = at->options().GetRepeatedExtension(v1::retired);
+  const auto found = std::find_if(retired.begin(), retired.end(),
+                                  [&](const v1::RetiredField& field) { return field.name() == word; });
+  if (found != retired.end()) return "no longer exists: " + found->instead();
+  return "unknown field" + Suggestion(root, at, done, word, whole);
+}
+
 }  // namespace
 
 std::string FieldPath::TryParse(const Descriptor* root, std::string_view text, FieldPath* path) {
@@ -107,7 +118,7 @@ std::string FieldPath::TryParse(const Descriptor* root, std::string_view text, F
       return "is not a path; write names with single dots between them, such as training.steps";
     if (at == nullptr) return "unknown field; " + done + " is a value and has no fields below it";
     const FieldDescriptor* field = at->FindFieldByName(word);
-    if (field == nullptr) return "unknown field" + Suggestion(root, at, done, word, text);
+    if (field == nullptr) return Unknown(root, at, done, word, text);
     done = JoinPath(done, word);
     if (field->is_repeated() && dot != std::string_view::npos) return "unknown field; " + done + " is a list";
     path->fields_.push_back(field);

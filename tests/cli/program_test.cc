@@ -72,6 +72,17 @@ TEST_F(ProgramTest, BackupPrintsFileSizeAndTimeAndRefusesToOverwrite) {
   EXPECT_EQ(parsed["bytes"], std::filesystem::file_size(Path("third.db")));
 }
 
+TEST_F(ProgramTest, BackupKeepsTheNewest) {
+  MakeDatabase();
+  const TemporaryFolder backups;
+  backups.Write("inlier.db.v1.20240101T000000.000Z.scheduled", "old");
+  const std::string verb = "backup --keep 1 " + backups.path().string();
+  EXPECT_THAT(Run(verb).text, HasSubstr(" s; 1 older removed\n"));
+  EXPECT_EQ(nlohmann::json::parse(Run("--json " + verb).text, nullptr, false)["removed"], 1);
+  EXPECT_EQ(Run("backup --keep 0 " + backups.path().string()).status, 2);
+  EXPECT_THAT(Run("backup --keep 1 " + Path("file")).text, HasSubstr("is not a folder"));
+}
+
 TEST_F(ProgramTest, BackupAndDoctorOfAnotherMachineAreRefusedWithTheRemedy) {
   for (const char* verb : {"backup x", "doctor"}) {
     const Ran ran = Run(std::string("--server 192.0.2.1:7420 ") + verb);

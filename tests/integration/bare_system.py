@@ -174,6 +174,8 @@ class Systemctl:
     def _call(self, words):
         if words[0] == "daemon-reload":
             return 0
+        if words[1] not in self.services:
+            return 5  # As systemctl for a unit that is not loaded.
         service = self.services[words[1]]
         if words[0] == "is-active":
             return 0 if service.active() else 3

@@ -2,6 +2,7 @@
 """`make install` into a folder: the programs run from there and find LibTorch and one another; `make uninstall` leaves nothing."""
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -20,6 +21,18 @@ def files(folder):
 
 
 class InstallTest(unittest.TestCase):
+    def backup_of_the_unit(self, root, folder):
+        """The command of inlier-backup.service, with the folders of this test."""
+        unit = (root / "lib/systemd/system/inlier-backup.service").read_text()
+        program, *words = re.search(r"(?m)^ExecStart=(.+)$", unit).group(1).split()
+        self.assertEqual("/opt/inlier/bin/inlier", program)
+        (folder / "backups").mkdir()
+        words = [{"/var/lib/inlier": folder / "state", "/var/lib/inlier-backups": folder / "backups"}.get(word, word) for word in words]
+        ran = subprocess.run([root / "bin/inlier", *words], capture_output=True, text=True)
+        self.assertEqual(0, ran.returncode, ran.stderr)
+        (backup,) = (folder / "backups").iterdir()
+        self.assertRegex(backup.name, r"^inlier\.db\.v\d+\..*Z\.scheduled$")
+
     def test_what_is_installed_works_and_can_be_removed(self):
         with harness.temporary_folder() as folder:
             done = make("install", folder)
@@ -31,7 +44,8 @@ class InstallTest(unittest.TestCase):
                 self.assertIn("lib/inlier/libtorch_cpu.so", libtorch)
                 self.assertIn(str(root / "bin/../lib/inlier/libtorch_cpu.so"), loaded)
                 self.assertNotIn(".deps/", loaded)
-            self.assertEqual(["bin/inlier", "bin/inlier-coordinator", "bin/inlier-trial", "bin/inlier-worker", "lib/systemd/system/inlier-coordinator.service",
+            self.assertEqual(["bin/inlier", "bin/inlier-coordinator", "bin/inlier-trial", "bin/inlier-worker", "lib/systemd/system/inlier-backup.service",
+                              "lib/systemd/system/inlier-backup.timer", "lib/systemd/system/inlier-coordinator.service",
                               "lib/systemd/system/inlier-worker.service", "share/bash-completion/completions/inlier", "share/doc/inlier/coordinator.yaml",
                               "share/doc/inlier/worker.yaml", "share/fish/vendor_completions.d/inlier.fish", "share/man/man1/inlier-trial.1", "share/man/man1/inlier.1",
                               "share/man/man8/inlier-coordinator.8", "share/man/man8/inlier-worker.8", "share/zsh/site-functions/_inlier"], [name for name in files(root) if name not in libtorch])
@@ -52,8 +66,7 @@ class InstallTest(unittest.TestCase):
                 self.assertIn("--metrics-reference", manual.stdout)
             if shutil.which("systemd-analyze"):
                 # It also complains of the programs, which are not at the prefix itself.
-                for daemon in ("coordinator", "worker"):
-                    unit = root / f"lib/systemd/system/inlier-{daemon}.service"
+                for unit in (root / "lib/systemd/system").iterdir():
                     verified = subprocess.run(["systemd-analyze", "verify", unit], capture_output=True, text=True)
                     for complaint in ("Unknown", "Failed to parse", "Invalid"):
                         self.assertNotIn(complaint, verified.stderr)
@@ -63,6 +76,7 @@ class InstallTest(unittest.TestCase):
                 harness.wait_for("the installed daemons", lambda: "connected" in harness.inlier("workers", "--dir", folder / "state", check=False).stdout)
                 harness.inlier("submit", harness.SMOKE, "--dir", folder / "state", "--set", "training.steps=20")
                 harness.wait_for("a result of the installed inlier-trial", lambda: harness.sql(folder / "state", "SELECT 1 FROM results"))
+                self.backup_of_the_unit(root, folder)
             finally:
                 local.terminate()
                 local.wait(60)

@@ -46,6 +46,7 @@ class PackagesTest(unittest.TestCase):
                     daemons.callback(lambda daemon=daemon: daemon.process and daemon.stop())
                     daemon.start()
                 self.demo(system)
+                self.backup(system)
                 systemctl = bare_system.Systemctl(system, (coordinator, worker))
                 self.upgrade(system, folder, packages, systemctl, worker)
                 self.remove(system, systemctl)
@@ -116,6 +117,14 @@ class PackagesTest(unittest.TestCase):
         harness.wait_for("a result", lambda: harness.sql(system.root / "var/lib/inlier", "SELECT 1 FROM results"), 120)
         self.assertIn("packages", system.run("inlier", "status", *server).stdout)
 
+    def backup(self, system):
+        """As inlier-backup.service does it."""
+        unit = bare_system.Service(system, "inlier-backup").unit
+        system.run("install", "-d", "-o", unit["User"], "-g", unit["User"], "-m", unit["StateDirectoryMode"], f"/var/lib/{unit['StateDirectory']}")
+        system.run("setpriv", f"--reuid={unit['User']}", f"--regid={unit['User']}", "--clear-groups", "env", "HOME=/nonexistent", *unit["ExecStart"].split())
+        (made,) = (system.root / "var/lib/inlier-backups").iterdir()
+        self.assertTrue(made.name.endswith(".scheduled"), made.name)
+
     def upgrade(self, system, folder, packages, systemctl, worker):
         harness.wait_for("watchdog notices", lambda: all("WATCHDOG=1" in service.notices for service in systemctl.services.values()))
         reached = harness.wait_for("a checkpoint of the long training", lambda: steps(system), 120)
@@ -151,7 +160,8 @@ class PackagesTest(unittest.TestCase):
         done = system.apt("purge", "--auto-remove", "inlier*").stdout
         (system.root / "usr/bin/systemctl").unlink()
         self.assertIn("results and models are kept in /var/lib/inlier;", done)
-        data = ("/var/lib/inlier/", "/var/lib/inlier-worker/", "/srv/")
+        self.assertIn("backups are kept in /var/lib/inlier-backups;", done)
+        data = ("/var/lib/inlier/", "/var/lib/inlier-backups/", "/var/lib/inlier-worker/", "/srv/")
         backups = {"/etc/passwd-", "/etc/group-", "/etc/shadow-", "/etc/gshadow-"}  # Of adduser: the system's users before the last change.
         left = [path for path in system.files() - before - backups if not (path + "/").startswith(data)]
         self.assertEqual([], sorted(left))

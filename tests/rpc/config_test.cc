@@ -11,6 +11,7 @@
 namespace inlier {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 
 TEST(ConfigTest, TheFileIsOverriddenAndDefaultsAreFilledIn) {
@@ -57,6 +58,21 @@ TEST(ConfigTest, MistakesAreToldWithTheirPlace) {
       "state_dir: is missing: give a text\nGive it as --set FIELD=VALUE, or in a file as --config FILE");
   v1::CoordinatorConfig missing;
   EXPECT_THAT(std::string(LoadConfig("/nowhere.yaml", {}, missing).message()), HasSubstr("/nowhere.yaml"));
+}
+
+TEST(ConfigTest, AKeyOfAnEarlierReleaseIsRefusedWithWhatToDoNow) {
+  const TemporaryFolder folder;
+  const std::string file = (folder / "c.yaml").string();
+  std::ofstream(file) << "state_dir: /s\nbackup: {folder: /mnt/backups, keep: 3}\n";
+  v1::CoordinatorConfig config;
+  const absl::Status status = LoadConfig(file, {}, config);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()),
+              AllOf(HasSubstr("c.yaml:2:1: backup: no longer exists: "), HasSubstr("inlier-backup.timer"),
+                    HasSubstr("inlier backup FOLDER --keep N")));
+  v1::CoordinatorConfig set;
+  EXPECT_THAT(std::string(LoadConfig("", {"state_dir=/s", "backup.keep=3"}, set).message()),
+              HasSubstr("no longer exists: "));
 }
 
 }  // namespace

@@ -131,9 +131,6 @@ TEST_F(StandbyTest, AWrongConfigurationIsFoundBeforeATakeover) {
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(status.message()), HasSubstr("listen"));
   config = Config();
-  config.mutable_backup()->set_folder((folder_.path() / "backups").string());
-  EXPECT_THAT(std::string(Coordinator::Check(config).message()), HasSubstr("backup.folder"));
-  config = Config();
   config.mutable_s3()->set_endpoint("https://s3.example.org");
   config.mutable_s3()->set_bucket("models");
   config.mutable_s3()->set_region("r");
@@ -147,25 +144,6 @@ TEST_F(StandbyTest, AWrongConfigurationIsFoundBeforeATakeover) {
   config.set_http_listen("nowhere");
   Waiting standby(config);
   EXPECT_EQ(standby.status().code(), absl::StatusCode::kInvalidArgument);
-}
-
-// Its backups: made while it works, and shown.
-TEST_F(StandbyTest, ACoordinatorWithAScheduleMakesABackupAtItsStart) {
-  coordinator_.reset();
-  const TemporaryFolder disk;
-  v1::CoordinatorConfig config = Config();
-  config.mutable_backup()->set_folder(disk.path().string());
-  auto started = Coordinator::Start(config, [](absl::Status) {});
-  ASSERT_TRUE(started.ok()) << started.status();
-  const auto deadline = std::chrono::steady_clock::now() + kPatience;
-  const std::string made = "\ninlier_backups_total{outcome=\"SUCCEEDED\"} 1\n";
-  while (Ask((*started)->http_address(), "/metrics").find(made) == std::string::npos)
-    ASSERT_LT(std::chrono::steady_clock::now(), deadline);
-  EXPECT_TRUE(std::filesystem::exists(folder_.path() / "backups.json"));
-  started->reset();
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(disk.path()), {}), 1);
-  StartCoordinator();  // Without a schedule there is no note.
-  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "backups.json"));
 }
 
 }  // namespace

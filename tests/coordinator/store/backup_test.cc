@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <fstream>
 #include <thread>
 
@@ -15,10 +16,15 @@
 namespace inlier {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 using ::testing::StartsWith;
+using ::testing::UnorderedElementsAre;
+using ::testing::UnorderedElementsAreArray;
 
 std::vector<std::string> Names(const std::filesystem::path& folder) {
   std::vector<std::string> names;
@@ -39,6 +45,20 @@ class BackupTest : public StoreTest {
     if (!connection.ok()) return {connection.status().ToString()};
     const auto response = (*connection)->Query(sql);
     return response.ok() ? RowTexts(*response) : std::vector<std::string>{response.status().ToString()};
+  }
+  // Closes the database and damages pages that a copy takes along, and its check finds.
+  void DamageDatabase() {
+    Close();
+    ASSERT_TRUE(Database::Open(folder_.path()).ok());  // Moves the log into the file.
+    const std::filesystem::path file = folder_.path() / "inlier.db";
+    const int fd = ::open(file.c_str(), O_WRONLY | O_CLOEXEC);
+    ASSERT_GE(fd, 0);
+    const std::string garbage(200, '\xa5');
+    // The header of the second page and of some more.
+    for (int page = 1; page < 12; ++page)
+      ASSERT_EQ(::pwrite(fd, garbage.data(), garbage.size(), page * 4096),
+                static_cast<ssize_t>(garbage.size()));
+    ::close(fd);
   }
   TemporaryFolder target_;
 };
@@ -110,17 +130,7 @@ TEST_F(BackupTest, FileThatExistsIsNeverOverwritten) {
 
 TEST_F(BackupTest, DamagedDatabaseMakesNoBackup) {
   MustAddTrial();
-  Close();
-  ASSERT_TRUE(Database::Open(folder_.path()).ok());  // Moves the log into the file.
-  const std::filesystem::path file = folder_.path() / "inlier.db";
-  const int fd = ::open(file.c_str(), O_WRONLY | O_CLOEXEC);
-  ASSERT_GE(fd, 0);
-  const std::string garbage(200, '\xa5');
-  // The header of the second page and of some more.
-  for (int page = 1; page < 12; ++page)
-    ASSERT_EQ(::pwrite(fd, garbage.data(), garbage.size(), page * 4096),
-              static_cast<ssize_t>(garbage.size()));
-  ::close(fd);
+  DamageDatabase();
   const absl::Status status = BackupStateFolder(folder_.path(), target_.path() / "copy.db").status();
   EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << status;
   EXPECT_THAT(Names(target_.path()), IsEmpty());
@@ -153,6 +163,98 @@ TEST_F(BackupTest, ProgressReachesTheEnd) {
   ASSERT_TRUE(BackupStateFolder(folder_.path(), target_.path() / "x", options).ok());
   EXPECT_GT(calls, 0);
   EXPECT_EQ(done, total);
+}
+
+class KeptBackupTest : public BackupTest {
+ protected:
+  KeptBackupTest() { MustAddTrial(); }
+
+  absl::StatusOr<BackupResult> Keep(std::size_t keep) {
+    BackupOptions options;
+    options.keep = keep;
+    return BackupStateFolder(folder_.path(), target_.path(), options);
+  }
+};
+
+TEST_F(KeptBackupTest, TheNewestStayByTheirTimeAndEveryOtherFileToo) {
+  // By name the second is after the third: its schema version is 9.
+  target_.Write("inlier.db.v10.20240103T000000.000Z.scheduled", "third");
+  target_.Write("inlier.db.v9.20240102T000000.000Z.scheduled", "second");
+  target_.Write("inlier.db.v9.20240101T000000.000Z.scheduled", "first");
+  const std::vector<std::string> others = {"inlier.db",
+                                           "notes.txt",
+                                           "inlier.db.v9.20230101T000000.000Z.backup",
+                                           "inlier.db.v9.20230101T000000.000Z.scheduled.old",
+                                           "inlier.db.v9.20230101T000000.000Z.scheduled.AbCdEf.part",
+                                           "inlier.db.v9.2023.scheduled",
+                                           "old.inlier.db.v9.20230101T000000.000Z.scheduled"};
+  for (const std::string& other : others) target_.Write(other, "is not of --keep");
+  const std::string folder = "inlier.db.v9.20230102T000000.000Z.scheduled";
+  std::filesystem::create_directory(target_.path() / folder);
+  const auto made = Keep(2);
+  ASSERT_TRUE(made.ok()) << made.status();
+  EXPECT_EQ(made->removed, 2u);
+  std::vector<std::string> left = others;
+  left.insert(left.end(),
+              {folder, "inlier.db.v10.20240103T000000.000Z.scheduled", made->file.filename().string()});
+  EXPECT_THAT(Names(target_.path()), UnorderedElementsAreArray(left));
+  EXPECT_THAT(Ask(made->file, "SELECT count(*) FROM trial"), ElementsAre("1"));
+}
+
+TEST_F(KeptBackupTest, ManyBackupsLeaveAsManyAsAreKept) {
+  std::filesystem::path latest;
+  for (int i = 0; i < 4; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));  // A name has milliseconds.
+    const auto made = Keep(2);
+    ASSERT_TRUE(made.ok()) << made.status();
+    EXPECT_EQ(made->removed, i < 2 ? 0u : 1u);
+    latest = made->file;
+  }
+  EXPECT_THAT(Names(target_.path()), AllOf(SizeIs(2), Contains(latest.filename().string())));
+}
+
+TEST_F(KeptBackupTest, OneFromTheFutureGoesFirst) {
+  target_.Write("inlier.db.v1.29990101T000000.000Z.scheduled", "made while the clock was wrong");
+  target_.Write("inlier.db.v1.20240101T000000.000Z.scheduled", "earlier");
+  const auto made = Keep(2);
+  ASSERT_TRUE(made.ok()) << made.status();
+  EXPECT_THAT(Names(target_.path()), UnorderedElementsAre(made->file.filename().string(),
+                                                          "inlier.db.v1.20240101T000000.000Z.scheduled"));
+}
+
+TEST_F(KeptBackupTest, WithoutANewBackupNoneIsRemoved) {
+  target_.Write("inlier.db.v1.20240101T000000.000Z.scheduled", "first");
+  target_.Write("inlier.db.v1.20240102T000000.000Z.scheduled", "second");
+  DamageDatabase();
+  EXPECT_EQ(Keep(1).status().code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(Names(target_.path()), SizeIs(2));  // No part either.
+}
+
+TEST_F(KeptBackupTest, AFolderThatIsNotThereIsNamedAndNotMade) {
+  BackupOptions options;
+  options.keep = 3;
+  const std::filesystem::path missing = target_.path() / "disk";
+  const absl::Status status = BackupStateFolder(folder_.path(), missing, options).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(status.message()),
+              AllOf(HasSubstr(missing.string() + " is not a folder"), HasSubstr("; mount its disk")));
+  EXPECT_FALSE(std::filesystem::exists(missing));
+}
+
+TEST_F(KeptBackupTest, AFolderInTheStateFolderIsRefused) {
+  BackupOptions options;
+  options.keep = 3;
+  std::filesystem::create_directory(folder_.path() / "backups");
+  for (const char* name : {"", "/", "/backups", "/backups/..", "/backups/."}) {
+    const absl::Status status =
+        BackupStateFolder(folder_.path(), folder_.path().string() + name, options).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << name << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr("name a folder outside"));
+  }
+  const std::filesystem::path beside = folder_.path().string() + "-backups";  // Begins with its name.
+  std::filesystem::create_directory(beside);
+  EXPECT_TRUE(BackupStateFolder(folder_.path(), beside, options).ok());
+  std::filesystem::remove_all(beside);
 }
 
 }  // namespace

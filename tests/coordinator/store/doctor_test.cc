@@ -300,35 +300,5 @@ TEST_F(DoctorTest, OldLeftoversAreRemovedAndFreshOnesAreNot) {
     EXPECT_TRUE(std::filesystem::exists(folder_.path() / name)) << name;
 }
 
-TEST_F(DoctorTest, FailedBackupOfTheScheduleIsAProblemUntilOneSucceeds) {
-  EXPECT_THAT(Examine().checks, Not(Contains("scheduled_backup")));  // There is no schedule.
-  const TemporaryFolder disk;
-  v1::BackupNote note;
-  note.set_folder(disk.path().string());
-  note.set_tried_unix_ms(1'790'000'000'000);
-  note.set_problem("the disk is full");
-  ASSERT_TRUE(WriteBackupNote(folder_.path(), &note).ok());
-  DoctorReport report = Examine();
-  EXPECT_THAT(report.checks, Contains("scheduled_backup"));
-  EXPECT_THAT(Problems(report),
-              ElementsAre(AllOf(StartsWith("scheduled_backup: the backup to " + disk.path().string()),
-                                HasSubstr("there is none yet"), HasSubstr("the disk is full"))));
-
-  note.clear_problem();
-  note.set_latest_unix_ms(1'790'000'000'000);
-  note.set_latest_file(disk.Write("copy", "a backup").string());
-  ASSERT_TRUE(WriteBackupNote(folder_.path(), &note).ok());
-  EXPECT_THAT(Examine().findings, IsEmpty());
-  std::filesystem::remove(disk / "copy");
-  report = Examine();
-  EXPECT_TRUE(report.healthy());
-  EXPECT_THAT(report.findings, Contains(Field(&Finding::what, HasSubstr("is not there any more"))));
-
-  std::ofstream(folder_.path() / "backups.json") << "{";
-  EXPECT_THAT(Problems(Examine()), ElementsAre(HasSubstr("backups.json cannot be read")));
-  ASSERT_TRUE(WriteBackupNote(folder_.path(), nullptr).ok());
-  EXPECT_THAT(Examine().findings, IsEmpty());
-}
-
 }  // namespace
 }  // namespace inlier
