@@ -238,8 +238,9 @@ absl::Status Coordinator::Parts::OpenAccess() {
 absl::Status Coordinator::Parts::OpenPorts() {
   loop = std::make_unique<CoordinatorLoop>(io, *orchestrator, *disk.committer, metrics, fail);
   bounds = std::make_unique<CallBounds>(
-      *access, std::max<Duration>(kSessionSilence, 4 * std::chrono::milliseconds(config.lease_ttl_ms())));
-  calls = std::make_unique<Calls>(*loop, metrics, *bounds);
+      *access, metrics,
+      std::max<Duration>(kSessionSilence, 4 * std::chrono::milliseconds(config.lease_ttl_ms())));
+  calls = std::make_unique<Calls>(*loop, *bounds);
   services.watches = std::make_unique<WatchHub>(io, *calls, *disk.reader);
   v1::S3Config described = config.s3();
   described.clear_credentials_file();  // Paths of this machine.
@@ -276,7 +277,7 @@ absl::Status Coordinator::Parts::OpenHttp() {
   web.http = std::make_unique<HttpServer>(web.io);
   AddRoutes();
   if (config.page()) {
-    web.api = std::make_unique<Api>(config, *access);
+    web.api = std::make_unique<Api>(config, *access, bounds->bytes);
     AddPage(*web.http, *web.api, *access, config);
   }
   return web.http->Start(config.http_listen(), "http_listen",

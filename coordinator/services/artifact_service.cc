@@ -16,15 +16,15 @@ namespace inlier {
 // once, and the object lives until its last reaction.
 class ArtifactService::Transfer : public CallStream {
  public:
-  // `places`: the transfers of its kind that are under way. `waits`: those that wait for their worker.
-  Transfer(ArtifactService& service, Arrival arrival, std::atomic<int>& places, Waits& waits)
-      : CallStream(std::move(arrival)), service_(service), places_(places), waits_(waits) {}
+  // `places`: the transfers of its kind that are under way.
+  Transfer(ArtifactService& service, Arrival arrival, std::atomic<int>& places)
+      : CallStream(std::move(arrival)), service_(service), places_(places) {}
 
  protected:
   // Called once, first. False: it has ended.
   bool Begin() {
     const bool is_free = places_.fetch_add(1) < kTransfersMax;
-    const bool has_room = is_free || waits_.GiveUpLongest(MonotonicNow(), kSilentTransfer);
+    const bool has_room = is_free || bounds().EndLongestSilence(method(), MonotonicNow(), kSilentTransfer);
     if (!has_room) {
       End(absl::ResourceExhaustedError(absl::StrCat("there are ", kTransfersMax, " transfers as this one (",
                                                     method(), ") already, the maximum; try again later")));
@@ -44,28 +44,25 @@ class ArtifactService::Transfer : public CallStream {
     CallStream::OnEnded();
   }
 
-  Waits& waits() { return waits_; }
-
   ArtifactService& service_;
 
  private:
   std::atomic<int>& places_;
-  Waits& waits_;
   const Timestamp started_ = MonotonicNow();
 };
 
 class ArtifactService::UploadCall final : public Transfer {
  public:
   UploadCall(ArtifactService& service, Arrival arrival)
-      : Transfer(service, std::move(arrival), service.uploads_, service.calls_.bounds().uploads) {
-    if (Begin()) Read(request_, waits());
+      : Transfer(service, std::move(arrival), service.uploads_) {
+    if (Begin()) Read(request_, kMessageBytes);
   }
 
   void OnMessage(absl::StatusOr<bool> got) override {
     boost::asio::post(service_.pool_, [this, got = std::move(got)] {
       const absl::Status status = !got.ok() ? got.status() : *got ? Take() : Complete();
       if (got.ok() && *got && status.ok()) {
-        Read(request_, waits());
+        Read(request_, kMessageBytes);
       } else {
         upload_.reset();  // When the client receives the status, it must be able to start again at once.
         status.ok() ? Succeed() : End(status);
@@ -115,6 +112,8 @@ class ArtifactService::UploadCall final : public Transfer {
     WriteAndFinish(response);
   }
 
+  static constexpr std::size_t kMessageBytes = kChunkBytesMax + 1024;  // With a chunk.
+
   v1::UploadArtifactRequest request_;
   std::string name_;
   std::unique_ptr<ArtifactStore::Upload> upload_;
@@ -124,8 +123,8 @@ class ArtifactService::UploadCall final : public Transfer {
 class ArtifactService::DownloadCall final : public Transfer {
  public:
   DownloadCall(ArtifactService& service, Arrival arrival)
-      : Transfer(service, std::move(arrival), service.downloads_, service.calls_.bounds().downloads) {
-    if (Begin()) Read(request_, bounds().requests);
+      : Transfer(service, std::move(arrival), service.downloads_) {
+    if (Begin()) Read(request_);
   }
 
   void OnMessage(absl::StatusOr<bool> got) override {
@@ -156,7 +155,7 @@ class ArtifactService::DownloadCall final : public Transfer {
     chunk_.set_bytes_total(download_->bytes());
     chunk_.set_sha256(Sha256Hex(*bytes));
     chunk_.set_data(*std::move(bytes));
-    Write(chunk_, waits());
+    Write(chunk_);
   }
 
   v1::DownloadArtifactRequest request_;

@@ -39,18 +39,6 @@ void BlockingPool::Run(const std::string& caller, std::function<void()> work,
   changed_.notify_one();
 }
 
-void BlockingPool::RunFirst(const std::string& caller, std::function<void()> work) {
-  std::unique_lock lock(mutex_);
-  if (joined_) {
-    lock.unlock();
-    return work();
-  }
-  ++calls_;
-  callers_[caller].waiting.push_front(std::move(work));
-  lock.unlock();
-  changed_.notify_one();
-}
-
 std::map<std::string, BlockingPool::Queue>::iterator BlockingPool::Next() {
   auto at = callers_.upper_bound(last_);
   for (std::size_t looked = 0; looked < callers_.size(); ++looked, ++at) {

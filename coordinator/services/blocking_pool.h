@@ -50,10 +50,6 @@ class BlockingPool {
   void Run(const std::string& caller, std::function<void()> work,
            const std::function<void(absl::Status)>& refuse);
 
-  // Runs `work`, which frees memory that calls of `caller` need, before those that wait; no limit applies. After Join
-  // at once, on this thread.
-  void RunFirst(const std::string& caller, std::function<void()> work);
-
   // Waits for the calls that run or wait; the pool takes no others.
   void Join();
 

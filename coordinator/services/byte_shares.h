@@ -1,6 +1,7 @@
-// Bytes that calls hold: of each caller and of all of them, within limits.
+// Bytes that calls hold: messages that wait or are being served, and answers that nobody has read. Each caller, and all
+// of them together, may hold so many.
 //
-// Thread safety: all methods may be called from any thread.
+// Thread safety: all functions may be called from any thread. Copies count together.
 #ifndef INLIER_COORDINATOR_SERVICES_BYTE_SHARES_H_
 #define INLIER_COORDINATOR_SERVICES_BYTE_SHARES_H_
 
@@ -9,7 +10,6 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -19,61 +19,51 @@ namespace inlier {
 
 class ByteShares {
  public:
-  struct Limits {
-    std::size_t of_caller = 0;
-    std::size_t of_all = 0;
-  };
+  static constexpr std::size_t kOfCaller = 192 << 20;
+  static constexpr std::size_t kOfAll = 1 << 30;
+  // More bytes than this at once leave some of those of all callers to smaller messages.
+  static constexpr std::size_t kSmall = 64 << 10;
+  static constexpr std::size_t kLeftToSmall = 128 << 20;
 
-  // `what` holds them: "requests that are being served".
-  ByteShares(const Limits& limits, std::string what) : limits_(limits), what_(std::move(what)) {}
-
-  // ResourceExhausted, and nothing is taken, where they would be more than `caller` (empty: callers without a name)
-  // or all may hold. `reserved`: so many bytes must be left for others.
-  absl::Status Take(const std::string& caller, std::size_t bytes, std::size_t reserved = 0) {
-    const std::lock_guard lock(mutex_);
-    const auto held = callers_.find(caller);
-    if (bytes + (held == callers_.end() ? 0 : held->second) > limits_.of_caller)
-      return TooMuch(absl::StrCat(what_, " of ", caller.empty() ? "callers without a name" : caller),
-                     limits_.of_caller);
-    if (bytes + all_ > limits_.of_all - reserved) return TooMuch(what_, limits_.of_all - reserved);
-    if (bytes == 0) return absl::OkStatus();
-    callers_[caller] += bytes;
-    all_ += bytes;
-    return absl::OkStatus();
-  }
-
-  void LetGo(const std::string& caller, std::size_t bytes) {
-    if (bytes == 0) return;
-    const std::lock_guard lock(mutex_);
-    all_ -= bytes;
-    const auto held = callers_.find(caller);
-    if ((held->second -= bytes) == 0) callers_.erase(held);
-  }
-
-  // The same, held until what it returns is destroyed.
-  static absl::StatusOr<std::shared_ptr<void>> Hold(const std::shared_ptr<ByteShares>& shares,
-                                                    const std::string& caller, std::size_t bytes) {
-    if (absl::Status taken = shares->Take(caller, bytes); !taken.ok()) return taken;
-    return std::shared_ptr<void>(shares.get(),
-                                 [shares, caller, bytes](void*) { shares->LetGo(caller, bytes); });
+  // Held until what it returns is destroyed. ResourceExhausted: they would be more than `caller` (empty: callers without
+  // a name), or all, may hold.
+  absl::StatusOr<std::shared_ptr<void>> Hold(const std::string& caller, std::size_t bytes) {
+    const std::size_t of_all = bytes > kSmall ? kOfAll - kLeftToSmall : kOfAll;
+    const std::lock_guard lock(held_->mutex);
+    std::size_t& of_caller = held_->of_caller[caller];
+    if (of_caller + bytes > kOfCaller || held_->all + bytes > of_all) {
+      const bool own = of_caller + bytes > kOfCaller;
+      if (of_caller == 0) held_->of_caller.erase(caller);
+      return absl::ResourceExhaustedError(absl::StrCat("the requests and answers of ",
+                                                       !own             ? "all callers"
+                                                       : caller.empty() ? "callers without a name"
+                                                                        : caller,
+                                                       " would take more than ",
+                                                       (own ? kOfCaller : of_all) >> 20,
+                                                       " MiB of memory, the maximum; try again in a moment"));
+    }
+    of_caller += bytes;
+    held_->all += bytes;
+    return std::shared_ptr<void>(nullptr, [held = held_, caller, bytes](void*) {
+      const std::lock_guard lock(held->mutex);
+      held->all -= bytes;
+      const auto at = held->of_caller.find(caller);
+      if ((at->second -= bytes) == 0) held->of_caller.erase(at);
+    });
   }
 
   std::size_t all() const {
-    const std::lock_guard lock(mutex_);
-    return all_;
+    const std::lock_guard lock(held_->mutex);
+    return held_->all;
   }
 
  private:
-  static absl::Status TooMuch(const std::string& holder, std::size_t most) {
-    return absl::ResourceExhaustedError(absl::StrCat("the ", holder, " would take more than ", most >> 20,
-                                                     " MiB of memory, the maximum; try again in a moment"));
-  }
-
-  const Limits limits_;
-  const std::string what_;
-  mutable std::mutex mutex_;
-  std::map<std::string, std::size_t> callers_;  // That hold some.
-  std::size_t all_ = 0;
+  struct Held {
+    std::mutex mutex;
+    std::map<std::string, std::size_t> of_caller;
+    std::size_t all = 0;
+  };
+  std::shared_ptr<Held> held_ = std::make_shared<Held>();
 };
 
 }  // namespace inlier

@@ -4,91 +4,134 @@
 #include <grpcpp/impl/codegen/proto_utils.h>
 #include <grpcpp/support/proto_buffer_reader.h>
 
-#include <memory>
+#include <array>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/status.h"
-#include "rpc/rpc.h"
+#include "rpc/unpacked_size.h"
 
 namespace inlier {
 namespace {
 
-// A message of fewer bytes takes little memory: at most so much for each byte.
-constexpr std::size_t kSmallMessage = 1024;
-constexpr std::size_t kUnpackedPerByte = 160;
-// One of more work is heavy (UnpackedSize::OfUpTo): about a third of a millisecond to read, and as much to check.
-constexpr std::size_t kLightWork = 1024;
-// A message that took more is freed as soon as it is not used, in place of being kept for the next one.
-constexpr std::size_t kKeptBytes = 64 << 10;
+std::string CodeName(grpc::StatusCode code) {
+  static constexpr std::array<const char*, 17> kNames = {
+      "OK",        "CANCELLED",      "UNKNOWN",           "INVALID_ARGUMENT",   "DEADLINE_EXCEEDED",
+      "NOT_FOUND", "ALREADY_EXISTS", "PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION",
+      "ABORTED",   "OUT_OF_RANGE",   "UNIMPLEMENTED",     "INTERNAL",           "UNAVAILABLE",
+      "DATA_LOSS", "UNAUTHENTICATED"};
+  return code >= 0 && static_cast<std::size_t>(code) < kNames.size() ? kNames[code] : "UNKNOWN";
+}
+
+constexpr char kSilent[] =
+    "nothing has come from the caller for too long, or its place was needed for one that sends; call again";
+
+void Pack(const google::protobuf::Message& message, grpc::ByteBuffer& bytes) {
+  bool own = false;
+  bytes.Clear();
+  INLIER_CHECK(grpc::SerializationTraits<google::protobuf::Message>::Serialize(message, &bytes, &own).ok());
+}
 
 }  // namespace
 
-CallStream::CallStream(Arrival arrival)
-    : context_(arrival.context), bounds_(arrival.bounds), admission_(std::move(arrival.admission)) {}
-
-CallStream::~CallStream() { bounds_.messages.LetGo(holder_, held_bytes_); }
-
-void CallStream::LetGoOfMessage() {
-  const std::size_t bytes = std::exchange(held_bytes_, 0);
-  const bool heavy = std::exchange(heavy_, false);
-  if (message_ == nullptr || bytes <= kKeptBytes) return bounds_.messages.LetGo(holder_, bytes);
-  std::shared_ptr<google::protobuf::Message> old(message_->New());
-  message_->GetReflection()->Swap(message_, old.get());
-  auto free = [&bounds = bounds_, old = std::move(old), holder = holder_, bytes]() mutable {
-    old.reset();
-    bounds.messages.LetGo(holder, bytes);
-  };
-  if (!heavy) return free();
-  bounds_.heavy.RunFirst(holder_, std::move(free));
+void CallBounds::Expire(Timestamp now) {
+  std::vector<std::function<void()>> ends;
+  {
+    const std::lock_guard lock(mutex_);
+    for (CallStream* call : open_) {
+      if (call->IsSilent(now)) ends.push_back(call->GiveUp());
+    }
+  }
+  for (const auto& end : ends) end();
 }
 
-// The caller keeps silent: the reason goes to it with the end of the call.
-std::function<void()> CallStream::ReadWait::GiveUp() {
-  ++call.holds_;
-  return [this] {
-    CallStream& held = call;
-    held.OnMessage(absl::DeadlineExceededError(
-        absl::StrCat("nothing has come from the caller for too long: a call waits ",
-                     FormatDuration(held.read_waits_->longest()),
-                     " at most, and less when others need its place; call again")));
-    held.Release();
+bool CallBounds::EndLongestSilence(const char* method, Timestamp now, Duration least) {
+  std::function<void()> end;
+  {
+    const std::lock_guard lock(mutex_);
+    CallStream* longest = nullptr;
+    for (CallStream* call : open_) {
+      if (std::string_view(call->method()) != method || call->silent_since() > now - least) continue;
+      if (longest == nullptr || call->silent_since() < longest->silent_since()) longest = call;
+    }
+    if (longest == nullptr) return false;
+    end = longest->GiveUp();
+  }
+  end();
+  return true;
+}
+
+void CallBounds::RunHeavy(const std::string& caller, std::function<void()> work,
+                          std::function<void(absl::Status)> refuse) {
+  const auto run = [this, work = std::move(work), refuse] {
+    if (!stopping_) return work();
+    refuse(absl::UnavailableError("the coordinator is stopping; call again when it is back"));
+  };
+  heavy_.Run(caller, run, refuse);
+}
+
+void CallBounds::Observe(const char* method, const grpc::Status& status, Timestamp started) {
+  metrics_.ObserveRpc(method, CodeName(status.error_code()), MonotonicNow() - started);
+}
+
+CallStream::CallStream(Arrival arrival, Duration silence)
+    : context_(arrival.context),
+      bounds_(arrival.bounds),
+      admission_(std::move(arrival.admission)),
+      silence_(silence) {
+  const std::lock_guard lock(bounds_.mutex_);
+  bounds_.open_.insert(this);
+}
+
+// A caller that does not read gets a code that allows another try.
+std::function<void()> CallStream::GiveUp() {
+  reads_since_ = kNever;
+  const bool reads = writes_since_.exchange(kNever) == kNever;
+  given_up_ = true;
+  grpc_call* const call = context_.c_call();
+  grpc_call_ref(call);
+  return [call, reads] {
+    grpc_call_cancel_with_status(call, reads ? GRPC_STATUS_DEADLINE_EXCEEDED : GRPC_STATUS_UNAVAILABLE,
+                                 reads ? kSilent : "the caller does not read its messages", nullptr);
+    grpc_call_unref(call);
   };
 }
 
-// The caller does not read, so no reason can reach it: the stream is reset, with a code that allows another
-// try.
-std::function<void()> CallStream::WriteWait::GiveUp() {
-  grpc_call* const stuck = call.context_.c_call();
-  grpc_call_ref(stuck);
-  return [stuck] {
-    grpc_call_cancel_with_status(stuck, GRPC_STATUS_UNAVAILABLE, "the caller does not read its messages",
-                                 nullptr);
-    grpc_call_unref(stuck);
-  };
-}
-
-void CallStream::StartRead(google::protobuf::Message& message, const UnpackedSize& size, Waits& waits) {
-  LetGoOfMessage();
+void CallStream::Read(google::protobuf::Message& message, std::size_t light) {
+  // One that is cleared would keep its memory, which is held no more.
+  message.GetReflection()->Swap(&message, std::unique_ptr<google::protobuf::Message>(message.New()).get());
+  held_ = nullptr;
   message_ = &message;
-  size_ = &size;
-  read_waits_ = &waits;
-  waits.Begin(read_wait_, MonotonicNow());
-  grpc::ServerGenericBidiReactor::StartRead(&in_);
+  light_ = light;
+  reads_since_ = MonotonicNow();
+  StartRead(&in_);
 }
 
 void CallStream::OnReadDone(bool ok) {
-  if (!read_waits_->End(read_wait_)) return;  // Given up: OnMessage has been called.
-  if (!ok) return OnMessage(false);
+  reads_since_ = kNever;
+  if (!ok) {
+    if (!given_up_) return OnMessage(false);
+    return OnMessage(absl::DeadlineExceededError(kSilent));
+  }
   if (const absl::Status admitted = StillAdmitted(); !admitted.ok()) return Got(admitted);
-  holder_ = caller().name;
-  const absl::StatusOr<std::optional<std::size_t>> light = SizeIfLight();
-  if (!light.ok()) return Got(light.status());
-  heavy_ = !light->has_value();
-  if (!heavy_) return Got(Parse(**light, 0));
-  QueueHeavy();
+  // Its parts are few where it takes little more memory than its bytes.
+  if (in_.Length() <= light_) {
+    const absl::Status light = Parse(in_.Length() + kLightBytes);
+    if (!absl::IsInvalidArgument(light)) return Got(light);
+  }
+  auto waits = bounds_.bytes.Hold(caller().name, in_.Length());
+  if (!waits.ok()) return Got(waits.status());
+  ++holds_;
+  const auto take = [this, waits = *std::move(waits)](absl::Status status) {
+    Got(status.ok() ? Parse(kUnpackedBytesMax) : status);
+    Release();
+  };
+  bounds_.RunHeavy(
+      caller().name, [take] { take(absl::OkStatus()); }, take);
 }
 
 void CallStream::Got(const absl::Status& status) {
@@ -96,79 +139,45 @@ void CallStream::Got(const absl::Status& status) {
   OnMessage(status.ok() ? absl::StatusOr<bool>(true) : absl::StatusOr<bool>(status));
 }
 
-// None: it is heavy.
-absl::StatusOr<std::optional<std::size_t>> CallStream::SizeIfLight() {
-  if (in_.Length() <= kSmallMessage) return in_.Length() * kUnpackedPerByte;
+absl::Status CallStream::Parse(std::size_t most) {
   grpc::ProtoBufferReader walked(&in_);
-  return size_->OfUpTo(walked, kLightWork);
-}
-
-void CallStream::QueueHeavy() {
-  if (in_.Length() > kUnpackedBytesMax) return Got(ParseHeavy());  // Refused before long.
-  const std::size_t waiting = in_.Length();
-  if (const absl::Status room = bounds_.waiting.Take(holder_, waiting); !room.ok()) return Got(room);
-  ++holds_;
-  const auto take = [this, waiting](absl::Status status) {
-    if (status.ok()) status = ParseHeavy();
-    bounds_.waiting.LetGo(holder_, waiting);
-    Got(status);
-    Release();
-  };
-  bounds_.RunHeavy(
-      holder_, [take] { take(absl::OkStatus()); }, take);
-}
-
-absl::Status CallStream::ParseHeavy() {
-  grpc::ProtoBufferReader walked(&in_);
-  ASSIGN_OR_RETURN(const std::size_t bytes, size_->Of(walked));
-  return Parse(bytes, CallBounds::kLeftByHeavyBytes);
-}
-
-absl::Status CallStream::Parse(std::size_t bytes, std::size_t reserved) {
-  RETURN_IF_ERROR(bounds_.messages.Take(holder_, bytes, reserved));
-  held_bytes_ = bytes;
+  ASSIGN_OR_RETURN(const std::size_t bytes, UnpackedSize(*message_->GetDescriptor(), walked, most));
+  ASSIGN_OR_RETURN(held_, bounds_.bytes.Hold(caller().name, bytes));
   grpc::ProtoBufferReader reader(&in_);
   if (message_->ParseFromZeroCopyStream(&reader)) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(method(), ": the message is no ", message_->GetTypeName(),
                                                  "; install the same version of inlier on both sides"));
 }
 
-void CallStream::Serialize(const google::protobuf::Message& message) {
-  bool own = false;
-  out_.Clear();
-  const grpc::Status status =
-      grpc::SerializationTraits<google::protobuf::Message>::Serialize(message, &out_, &own);
-  INLIER_CHECK(status.ok());
-}
-
-void CallStream::Write(const google::protobuf::Message& message, Waits& waits) {
-  Serialize(message);
-  write_waits_ = &waits;
-  waits.Begin(write_wait_, MonotonicNow());
+void CallStream::Write(const google::protobuf::Message& message) {
+  Pack(message, out_);
+  writes_since_ = MonotonicNow();
   StartWrite(&out_);
 }
 
 void CallStream::OnWriteDone(bool ok) {
-  write_waits_->End(write_wait_);
+  writes_since_ = kNever;
   OnWritten(ok);
 }
 
 void CallStream::WriteAndFinish(const google::protobuf::Message& message) {
-  Serialize(message);
-  if (const absl::Status room = bounds_.answers.Take(caller().name, out_.Length()); !room.ok()) {
+  Pack(message, out_);
+  auto unread = bounds_.bytes.Hold(caller().name, out_.Length());
+  if (!unread.ok()) {
     out_.Clear();
-    return Finish(ToGrpcStatus(room));
+    return Finish(ToGrpcStatus(unread.status()));
   }
-  answer_holder_ = caller().name;
-  answer_bytes_ = out_.Length();
-  write_waits_ = &bounds_.writes;
-  write_waits_->Begin(write_wait_, MonotonicNow());
+  held_answer_ = *std::move(unread);
+  writes_since_ = MonotonicNow();
   StartWriteAndFinish(&out_, grpc::WriteOptions(), grpc::Status::OK);
 }
 
 void CallStream::OnDone() {
-  if (write_waits_ != nullptr) write_waits_->End(write_wait_);  // Of WriteAndFinish.
-  bounds_.answers.LetGo(answer_holder_, answer_bytes_);
+  {
+    const std::lock_guard lock(bounds_.mutex_);
+    bounds_.open_.erase(this);
+  }
+  held_answer_ = nullptr;
   Release();
 }
 

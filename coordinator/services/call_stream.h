@@ -1,16 +1,14 @@
 // A call as the services see it: messages instead of bytes, each read within bounds.
 //
-// Every call has been admitted on its metadata before a byte of its messages is read (door.h). A message is
-// parsed only where it will not take too much memory, alone or with the others that are held now; and a
-// caller that lets a call wait, for a message or for room to send one, is given up after a time: no caller
-// holds a place by doing nothing.
+// Every call has been admitted on its metadata before a byte of its messages is read (door.h). A message is parsed only
+// where it will not take too much memory, alone or with all that its caller holds. A call whose caller neither sends
+// nor reads ends after a time: no caller holds a place by doing nothing.
 //
 // gRPC has a few threads for all callers, and what takes long on them delays every call. So a heavy message, of more
-// than a millisecond or so of work, is read, checked and freed on a thread of its own, where callers take turns; a
-// sweep, whose check can take long, is checked there.
+// than a third of a millisecond or so of work, is read on a thread of its own, where callers take turns; a sweep, whose
+// check can take long, is checked there.
 //
-// Thread safety: as gRPC's reactors: reactions may run at the same time as others of the same call, and on
-// any thread.
+// Thread safety: as gRPC's reactors: reactions may run at the same time as others of the same call, and on any thread.
 #ifndef INLIER_COORDINATOR_SERVICES_CALL_STREAM_H_
 #define INLIER_COORDINATOR_SERVICES_CALL_STREAM_H_
 
@@ -18,10 +16,14 @@
 #include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/grpcpp.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <functional>
-#include <optional>
+#include <memory>
+#include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -31,52 +33,49 @@
 #include "coordinator/services/access.h"
 #include "coordinator/services/blocking_pool.h"
 #include "coordinator/services/byte_shares.h"
-#include "rpc/unpacked_size.h"
-#include "rpc/waits.h"
+#include "rpc/rpc.h"
 
 namespace inlier {
 
+class CallStream;
+
 // The state that all calls of the server share.
-struct CallBounds {
-  // Of messages in memory at once. Heavy ones leave some of it to the others.
-  static constexpr ByteShares::Limits kMessageBytes{.of_caller = 192 << 20, .of_all = 512 << 20};
-  static constexpr std::size_t kLeftByHeavyBytes = 128 << 20;
-  // Of heavy messages, as they came, that wait for their turn.
-  static constexpr ByteShares::Limits kWaitingBytes{.of_caller = 64 << 20, .of_all = 256 << 20};
-  // Of answers that their callers have not read.
-  static constexpr ByteShares::Limits kAnswerBytes{.of_caller = 128 << 20, .of_all = 512 << 20};
+class CallBounds {
+ public:
+  // A caller may be silent, or leave an answer unread, for so long; a session has a time of its own.
+  static constexpr Duration kSilence = std::chrono::seconds(60);
 
-  CallBounds(Access& access, Duration session_silence) : access(access), sessions(session_silence) {}
+  CallBounds(Access& access, CoordinatorMetrics& metrics, Duration session_silence)
+      : access(access), session_silence(session_silence), metrics_(metrics) {}
 
-  // Ends the calls that have waited too long.
-  void Expire(Timestamp now) {
-    for (Waits* waits : {&requests, &sessions, &uploads, &downloads, &writes}) waits->Expire(now);
-  }
+  // Ends the calls whose callers have been silent for too long.
+  void Expire(Timestamp now);
+  // Ends the call of `method` whose caller has been silent longest, and for `least`, to free its place. False: there is
+  // none.
+  bool EndLongestSilence(const char* method, Timestamp now, Duration least);
 
   // Runs `work` on the thread of heavy messages when it is the turn of `caller`; or `refuse`, from Stop on with
   // UNAVAILABLE.
   void RunHeavy(const std::string& caller, std::function<void()> work,
-                std::function<void(absl::Status)> refuse) {
-    const auto run = [this, work = std::move(work), refuse] {
-      if (!stopping) return work();
-      refuse(absl::UnavailableError("the coordinator is stopping; call again when it is back"));
-    };
-    heavy.Run(caller, run, refuse);
-  }
+                std::function<void(absl::Status)> refuse);
   // Those that wait are refused in their turn.
-  void Stop() { stopping = true; }
+  void Stop() { stopping_ = true; }
+
+  // Counts a call that has ended.
+  void Observe(const char* method, const grpc::Status& status, Timestamp started);
 
   Access& access;
-  Waits requests{std::chrono::seconds(30)};   // For the message of a call that has one.
-  Waits sessions;                             // For the next sync.
-  Waits uploads{std::chrono::seconds(60)};    // For the next chunk.
-  Waits downloads{std::chrono::seconds(60)};  // For room to send the next chunk.
-  Waits writes{std::chrono::seconds(60)};     // For room to send any other message.
-  ByteShares messages{kMessageBytes, "requests that are being served"};
-  ByteShares waiting{kWaitingBytes, "requests that wait for their turn"};
-  ByteShares answers{kAnswerBytes, "answers that have not been read"};
-  std::atomic<bool> stopping{false};
-  BlockingPool heavy{{}, "large requests"};  // The last one: its calls use the others.
+  const Duration session_silence;
+  ByteShares bytes;
+
+ private:
+  friend class CallStream;
+
+  CoordinatorMetrics& metrics_;
+  std::mutex mutex_;
+  std::set<CallStream*> open_;
+  std::atomic<bool> stopping_{false};
+  BlockingPool heavy_{{}, "large requests"};  // The last one: its calls use the others.
 };
 
 // A call that was admitted.
@@ -94,18 +93,17 @@ class CallStream : public grpc::ServerGenericBidiReactor {
   absl::Status StillAdmitted() { return bounds_.access.Recheck(context_, admission_); }
 
  protected:
-  explicit CallStream(Arrival arrival);
-  ~CallStream() override;
+  // Longer messages are heavy, and those that take so much more memory than their bytes.
+  static constexpr std::size_t kLightBytes = 64 << 10;
 
-  // Reads the next message; OnMessage follows once. One at a time.
-  template <typename Message>
-  void Read(Message& message, Waits& waits) {
-    static const UnpackedSize size(*Message::descriptor());
-    StartRead(message, size, waits);
-  }
+  // `silence`: the longest wait for a message.
+  explicit CallStream(Arrival arrival, Duration silence = CallBounds::kSilence);
+
+  // Reads the next message; OnMessage follows once. One at a time. `light`: bytes up to which a message that is only
+  // copied is not heavy.
+  void Read(google::protobuf::Message& message, std::size_t light = kLightBytes);
   // Sends `message`; OnWritten follows. One at a time.
-  void Write(const google::protobuf::Message& message) { Write(message, bounds_.writes); }
-  void Write(const google::protobuf::Message& message, Waits& waits);
+  void Write(const google::protobuf::Message& message);
   // The last one, with the status OK; or, where answers that were not read leave no room for it, that refusal alone.
   void WriteAndFinish(const google::protobuf::Message& message);
 
@@ -114,38 +112,27 @@ class CallStream : public grpc::ServerGenericBidiReactor {
   virtual void OnMessage(absl::StatusOr<bool> got) = 0;
   virtual void OnWritten(bool) {}
   // The last reaction.
-  virtual void OnEnded() {
-    LetGoOfMessage();
-    delete this;
-  }
-  // The last message is not used any more. A heavy one is freed elsewhere: to be called before the object is destroyed.
-  void LetGoOfMessage();
+  virtual void OnEnded() { delete this; }
 
   CallBounds& bounds() { return bounds_; }
   const char* method() const { return admission_.method(); }
 
  private:
-  struct ReadWait final : Waits::Wait {
-    explicit ReadWait(CallStream& call) : call(call) {}
-    std::function<void()> GiveUp() override;
-    CallStream& call;
-  };
-  struct WriteWait final : Waits::Wait {
-    explicit WriteWait(CallStream& call) : call(call) {}
-    std::function<void()> GiveUp() override;
-    CallStream& call;
-  };
+  friend class CallBounds;
+  static constexpr Timestamp kNever{Duration::max()};
 
-  void StartRead(google::protobuf::Message& message, const UnpackedSize& size, Waits& waits);
+  bool IsSilent(Timestamp now) const {
+    return reads_since_.load() <= now - silence_ || writes_since_.load() <= now - CallBounds::kSilence;
+  }
+  Timestamp silent_since() const { return std::min(reads_since_.load(), writes_since_.load()); }
+  // A function that ends the call, to be run without the lock of the bounds.
+  std::function<void()> GiveUp();
+
   void OnReadDone(bool ok) final;
   void OnWriteDone(bool ok) final;
   void OnDone() final;
   void Got(const absl::Status& status);
-  absl::StatusOr<std::optional<std::size_t>> SizeIfLight();
-  absl::Status Parse(std::size_t bytes, std::size_t reserved);
-  absl::Status ParseHeavy();
-  void QueueHeavy();
-  void Serialize(const google::protobuf::Message& message);
+  absl::Status Parse(std::size_t most);
   void Release() {
     if (holds_.fetch_sub(1) == 1) OnEnded();
   }
@@ -153,22 +140,15 @@ class CallStream : public grpc::ServerGenericBidiReactor {
   grpc::CallbackServerContext& context_;
   CallBounds& bounds_;
   Admission admission_;
+  const Duration silence_;
   std::atomic<int> holds_{1};
-  // Of the read that is under way.
-  ReadWait read_wait_{*this};
-  Waits* read_waits_ = nullptr;
-  const UnpackedSize* size_ = nullptr;
+  std::atomic<bool> given_up_{false};
+  // Since when the call waits for a message, or for its answer to be read.
+  std::atomic<Timestamp> reads_since_{kNever}, writes_since_{kNever};
   google::protobuf::Message* message_ = nullptr;
-  grpc::ByteBuffer in_;
-  bool heavy_ = false;          // The message.
-  std::size_t held_bytes_ = 0;  // Its share of the memory, as one of
-  std::string holder_;          // this caller.
-  // Of the write.
-  WriteWait write_wait_{*this};
-  Waits* write_waits_ = nullptr;
-  grpc::ByteBuffer out_;
-  std::size_t answer_bytes_ = 0;  // Of the last one, the share of
-  std::string answer_holder_;     // this caller.
+  std::size_t light_ = 0;
+  grpc::ByteBuffer in_, out_;
+  std::shared_ptr<void> held_, held_answer_;  // The bytes of the message, and of the answer.
 };
 
 // A call with one message and one answer, as its handler sees it.
@@ -187,11 +167,9 @@ template <typename Request, typename Response>
 class UnaryCall final : public CallStream, public UnaryContext {
  public:
   using Handler = std::function<void(UnaryContext*, const Request*, Response*)>;
-  // `handler` outlives it; it is not run for a call whose message does not come or is refused, which
-  // `refused` gets.
-  UnaryCall(Arrival arrival, const Handler& handler, std::function<void(const grpc::Status&)> refused)
-      : CallStream(std::move(arrival)), handler_(handler), refused_(std::move(refused)) {
-    Read(request_, bounds().requests);
+  // `handler` outlives it; it is not run for a call whose message does not come or is refused.
+  UnaryCall(Arrival arrival, const Handler& handler) : CallStream(std::move(arrival)), handler_(handler) {
+    Read(request_);
   }
 
   void Reply(const grpc::Status& status) override {
@@ -206,16 +184,14 @@ class UnaryCall final : public CallStream, public UnaryContext {
  private:
   void OnMessage(absl::StatusOr<bool> got) override {
     if (got.ok() && *got) return handler_(this, &request_, &response_);
-    const grpc::Status status = got.ok()
-                                    ? grpc::Status(grpc::StatusCode::CANCELLED, "the call has no message")
-                                    : grpc::Status(static_cast<grpc::StatusCode>(got.status().code()),
-                                                   std::string(got.status().message()));
-    refused_(status);
+    const grpc::Status status =
+        ToGrpcStatus(got.ok() ? absl::CancelledError("the call has no message") : got.status());
+    bounds().Observe(method(), status, started_);
     Finish(status);
   }
 
   const Handler& handler_;
-  const std::function<void(const grpc::Status&)> refused_;
+  const Timestamp started_ = MonotonicNow();
   Request request_;
   Response response_;
 };

@@ -15,7 +15,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/time.h"
-#include "coordinator/metrics/metrics.h"
 #include "coordinator/services/audit.h"
 #include "coordinator/services/blocking_pool.h"
 #include "coordinator/services/call_stream.h"
@@ -32,7 +31,7 @@ class Calls {
   static constexpr BlockingPool::Limits kQueries = BlockingPool::ByCaller(2, 10);
 
   // All outlive it. Calls that are refused go into the audit from now on.
-  Calls(CoordinatorLoop& loop, CoordinatorMetrics& metrics, CallBounds& bounds);
+  Calls(CoordinatorLoop& loop, CallBounds& bounds);
 
   // Waits for the blocking calls that run.
   void Join() {
@@ -98,7 +97,9 @@ class Calls {
   void AddNotice(grpc::CallbackServerContext& context);
 
   // Counts a call that is not answered by the functions above.
-  void Observe(const char* method, const grpc::Status& status, Timestamp started);
+  void Observe(const char* method, const grpc::Status& status, Timestamp started) {
+    bounds_.Observe(method, status, started);
+  }
 
   CoordinatorLoop& loop() { return loop_; }
   Access& access() { return bounds_.access; }
@@ -106,7 +107,6 @@ class Calls {
 
  private:
   CoordinatorLoop& loop_;
-  CoordinatorMetrics& metrics_;
   CallBounds& bounds_;
   Audit audit_;
   BlockingPool reads_{kReads, "reads of the database"};

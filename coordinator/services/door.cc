@@ -26,22 +26,22 @@ class RefusedCall final : public grpc::ServerGenericBidiReactor {
   void OnDone() override { delete this; }
 };
 
-using HealthCall = UnaryCall<health::HealthCheckRequest, health::HealthCheckResponse>;
-
-void CheckHealth(UnaryContext* context, const health::HealthCheckRequest* request,
-                 health::HealthCheckResponse* response) {
-  if (!request->service().empty())
-    return context->Reply({grpc::StatusCode::NOT_FOUND, "service: only \"\", the whole server, is known"});
-  response->set_status(health::HealthCheckResponse::SERVING);
-  context->Reply(grpc::Status::OK);
-}
+struct Health {
+  void Check(UnaryContext* context, const health::HealthCheckRequest* request,
+             health::HealthCheckResponse* response) {
+    if (!request->service().empty())
+      return context->Reply({grpc::StatusCode::NOT_FOUND, "service: only \"\", the whole server, is known"});
+    response->set_status(health::HealthCheckResponse::SERVING);
+    context->Reply(grpc::Status::OK);
+  }
+};
 
 // A question is read, answered, and the next one is read.
 class ReflectionCall final : public CallStream {
  public:
   ReflectionCall(Arrival arrival, const std::vector<std::string>& services)
       : CallStream(std::move(arrival)), services_(services) {
-    Read(request_, bounds().requests);
+    Read(request_);
   }
 
  private:
@@ -51,8 +51,7 @@ class ReflectionCall final : public CallStream {
   }
   void OnWritten(bool ok) override {
     if (!ok) return Finish({grpc::StatusCode::CANCELLED, "the caller has gone"});
-    request_.Clear();
-    Read(request_, bounds().requests);
+    Read(request_);
   }
 
   const std::vector<std::string>& services_;
@@ -62,10 +61,7 @@ class ReflectionCall final : public CallStream {
 }  // namespace
 
 Door::Door(Calls& calls) : calls_(calls) {
-  AddStream(kHealth, "Check", [](Arrival arrival) {
-    static const HealthCall::Handler check = CheckHealth;
-    return new HealthCall(std::move(arrival), check, [](const grpc::Status&) {});
-  });
+  Add(kHealth, "Check", std::make_shared<Health>(), &Health::Check);
   AddStream(kReflection, "ServerReflectionInfo",
             [this](Arrival arrival) { return new ReflectionCall(std::move(arrival), services_); });
   for (auto& [path, method] : methods_) method.open = true;

@@ -38,16 +38,11 @@ class Door final : public grpc::CallbackGenericService {
   void Add(const std::string& service, const char* method, std::shared_ptr<Handler> handler,
            void (Handler::*call)(UnaryContext*, const Request*, Response*)) {
     using Call = UnaryCall<Request, Response>;
-    const auto handle = std::make_shared<typename Call::Handler>(
-        [handler, call](UnaryContext* context, const Request* request, Response* response) {
-          (handler.get()->*call)(context, request, response);
-        });
-    AddStream(service, method, [this, handle, method](Arrival arrival) {
-      const auto refused = [this, method, started = MonotonicNow()](const grpc::Status& status) {
-        calls_.Observe(method, status, started);
-      };
-      return new Call(std::move(arrival), *handle, refused);
-    });
+    const typename Call::Handler handle = [handler, call](UnaryContext* context, const Request* request,
+                                                          Response* response) {
+      (handler.get()->*call)(context, request, response);
+    };
+    AddStream(service, method, [handle](Arrival arrival) { return new Call(std::move(arrival), handle); });
   }
 
   grpc::ServerGenericBidiReactor* CreateReactor(grpc::GenericCallbackServerContext* context) override;

@@ -24,7 +24,7 @@ constexpr Duration kRecheckPeriod = std::chrono::milliseconds(500);
 class WatchHub::Watcher final : public CallStream {
  public:
   Watcher(WatchHub& hub, Arrival arrival) : CallStream(std::move(arrival)), hub_(hub), name_(caller().name) {
-    Read(request_, bounds().requests);
+    Read(request_);
   }
 
   void Begin(absl::Status asked) {

@@ -25,12 +25,13 @@ class SessionReactor final : public CallStream,
                              public Listener,
                              public std::enable_shared_from_this<SessionReactor> {
  public:
-  SessionReactor(Calls& calls, Arrival arrival) : CallStream(std::move(arrival)), calls_(calls) {}
+  SessionReactor(Calls& calls, Arrival arrival)
+      : CallStream(std::move(arrival), calls.bounds().session_silence), calls_(calls) {}
 
   // It holds itself until the last reaction.
   void Start() {
     self_ = shared_from_this();
-    Read(sync_, bounds().sessions);
+    Read(sync_);
   }
 
   void OnMessage(absl::StatusOr<bool> got) override {
@@ -61,17 +62,15 @@ class SessionReactor final : public CallStream,
         self->listens_as_ = incarnation;
         self->calls_.loop().Listen(incarnation, {self, heard});
       });
-      Read(sync_, bounds().sessions);
+      Read(sync_);
     }
     const std::lock_guard lock(mutex_);
     if (!ended_ && !writing_) WriteNext();
   }
 
   void OnEnded() override {
-    calls_.loop().Post([self = std::move(self_)] {
-      self->calls_.loop().Unlisten(self->listens_as_, self.get());
-      self->LetGoOfMessage();
-    });
+    calls_.loop().Post(
+        [self = std::move(self_)] { self->calls_.loop().Unlisten(self->listens_as_, self.get()); });
   }
 
   void Push(std::uint64_t heard, v1::CoordinatorSync push) override {

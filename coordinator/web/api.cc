@@ -179,7 +179,7 @@ class Api::UnaryCall : public std::enable_shared_from_this<UnaryCall> {
  private:
   void Answered(const absl::Status& status) {
     if (!status.ok()) return Finish(ErrorResponse(status));
-    auto held = ByteShares::Hold(api_.answers_, caller_, response_.Length());
+    auto held = api_.bytes_.Hold(caller_, response_.Length());
     if (!held.ok()) return Finish(ErrorResponse(held.status()));
     api_.Run(http_, [self = shared_from_this(), held = *std::move(held)] { self->Answer(); });
   }
@@ -195,7 +195,7 @@ class Api::UnaryCall : public std::enable_shared_from_this<UnaryCall> {
       response.headers.emplace_back("Inlier-Notice", JsonText(text));
     }
     Compress(http_->request(), response);
-    auto held = ByteShares::Hold(api_.answers_, caller_, response.body.size());
+    auto held = api_.bytes_.Hold(caller_, response.body.size());
     if (!held.ok()) return Finish(ErrorResponse(held.status()));
     response.held = *std::move(held);
     Finish(std::move(response));

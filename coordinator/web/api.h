@@ -20,6 +20,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <utility>
 
 #include "coordinator/services/access.h"
 #include "coordinator/services/blocking_pool.h"
@@ -35,11 +36,10 @@ class Api {
   static constexpr std::size_t kBodyBytesMax = 64 << 10;
   static constexpr int kDepthMax = 50;    // Of the JSON in it.
   static constexpr int kStreamsMax = 64;  // Open at once.
-  // Of answers that have not been read.
-  static constexpr ByteShares::Limits kAnswerBytes{.of_caller = 128 << 20, .of_all = 256 << 20};
 
-  // Both outlive it.
-  Api(const v1::CoordinatorConfig& config, Access& access) : config_(config), access_(access) {}
+  // Config and access outlive it. Answers that have not been read count among `bytes`.
+  Api(const v1::CoordinatorConfig& config, Access& access, ByteShares bytes)
+      : config_(config), access_(access), bytes_(std::move(bytes)) {}
   ~Api() { Join(); }
 
   // REQUIRES: before the first call. `server` outlives the calls.
@@ -65,8 +65,7 @@ class Api {
 
   const v1::CoordinatorConfig& config_;
   Access& access_;
-  const std::shared_ptr<ByteShares> answers_ =
-      std::make_shared<ByteShares>(kAnswerBytes, "answers that have not been read");
+  ByteShares bytes_;
   std::shared_ptr<grpc::Channel> channel_;
   std::mutex mutex_;
   std::condition_variable ended_;

@@ -13,7 +13,6 @@
 namespace inlier {
 namespace {
 
-using testing::AnyOf;
 using testing::ElementsAre;
 
 // Calls that run until they are released.
@@ -68,21 +67,6 @@ TEST_F(BlockingPoolTest, CallersTakeTurns) {
   release_.set_value();
   pool.Join();
   EXPECT_THAT(begun_, ElementsAre("a1", "b1", "c1", "a2", "b2", "a3"));
-}
-
-TEST_F(BlockingPoolTest, WhatFreesForOthersComesBeforeThem) {
-  BlockingPool pool({.calls_per_caller_max = 2}, "large requests");
-  RunUntilReleased(pool, "a", "a1");
-  RunUntilReleased(pool, "a", "a2");
-  RunUntilReleased(pool, "b", "b1");
-  EXPECT_NE(RunUntilReleased(pool, "a", "a3"), "");
-  pool.RunFirst("a", [this] { begun_.push_back("a free"); });
-  release_.set_value();
-  pool.Join();
-  EXPECT_THAT(begun_,
-              AnyOf(ElementsAre("a1", "b1", "a free", "a2"), ElementsAre("a free", "b1", "a1", "a2")));
-  pool.RunFirst("a", [this] { begun_.push_back("after the end"); });
-  EXPECT_EQ(begun_.back(), "after the end");
 }
 
 TEST_F(BlockingPoolTest, JoinWaitsForAllAndTakesNoOthers) {

@@ -1,4 +1,4 @@
-// Calls that wait for their caller, with a server of their own whose waits the test lets expire.
+// Calls whose callers are silent, and what a caller may hold, with a server of their own for which the test has the time.
 #include "coordinator/services/call_stream.h"
 
 #include <gmock/gmock.h>
@@ -24,6 +24,7 @@ namespace {
 
 using grpc::StatusCode;
 using std::chrono::seconds;
+using testing::AllOf;
 using testing::HasSubstr;
 
 // Sends updates of a mebibyte without end.
@@ -32,7 +33,7 @@ class EndlessCall final : public CallStream {
   EndlessCall(Arrival arrival, std::atomic<int>& written)
       : CallStream(std::move(arrival)), written_(written) {
     for (int i = 0; i < 16; ++i) update_.add_notices(std::string(1 << 16, 'x'));
-    Read(request_, bounds().requests);
+    Read(request_);
   }
 
  private:
@@ -58,7 +59,7 @@ class CallStreamTest : public testing::Test, public grpc::CallbackGenericService
   void SetUp() override {
     v1::CoordinatorConfig config;
     access_ = *Access::Open(config, metrics_);
-    bounds_ = std::make_unique<CallBounds>(*access_, seconds(60));
+    bounds_ = std::make_unique<CallBounds>(*access_, metrics_, seconds(60));
     auto started = StartServer("127.0.0.1:0", "listen", {}, {.request_bytes_max = 8 << 20, .door = this});
     ASSERT_TRUE(started.ok()) << started.status();
     listening_ = *std::move(started);
@@ -72,7 +73,7 @@ class CallStreamTest : public testing::Test, public grpc::CallbackGenericService
     Arrival arrival{*context, *bounds_, *std::move(admitted)};
     if (context->method() == "/inlier.v1.SweepService/WatchSweep")
       return new EndlessCall(std::move(arrival), written_);
-    auto* const call = new Query(std::move(arrival), handler_, [this](const grpc::Status&) { ++refused_; });
+    auto* const call = new Query(std::move(arrival), handler_);
     ++waiting_;
     return call;
   }
@@ -94,13 +95,14 @@ class CallStreamTest : public testing::Test, public grpc::CallbackGenericService
   CoordinatorMetrics metrics_{20};
   std::unique_ptr<Access> access_;
   std::unique_ptr<CallBounds> bounds_;
-  const Query::Handler handler_ = [](UnaryContext* context, const v1::QueryRequest* request,
-                                     v1::QueryResponse* response) {
+  const Query::Handler handler_ = [this](UnaryContext* context, const v1::QueryRequest* request,
+                                         v1::QueryResponse* response) {
+    ++answered_;
     response->add_columns(request->sql());
     context->Reply(grpc::Status::OK);
   };
   std::atomic<int> waiting_{0};  // Calls that wait for their message, or have waited.
-  std::atomic<int> refused_{0}, written_{0};
+  std::atomic<int> answered_{0}, written_{0};
   ListeningServer listening_;
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<v1::SweepService::Stub> stub_;
@@ -113,7 +115,7 @@ TEST_F(CallStreamTest, CallIsAnsweredAndHoldsNothingAfterwards) {
   v1::QueryResponse response;
   ASSERT_TRUE(stub_->Query(&context, request, &response).ok());
   EXPECT_EQ(response.columns(0), request.sql());
-  Until([this] { return bounds_->messages.all() == 0 && bounds_->waiting.all() == 0; });
+  Until([this] { return bounds_->bytes.all() == 0; });
 }
 
 TEST_F(CallStreamTest, CallWhoseMessageDoesNotComeEndsWithTheReason) {
@@ -126,13 +128,13 @@ TEST_F(CallStreamTest, CallWhoseMessageDoesNotComeEndsWithTheReason) {
       grpc::internal::ClientWriterFactory<v1::QueryRequest>::Create(channel_.get(), method, &context,
                                                                     &response));
   Until([this] { return waiting_ == 1; });
-  bounds_->Expire(MonotonicNow() + seconds(29));
-  EXPECT_EQ(refused_, 0);
-  bounds_->Expire(MonotonicNow() + seconds(31));
+  bounds_->Expire(MonotonicNow() + seconds(59));
+  EXPECT_TRUE(Ask(kLight).ok());
+  bounds_->Expire(MonotonicNow() + seconds(61));
   const grpc::Status status = writer->Finish();
   EXPECT_EQ(status.error_code(), StatusCode::DEADLINE_EXCEEDED);
   EXPECT_THAT(status.error_message(), HasSubstr("nothing has come from the caller for too long"));
-  EXPECT_EQ(refused_, 1);
+  Until([this] { return metrics_.registry().Expose().find("DEADLINE_EXCEEDED") != std::string::npos; });
 }
 
 TEST_F(CallStreamTest, CallerThatDoesNotReadIsDroppedWithACodeThatResumes) {
@@ -151,73 +153,92 @@ TEST_F(CallStreamTest, CallerThatDoesNotReadIsDroppedWithACodeThatResumes) {
   EXPECT_EQ(reader->Finish().error_code(), StatusCode::UNAVAILABLE);
 }
 
-TEST_F(CallStreamTest, MessagesThatTogetherTakeTooMuchAreRefusedForNow) {
-  const std::size_t most = CallBounds::kMessageBytes.of_caller;
-  ASSERT_TRUE(bounds_->messages.Take("", most).ok());
-  EXPECT_TRUE(Ask(0).ok()) << Ask(0).error_message();  // An empty message takes nothing.
+TEST_F(CallStreamTest, CallerThatIsSilentLongestLosesItsPlace) {
+  grpc::internal::RpcMethod method("/inlier.v1.SweepService/Query",
+                                   grpc::internal::RpcMethod::CLIENT_STREAMING);
+  struct Silent {
+    grpc::ClientContext context;
+    v1::QueryResponse response;
+    std::unique_ptr<grpc::ClientWriter<v1::QueryRequest>> writer;
+  } first, second;
+  for (Silent* call : {&first, &second}) {
+    const int before = waiting_;
+    call->writer.reset(grpc::internal::ClientWriterFactory<v1::QueryRequest>::Create(
+        channel_.get(), method, &call->context, &call->response));
+    Until([&] { return waiting_ == before + 1; });
+  }
+  const Timestamp soon = MonotonicNow() + seconds(1);
+  EXPECT_FALSE(bounds_->EndLongestSilence("Query", soon, seconds(10)));
+  EXPECT_FALSE(bounds_->EndLongestSilence("Other", soon, Duration(0)));
+  EXPECT_TRUE(bounds_->EndLongestSilence("Query", soon, Duration(0)));
+  EXPECT_EQ(first.writer->Finish().error_code(), StatusCode::DEADLINE_EXCEEDED);
+  EXPECT_TRUE(bounds_->EndLongestSilence("Query", soon, Duration(0)));
+  EXPECT_EQ(second.writer->Finish().error_code(), StatusCode::DEADLINE_EXCEEDED);
+  EXPECT_FALSE(bounds_->EndLongestSilence("Query", soon, Duration(0)));
+}
+
+TEST_F(CallStreamTest, CallerHoldsSoManyBytesAndNoMore) {
+  auto held = bounds_->bytes.Hold("", ByteShares::kOfCaller - 1000);
+  ASSERT_TRUE(held.ok());
+  EXPECT_TRUE(Ask(0).ok());
   for (const std::size_t length : {kLight, kHeavy}) {
     const grpc::Status refused = Ask(length);
     EXPECT_EQ(refused.error_code(), StatusCode::RESOURCE_EXHAUSTED);
-    EXPECT_EQ(refused.error_message(),
-              "the requests that are being served of callers without a name would take more than 192 MiB of "
-              "memory, the maximum; try again in a moment");
+    EXPECT_EQ(
+        refused.error_message(),
+        "the requests and answers of callers without a name would take more than 192 MiB of memory, the "
+        "maximum; try again in a moment");
   }
-  bounds_->messages.LetGo("", most);
+  held = nullptr;
   EXPECT_TRUE(Ask(kHeavy).ok());
 }
 
 TEST_F(CallStreamTest, AnswersThatNobodyReadsAreBounded) {
-  const std::size_t most = CallBounds::kAnswerBytes.of_caller;
-  ASSERT_TRUE(bounds_->answers.Take("", most - 1000).ok());
-  EXPECT_TRUE(Ask(100).ok());
-  const grpc::Status refused = Ask(kLight);
-  EXPECT_EQ(refused.error_code(), StatusCode::RESOURCE_EXHAUSTED);
-  EXPECT_EQ(refused.error_message(),
-            "the answers that have not been read of callers without a name would take more than 128 MiB of "
-            "memory, the maximum; try again in a moment");
-  bounds_->answers.LetGo("", most - 1000);
+  // Room for the message, and not for its answer beside it.
+  auto held = bounds_->bytes.Hold("", ByteShares::kOfCaller - kLight * 3 / 2);
+  ASSERT_TRUE(held.ok());
+  EXPECT_EQ(Ask(kLight).error_code(), StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_EQ(answered_, 1);
+  held = nullptr;
   EXPECT_TRUE(Ask(kLight).ok());
-  Until([this] { return bounds_->answers.all() == 0; });
+  Until([this] { return bounds_->bytes.all() == 0; });
 }
 
-TEST_F(CallStreamTest, HeavyMessagesOfSomeLeaveRoomForTheLightOnesOfOthers) {
-  for (const char* caller : {"first", "second"})
-    ASSERT_TRUE(bounds_->messages.Take(caller, CallBounds::kMessageBytes.of_caller).ok());
+TEST_F(CallStreamTest, LargeMessagesOfSomeLeaveRoomForTheSmallOnesOfOthers) {
+  std::vector<std::shared_ptr<void>> held;
+  for (const char* caller : {"1", "2", "3", "4", "5"}) {
+    auto all = bounds_->bytes.Hold(caller, (ByteShares::kOfAll - ByteShares::kLeftToSmall) / 5);
+    ASSERT_TRUE(all.ok()) << all.status();
+    held.push_back(*std::move(all));
+  }
   EXPECT_TRUE(Ask(kLight).ok());
   const grpc::Status refused = Ask(kHeavy);
   EXPECT_EQ(refused.error_code(), StatusCode::RESOURCE_EXHAUSTED);
-  EXPECT_THAT(refused.error_message(), HasSubstr("served would take more than 384 MiB"));
-  for (const char* caller : {"first", "second"})
-    bounds_->messages.LetGo(caller, CallBounds::kMessageBytes.of_caller);
+  EXPECT_THAT(refused.error_message(), HasSubstr("of all callers would take more than 896 MiB"));
 }
 
 TEST_F(CallStreamTest, HeavyMessagesWaitForTheirTurnAndLightOnesDoNot) {
   std::promise<void> release;
-  bounds_->heavy.Run(
+  bounds_->RunHeavy(
       "another", [&release] { release.get_future().wait(); }, [](const absl::Status&) { FAIL(); });
   std::vector<std::future<grpc::Status>> waiting;
   for (int i = 0; i < 20; ++i)
     waiting.push_back(std::async(std::launch::async, [this] { return Ask(kHeavy); }));
-  Until([this] { return bounds_->waiting.all() > 20 * kHeavy; });
-  EXPECT_EQ(bounds_->messages.all(), 0u);  // They are as they came.
+  Until([this] { return bounds_->bytes.all() > 20 * kHeavy; });
+  EXPECT_LT(bounds_->bytes.all(), 21 * kHeavy);  // They are as they came.
   for (int i = 0; i < 20; ++i) EXPECT_TRUE(Ask(kLight).ok());
   for (const auto& call : waiting) EXPECT_EQ(call.wait_for(seconds(0)), std::future_status::timeout);
-  // Nor may they be too many.
-  const std::size_t rest = CallBounds::kWaitingBytes.of_caller - bounds_->waiting.all();
-  ASSERT_TRUE(bounds_->waiting.Take("", rest).ok());
-  EXPECT_EQ(Ask(kHeavy).error_code(), StatusCode::RESOURCE_EXHAUSTED);
-  bounds_->waiting.LetGo("", rest);
   release.set_value();
   for (auto& call : waiting) EXPECT_TRUE(call.get().ok());
-  Until([this] { return bounds_->messages.all() == 0; });
+  Until([this] { return bounds_->bytes.all() == 0; });
 }
 
 TEST_F(CallStreamTest, HeavyMessagesThatWaitAreRefusedWhenTheServerStops) {
   std::promise<void> release;
-  bounds_->heavy.Run(
+  bounds_->RunHeavy(
       "", [&release] { release.get_future().wait(); }, [](const absl::Status&) { FAIL(); });
   std::future<grpc::Status> waiting = std::async(std::launch::async, [this] { return Ask(kHeavy); });
-  Until([this] { return bounds_->waiting.all() > 0; });
+  Until([this] { return bounds_->bytes.all() > 0; });
   bounds_->Stop();
   release.set_value();
   const grpc::Status refused = waiting.get();
@@ -227,14 +248,15 @@ TEST_F(CallStreamTest, HeavyMessagesThatWaitAreRefusedWhenTheServerStops) {
 
 TEST_F(CallStreamTest, BytesThatAreNoMessageAreRefused) {
   grpc::internal::RpcMethod method("/inlier.v1.SweepService/Query", grpc::internal::RpcMethod::NORMAL_RPC);
-  grpc::ClientContext context;
   v1::QueryResponse response;
+  grpc::ClientContext context;
   const grpc::Slice wrong("\x0a\x7f", 2);  // A text of 127 bytes, of which none is there.
   const grpc::ByteBuffer bytes(&wrong, 1);
   const grpc::Status status = grpc::internal::BlockingUnaryCall<grpc::ByteBuffer, v1::QueryResponse>(
       channel_.get(), method, &context, bytes, &response);
   EXPECT_EQ(status.error_code(), StatusCode::INVALID_ARGUMENT);
-  EXPECT_THAT(status.error_message(), HasSubstr("the message is no inlier.v1.QueryRequest"));
+  EXPECT_THAT(status.error_message(), AllOf(HasSubstr("the message (QueryRequest) cannot be read"),
+                                            HasSubstr("install the same version")));
 }
 
 }  // namespace

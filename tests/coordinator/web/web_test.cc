@@ -326,7 +326,7 @@ TEST_F(WebTest, AnswersThatNobodyReadsHaveALimitAndThenAreRefused) {
       json{{"sql", "SELECT hex(zeroblob(480000)), hex(zeroblob(480000)), hex(zeroblob(480000))"}}.dump();
   std::vector<HttpClient::Socket> unread;
   std::string answer;
-  const std::size_t most = Api::kAnswerBytes.of_caller / (3 * 960'000);
+  const std::size_t most = ByteShares::kOfCaller / (3 * 960'000);
   // The server gives an answer up after 10 s, so all of them must come within that time.
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(9);
   while (unread.size() < 2 * most && answer.rfind("HTTP/1.1 429", 0) != 0) {
@@ -342,8 +342,7 @@ TEST_F(WebTest, AnswersThatNobodyReadsHaveALimitAndThenAreRefused) {
   EXPECT_LE(unread.size(), most + 5);
   EXPECT_EQ(client.Send("GET", "/healthz").status, 200);
   EXPECT_EQ(client.Post("ListSweeps", "{}").status, 200);
-  EXPECT_THAT(client.Post("Query", body).body,
-              HasSubstr("answers that have not been read of 127.0.0.1 would take"));
+  EXPECT_THAT(client.Post("Query", body).body, HasSubstr("the requests and answers of 127.0.0.1 would take"));
   unread.clear();
   int status = 0;
   for (int i = 0; i < 600 && status != 200; ++i) {
