@@ -47,7 +47,8 @@ class SlurmMachinesTest(FleetTest):
             harness.wait_for("another attempt", lambda: fleet.sql("SELECT count(*) FROM attempts WHERE failure = 'CRASHED'")[0][0] > 0, 60)
             harness.wait_for("its ranks", lambda: fleet.sql("SELECT count(*) FROM attempts WHERE outcome = 'LIVE'")[0][0] > 0, 60)
             lost = set(processes_of(FAKE_TRIAL.name, self.folder))
-            worker, = processes_of("inlier-worker", self.folder)
+            # Between fork and exec, a child of the worker has its name, too.
+            worker, = harness.wait_for("the worker alone", lambda: [found for found in [processes_of("inlier-worker", self.folder)] if len(found) == 1], 10)[0]
             os.kill(worker, signal.SIGKILL)
             harness.wait_for("no trial of the killed worker", lambda: not lost & set(processes_of(FAKE_TRIAL.name, self.folder)), 30)
             fleet.wait_complete(sweep)
