@@ -57,6 +57,10 @@ class HouseTest(unittest.TestCase):
         checked = subprocess.run([sys.executable, ROOT / "tools/sizes", "--check"], cwd=ROOT, capture_output=True, text=True)
         self.assertEqual((0, ""), (checked.returncode, checked.stdout + checked.stderr))
 
+    def test_the_page_of_files_is_what_the_headers_say(self):
+        done = subprocess.run([ROOT / "tools/index", "--check"], cwd=ROOT, capture_output=True, text=True)
+        self.assertEqual((0, ""), (done.returncode, done.stderr))
+
     def test_no_source_file_is_too_long(self):
         long = [f"{p.relative_to(ROOT)}: {n} lines" for p in tracked("*.h", "*.cc", "*.cu", "*.cuh", "*.py", "*.proto")
                 if (n := p.read_text().count("\n")) > LINES_MAX]
