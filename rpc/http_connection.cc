@@ -44,7 +44,7 @@ bool NamesLoopback(std::string_view host) {
 }  // namespace
 
 template <typename Message>
-void HttpServer::State::Connection::FillHead(Message& message, const HttpResponse& response) {
+void HttpConnection::FillHead(Message& message, const HttpResponse& response) {
   message.version(11);
   message.result(static_cast<unsigned>(response.status));
   message.set(http::field::content_type, response.content_type);
@@ -54,7 +54,7 @@ void HttpServer::State::Connection::FillHead(Message& message, const HttpRespons
 // Hands over to the server's thread, where the connection is also let go.
 class HttpServer::State::Call final : public HttpCall {
  public:
-  Call(std::shared_ptr<Connection> connection, std::shared_ptr<const HttpRequest> request)
+  Call(std::shared_ptr<HttpConnection> connection, std::shared_ptr<const HttpRequest> request)
       : connection_(std::move(connection)), request_(std::move(request)) {}
   ~Call() override {
     asio::io_context& io = connection_->state()->io;
@@ -63,23 +63,23 @@ class HttpServer::State::Call final : public HttpCall {
 
   const HttpRequest& request() const override { return *request_; }
   void WhenGone(std::function<void()> gone) override {
-    Post([gone = std::move(gone)](Connection& one) mutable { one.WhenGone(std::move(gone)); });
+    Post([gone = std::move(gone)](HttpConnection& one) mutable { one.WhenGone(std::move(gone)); });
   }
   void Reply(HttpResponse response) override {
-    Post([response = std::move(response)](Connection& one) mutable { one.Write(std::move(response)); });
+    Post([response = std::move(response)](HttpConnection& one) mutable { one.Write(std::move(response)); });
   }
   void Begin(HttpResponse head, std::function<void()> gone) override {
-    Post([head = std::move(head), gone = std::move(gone)](Connection& one) mutable {
+    Post([head = std::move(head), gone = std::move(gone)](HttpConnection& one) mutable {
       one.BeginStream(head, std::move(gone));
     });
   }
   void Send(std::string bytes, std::function<void()> sent) override {
-    Post([bytes = std::move(bytes), sent = std::move(sent)](Connection& one) mutable {
+    Post([bytes = std::move(bytes), sent = std::move(sent)](HttpConnection& one) mutable {
       one.Send(std::move(bytes), std::move(sent));
     });
   }
   void End() override {
-    Post([](Connection& one) { one.EndStream(); });
+    Post([](HttpConnection& one) { one.EndStream(); });
   }
 
  private:
@@ -89,11 +89,11 @@ class HttpServer::State::Call final : public HttpCall {
                [connection = connection_, action = std::move(action)]() mutable { action(*connection); });
   }
 
-  std::shared_ptr<Connection> connection_;
+  std::shared_ptr<HttpConnection> connection_;
   const std::shared_ptr<const HttpRequest> request_;
 };
 
-void HttpServer::State::Connection::Begin() {
+void HttpConnection::Begin() {
   if (state_->tls == nullptr) return Read();
   waiting_since_ = MonotonicNow();
   stream_.expires_after(state_->limits.transfer);
@@ -102,13 +102,13 @@ void HttpServer::State::Connection::Begin() {
   });
 }
 
-void HttpServer::State::Connection::Close() {
+void HttpConnection::Close() {
   waiting_since_.reset();
   stream_.close();
   if (const auto gone = std::exchange(gone_, nullptr)) gone();
 }
 
-void HttpServer::State::Connection::Write(HttpResponse response) {
+void HttpConnection::Write(HttpResponse response) {
   waiting_since_ = MonotonicNow();
   answered_ = true;
   gone_ = nullptr;
@@ -129,7 +129,7 @@ void HttpServer::State::Connection::Write(HttpResponse response) {
   http::async_write(stream_, response_, then);
 }
 
-void HttpServer::State::Connection::WhenGone(std::function<void()> gone) {
+void HttpConnection::WhenGone(std::function<void()> gone) {
   if (!stream_.socket().is_open()) return gone();
   if (answered_) return;
   gone_ = std::move(gone);
@@ -137,7 +137,7 @@ void HttpServer::State::Connection::WhenGone(std::function<void()> gone) {
 }
 
 // Nothing is read: what has come may be the next request.
-void HttpServer::State::Connection::WatchClient() {
+void HttpConnection::WatchClient() {
   const auto readable = [weak = weak_from_this()](beast::error_code error) {
     const auto self = weak.lock();
     if (error || self == nullptr || self->gone_ == nullptr) return;
@@ -148,7 +148,7 @@ void HttpServer::State::Connection::WatchClient() {
   stream_.socket().async_wait(tcp::socket::wait_read, readable);
 }
 
-void HttpServer::State::Connection::BeginStream(const HttpResponse& head, std::function<void()> gone) {
+void HttpConnection::BeginStream(const HttpResponse& head, std::function<void()> gone) {
   answered_ = true;
   endless_.gone = std::move(gone);
   KeepAlive(stream_.socket().native_handle());
@@ -166,24 +166,24 @@ void HttpServer::State::Connection::BeginStream(const HttpResponse& head, std::f
   http::async_write_header(stream_, *endless_.serializer, then);
 }
 
-void HttpServer::State::Connection::Send(std::string bytes, std::function<void()> sent) {
+void HttpConnection::Send(std::string bytes, std::function<void()> sent) {
   if (endless_.ended) return;
   endless_.waiting += bytes;
   endless_.sent = std::move(sent);
   if (!endless_.writing) WriteWaiting();
 }
 
-void HttpServer::State::Connection::EndStream() {
+void HttpConnection::EndStream() {
   endless_.gone = nullptr;
   endless_.ended = true;
   if (!endless_.writing && endless_.waiting.empty()) Shutdown();
 }
 
-void HttpServer::State::Connection::Abandon() {
+void HttpConnection::Abandon() {
   if (!answered_) Close();
 }
 
-void HttpServer::State::Connection::Read() {
+void HttpConnection::Read() {
   request_ = std::make_shared<HttpRequest>();
   answered_ = false;
   parser_.emplace();
@@ -197,7 +197,7 @@ void HttpServer::State::Connection::Read() {
   http::async_read_header(stream_, buffer_, *parser_, then);
 }
 
-void HttpServer::State::Connection::OnHead(beast::error_code error) {
+void HttpConnection::OnHead(beast::error_code error) {
   keep_alive_ = head_only_ = false;
   if (!CheckRead(error)) return;
   const auto& message = parser_->get();
@@ -231,14 +231,14 @@ void HttpServer::State::Connection::OnHead(beast::error_code error) {
   http::async_read(stream_, buffer_, *parser_, then);
 }
 
-void HttpServer::State::Connection::OnBody(beast::error_code error) {
+void HttpConnection::OnBody(beast::error_code error) {
   if (!CheckRead(error)) return;
   keep_alive_ = parser_->get().keep_alive();
   request_->body = std::move(parser_->get().body());
   Handle();
 }
 
-bool HttpServer::State::Connection::CheckRead(beast::error_code error) {
+bool HttpConnection::CheckRead(beast::error_code error) {
   if (!error) return true;
   if (error == http::error::header_limit) {
     Refuse(431, "the head of the request is larger than 8 KiB");
@@ -253,7 +253,7 @@ bool HttpServer::State::Connection::CheckRead(beast::error_code error) {
   return false;
 }
 
-void HttpServer::State::Connection::FillRequest() {
+void HttpConnection::FillRequest() {
   const auto& message = parser_->get();
   const auto header = [&message](http::field name) {
     const auto value = message[name];
@@ -276,23 +276,23 @@ void HttpServer::State::Connection::FillRequest() {
   request_->if_none_match = header(http::field::if_none_match);
 }
 
-void HttpServer::State::Connection::NotFound() {
+void HttpConnection::NotFound() {
   std::string known;
   for (const auto& [name, route] : state_->routes) absl::StrAppend(&known, " ", name);
   keep_alive_ = parser_->get().keep_alive();
   Refuse(404, absl::StrCat("nothing at ", request_->path, "; there is", known));
 }
 
-void HttpServer::State::Connection::TooLarge(std::size_t most) {
+void HttpConnection::TooLarge(std::size_t most) {
   if (most == 0) return Refuse(413, "a request has no body here");
   Refuse(413, absl::StrCat("the body of the request is larger than ", most, " bytes"));
 }
 
-void HttpServer::State::Connection::Refuse(int status, std::string_view reason) {
+void HttpConnection::Refuse(int status, std::string_view reason) {
   Write({.status = status, .body = absl::StrCat(std::string(reason), "\n")});
 }
 
-void HttpServer::State::Connection::WriteWaiting() {
+void HttpConnection::WriteWaiting() {
   endless_.writing = true;
   endless_.leaving = std::exchange(endless_.waiting, {});
   waiting_since_ = MonotonicNow();
@@ -301,7 +301,7 @@ void HttpServer::State::Connection::WriteWaiting() {
   asio::async_write(stream_, asio::buffer(endless_.leaving), then);
 }
 
-void HttpServer::State::Connection::Sent(beast::error_code error) {
+void HttpConnection::Sent(beast::error_code error) {
   endless_.writing = false;
   waiting_since_.reset();
   if (error) return Gone();
@@ -310,14 +310,14 @@ void HttpServer::State::Connection::Sent(beast::error_code error) {
   if (const auto sent = std::exchange(endless_.sent, nullptr)) sent();
 }
 
-void HttpServer::State::Connection::Gone() {
+void HttpConnection::Gone() {
   if (const auto gone = std::exchange(endless_.gone, nullptr)) gone();
   const bool must_finish = endless_.ended && endless_.writing;  // The client may have closed its side alone.
   endless_.ended = true;
   if (!must_finish) stream_.close();
 }
 
-void HttpServer::State::Connection::Shutdown() {
+void HttpConnection::Shutdown() {
   if (stream_.tls() != nullptr) {
     stream_.expires_after(state_->limits.transfer);
     return stream_.EndTls([self = shared_from_this()](beast::error_code) { self->stream_.close(); });
@@ -329,7 +329,7 @@ void HttpServer::State::Connection::Shutdown() {
   Drain(kBodyBytesMax);
 }
 
-void HttpServer::State::Connection::Drain(std::size_t bytes_left) {
+void HttpConnection::Drain(std::size_t bytes_left) {
   buffer_.clear();
   const auto then = [self = shared_from_this(), bytes_left](beast::error_code error, std::size_t bytes) {
     error || bytes >= bytes_left ? self->Close() : self->Drain(bytes_left - bytes);
@@ -337,9 +337,9 @@ void HttpServer::State::Connection::Drain(std::size_t bytes_left) {
   stream_.async_read_some(buffer_.prepare(kHeadBytesMax), then);
 }
 
-void HttpServer::State::Connection::Handle() {
+void HttpConnection::Handle() {
   waiting_since_.reset();
-  route_->handler(std::make_shared<Call>(shared_from_this(), request_));
+  route_->handler(std::make_shared<HttpServer::State::Call>(shared_from_this(), request_));
 }
 
 }  // namespace inlier

@@ -27,15 +27,18 @@ using asio::ip::tcp;
 inline constexpr std::uint32_t kHeadBytesMax = 8 << 10;
 inline constexpr std::uint64_t kBodyBytesMax = 1 << 20;  // Of any route.
 
+struct HttpRoute {
+  bool post = false;
+  std::size_t body_bytes_max = 0;
+  HttpServer::Admit admit = nullptr;
+  HttpServer::Handler handler;
+};
+
+class HttpConnection;
+
 struct HttpServer::State : std::enable_shared_from_this<State> {
-  class Connection;
   class Call;
-  struct Route {
-    bool post = false;
-    std::size_t body_bytes_max = 0;
-    Admit admit = nullptr;
-    Handler handler;
-  };
+  using Route = HttpRoute;
 
   State(asio::io_context& io, HttpLimits limits) : io(io), limits(limits), pause(io) {}
 
@@ -67,19 +70,19 @@ struct HttpServer::State : std::enable_shared_from_this<State> {
   std::uint16_t port = 0;
   bool loopback = false;
   bool stopped = false;
-  std::set<Connection*> connections;
+  std::set<HttpConnection*> connections;
 };
 
 // One client: reads a request, answers it, and reads the next one while the client keeps the connection.
-class HttpServer::State::Connection : public std::enable_shared_from_this<Connection> {
+class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
  public:
-  Connection(tcp::socket socket, std::shared_ptr<State> state)
+  HttpConnection(tcp::socket socket, std::shared_ptr<HttpServer::State> state)
       : stream_(std::move(socket)), state_(std::move(state)) {
     beast::error_code ignored;
     peer_ = stream_.socket().remote_endpoint(ignored);
     state_->connections.insert(this);
   }
-  ~Connection() { state_->connections.erase(this); }
+  ~HttpConnection() { state_->connections.erase(this); }
 
   // Reads the first request, by TLS if the server has it.
   void Begin();
@@ -90,7 +93,7 @@ class HttpServer::State::Connection : public std::enable_shared_from_this<Connec
   std::optional<Timestamp> waiting_since() const { return waiting_since_; }
   bool is_open() const { return stream_.socket().is_open(); }
   const asio::ip::address peer() const { return peer_.address(); }
-  const std::shared_ptr<State>& state() const { return state_; }
+  const std::shared_ptr<HttpServer::State>& state() const { return state_; }
 
   void Write(HttpResponse response);
 
@@ -134,13 +137,13 @@ class HttpServer::State::Connection : public std::enable_shared_from_this<Connec
   void Drain(std::size_t bytes_left);
 
   ClientStream stream_;
-  std::shared_ptr<State> state_;
+  std::shared_ptr<HttpServer::State> state_;
   tcp::endpoint peer_;
   std::optional<Timestamp> waiting_since_;
   beast::flat_buffer buffer_{kHeadBytesMax + 1024};
   std::optional<http::request_parser<http::string_body>> parser_;
   std::shared_ptr<HttpRequest> request_;
-  const Route* route_ = nullptr;
+  const HttpRoute* route_ = nullptr;
   http::response<http::string_body> response_;
   std::shared_ptr<void> held_;  // With the body.
   std::function<void()> gone_;  // Of WhenGone.

@@ -22,12 +22,12 @@ constexpr Duration kAcceptPause = std::chrono::milliseconds(100);
 
 bool HttpServer::State::MakeRoom(const asio::ip::address& newcomer) {
   std::map<asio::ip::address, std::size_t> places;
-  for (const Connection* connection : connections) places[connection->peer()] += connection->is_open();
+  for (const HttpConnection* connection : connections) places[connection->peer()] += connection->is_open();
   const std::size_t own = places[newcomer];
   const Timestamp now = MonotonicNow();
-  Connection* loser = nullptr;
-  for (Connection* connection : connections) {
-    const auto rank = [&](const Connection& one) {  // The greatest loses.
+  HttpConnection* loser = nullptr;
+  for (HttpConnection* connection : connections) {
+    const auto rank = [&](const HttpConnection& one) {  // The greatest loses.
       const Duration waited = now - one.waiting_since().value_or(now);
       return std::tuple(places.at(one.peer()), one.waiting_since().has_value(), waited);
     };
@@ -53,7 +53,7 @@ void HttpServer::State::Accept() {
     }
     const bool has_room = state->connections.size() < state->limits.connections ||
                           state->MakeRoom(socket.remote_endpoint(error).address());
-    const auto connection = std::make_shared<Connection>(std::move(socket), state);
+    const auto connection = std::make_shared<HttpConnection>(std::move(socket), state);
     if (!has_room && state->tls != nullptr) {
       connection->Close();
     } else if (!has_room) {
@@ -135,7 +135,7 @@ void HttpServer::Stop() {
   beast::error_code ignored;
   state_->acceptor->close(ignored);
   state_->pause.cancel();
-  for (State::Connection* connection : state_->connections) connection->Close();
+  for (HttpConnection* connection : state_->connections) connection->Close();
 }
 
 }  // namespace inlier

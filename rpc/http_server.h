@@ -131,8 +131,9 @@ class HttpServer {
   // Closes the listener and every connection. May be called twice.
   void Stop();
 
+  struct State;  // http_connection.h
+
  private:
-  struct State;
   std::shared_ptr<State> state_;
 };
 

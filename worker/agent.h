@@ -35,25 +35,34 @@
 
 namespace inlier {
 
+struct AgentOptions {
+  std::string incarnation;  // Fresh uuid.
+  std::string name;
+  std::string host;
+  std::string version;  // As reported to the coordinator.
+  std::vector<SlotPlan> slots;
+  std::uint64_t memory_mib = 0;  // For all slots together; 0: not known.
+  WorkerJob job;
+  AttemptSettings attempts;
+  CoordinatorClient::Options client;
+  ArtifactTransfer::Options artifacts;  // Its state_dir and coordinator are those above.
+  // After the children have ended: how long their last events may take to be acknowledged.
+  Duration delivery_wait = std::chrono::seconds(10);
+  // The same while the coordinator cannot be reached, the rest stays in the outbox for the next worker; and how long it may
+  // take to learn that a worker without events ends.
+  Duration delivery_wait_alone = std::chrono::seconds(1);
+};
+
+struct EndedAttempt {
+  std::string stage_id;
+  std::uint64_t outcome_sequence = 0;
+  bool succeeded = false;
+  bool cleaned = false;
+};
+
 class Agent {
  public:
-  struct Options {
-    std::string incarnation;  // Fresh uuid.
-    std::string name;
-    std::string host;
-    std::string version;  // As reported to the coordinator.
-    std::vector<SlotPlan> slots;
-    std::uint64_t memory_mib = 0;  // For all slots together; 0: not known.
-    WorkerJob job;
-    AttemptSettings attempts;
-    CoordinatorClient::Options client;
-    ArtifactTransfer::Options artifacts;  // Its state_dir and coordinator are those above.
-    // After the children have ended: how long their last events may take to be acknowledged.
-    Duration delivery_wait = std::chrono::seconds(10);
-    // The same while the coordinator cannot be reached, the rest stays in the outbox for the next worker; and how long it may
-    // take to learn that a worker without events ends.
-    Duration delivery_wait_alone = std::chrono::seconds(1);
-  };
+  using Options = AgentOptions;
 
   // `outbox` and `metrics` outlive the agent. `on_end` is called once, at the end: with OK after a drain.
   Agent(boost::asio::io_context& io, Options options, Outbox& outbox, WorkerMetrics& metrics,
@@ -76,12 +85,7 @@ class Agent {
 
  private:
   enum class Phase { kRunning, kDraining, kFinished };
-  struct Ended {
-    std::string stage_id;
-    std::uint64_t outcome_sequence = 0;
-    bool succeeded = false;
-    bool cleaned = false;
-  };
+  using Ended = EndedAttempt;
 
   void OnAnswer(const v1::CoordinatorSync& answer);
   void OnLease(LeaseGuard::State state);

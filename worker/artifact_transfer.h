@@ -49,22 +49,24 @@ const char* StoreText(ArtifactMode mode);
 using ArtifactHandle = std::shared_ptr<const ArtifactJob>;
 inline ArtifactProgress ProgressOf(const ArtifactHandle& handle) { return handle->progress(); }
 
+struct ArtifactTransferOptions {
+  std::filesystem::path state_dir;
+  std::shared_ptr<RenewedChannel> channel;  // To the coordinator.
+  v1::WorkerConfig::Artifacts artifacts = v1::WorkerConfig::AUTO;
+  v1::S3Config s3{};      // Without a bucket: the coordinator's.
+  bool insecure = false;  // Other users of this machine may read the file of the bucket's key pair.
+  std::uint64_t cache_bytes_max = std::uint64_t{20} << 30;
+  Backoff backoff{std::chrono::milliseconds(200), std::chrono::seconds(5)};
+  // Failures in a row, without a byte moved, after which a fetch ends. An upload ends so only while
+  // draining: the product of a training is worth the wait.
+  int tries_max = 8;
+  int tries_max_bucket = 120;  // Ten minutes of an object store that refuses connections.
+  int tries_max_draining = 3;
+};
+
 class ArtifactTransfer {
  public:
-  struct Options {
-    std::filesystem::path state_dir;
-    std::shared_ptr<RenewedChannel> channel;  // To the coordinator.
-    v1::WorkerConfig::Artifacts artifacts = v1::WorkerConfig::AUTO;
-    v1::S3Config s3{};      // Without a bucket: the coordinator's.
-    bool insecure = false;  // Other users of this machine may read the file of the bucket's key pair.
-    std::uint64_t cache_bytes_max = std::uint64_t{20} << 30;
-    Backoff backoff{std::chrono::milliseconds(200), std::chrono::seconds(5)};
-    // Failures in a row, without a byte moved, after which a fetch ends. An upload ends so only while
-    // draining: the product of a training is worth the wait.
-    int tries_max = 8;
-    int tries_max_bucket = 120;  // Ten minutes of an object store that refuses connections.
-    int tries_max_draining = 3;
-  };
+  using Options = ArtifactTransferOptions;
 
   // `on_change` is called on threads of the transfer when the mode is known and when a transfer has ended.
   // `metrics` outlives it.

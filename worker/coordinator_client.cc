@@ -54,6 +54,28 @@ std::unique_ptr<RenewedChannel> ConnectToCoordinator(const CoordinatorClient::Op
   return std::make_unique<RenewedChannel>(options.address, options.security, options.message_bytes_max);
 }
 
+struct OpenSyncCall {
+  std::unique_ptr<SyncCall> sync;
+  bool stuck = false;  // Cancelled because no answer came.
+  bool broken_seen = false;
+  bool answered = false;
+};
+
+struct ReconnectState {
+  Timestamp retry_at;
+  int tries = 0;
+  bool unary = false;  // The next call is made of single Syncs.
+  bool ever_connected = false;
+  std::optional<Timestamp> unreachable_logged_at;
+};
+
+// The content of the inbox, taken out of it.
+struct SyncNews {
+  std::vector<v1::CoordinatorSync> answers;
+  std::optional<absl::Status> ended;
+  bool broken = false, sendable = false, stop = false;
+};
+
 class CoordinatorClient::Impl {
  public:
   Impl(Options options, Outbox& outbox, WorkerMetrics& metrics, Hooks hooks)
@@ -87,26 +109,10 @@ class CoordinatorClient::Impl {
   }
 
  private:
-  struct OpenCall {
-    std::unique_ptr<SyncCall> sync;
-    bool stuck = false;  // Cancelled because no answer came.
-    bool broken_seen = false;
-    bool answered = false;
-  };
-  struct Reconnect {
-    Timestamp retry_at;
-    int tries = 0;
-    bool unary = false;  // The next call is made of single Syncs.
-    bool ever_connected = false;
-    std::optional<Timestamp> unreachable_logged_at;
-  };
+  using OpenCall = OpenSyncCall;
+  using Reconnect = ReconnectState;
 
-  // The content of the inbox, taken out of it.
-  struct News {
-    std::vector<v1::CoordinatorSync> answers;
-    std::optional<absl::Status> ended;
-    bool broken = false, sendable = false, stop = false;
-  };
+  using News = SyncNews;
 
   void Run() {
     for (;;) {

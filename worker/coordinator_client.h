@@ -27,30 +27,34 @@
 
 namespace inlier {
 
+struct CoordinatorClientOptions {
+  std::string address;
+  ClientSecurity security;  // Its files can be read.
+  int message_bytes_max = 64 << 20;
+  Backoff backoff{std::chrono::milliseconds(50), std::chrono::seconds(5), 2.0, 0.3};
+  // Longest silence after a sync before the call counts as broken: before the first answer; afterwards half
+  // of the lease's TTL.
+  Duration answer_timeout = std::chrono::seconds(5);
+  // How long attempts run on after the lease; 0: they end with it (LeaseGuard).
+  Duration hold = std::chrono::hours(24);
+  SyncSchedule::Limits limits;  // Of one sync.
+};
+
+struct CoordinatorClientHooks {
+  // Fills the sync that is about to be sent, but for sync_id and events.
+  std::function<void(v1::WorkerSync&)> fill;
+  // `knows_of_the_end`: the coordinator had a sync with `draining` when it answered.
+  std::function<void(const v1::CoordinatorSync&, bool knows_of_the_end)> on_answer;
+  // The lease has come to another state.
+  std::function<void(LeaseGuard::State)> on_lease;
+  // The coordinator refuses this worker permanently (another version, for example); the client has ended.
+  std::function<void(const absl::Status&)> on_refused;
+};
+
 class CoordinatorClient {
  public:
-  struct Options {
-    std::string address;
-    ClientSecurity security;  // Its files can be read.
-    int message_bytes_max = 64 << 20;
-    Backoff backoff{std::chrono::milliseconds(50), std::chrono::seconds(5), 2.0, 0.3};
-    // Longest silence after a sync before the call counts as broken: before the first answer; afterwards half
-    // of the lease's TTL.
-    Duration answer_timeout = std::chrono::seconds(5);
-    // How long attempts run on after the lease; 0: they end with it (LeaseGuard).
-    Duration hold = std::chrono::hours(24);
-    SyncSchedule::Limits limits;  // Of one sync.
-  };
-  struct Hooks {
-    // Fills the sync that is about to be sent, but for sync_id and events.
-    std::function<void(v1::WorkerSync&)> fill;
-    // `knows_of_the_end`: the coordinator had a sync with `draining` when it answered.
-    std::function<void(const v1::CoordinatorSync&, bool knows_of_the_end)> on_answer;
-    // The lease has come to another state.
-    std::function<void(LeaseGuard::State)> on_lease;
-    // The coordinator refuses this worker permanently (another version, for example); the client has ended.
-    std::function<void(const absl::Status&)> on_refused;
-  };
+  using Options = CoordinatorClientOptions;
+  using Hooks = CoordinatorClientHooks;
 
   CoordinatorClient(Options options, Outbox& outbox, WorkerMetrics& metrics, Hooks hooks);
   ~CoordinatorClient();  // Stops.

@@ -60,6 +60,39 @@ struct WorkerParts {
 // CRASHED.
 v1::Outcome FailedToPrepare(const absl::Status& status);
 
+struct AttemptChild {
+  std::unique_ptr<TrialProcess> process;
+  std::uint64_t oom_kills_before = 0;
+  double cpu_seconds_counted = 0;  // Of its earlier attempts too.
+};
+
+struct ReportedByChild {  // By the child.
+  bool started = false;
+  std::optional<v1::Outcome> outcome;
+  std::optional<v1::CheckpointSaved> final_checkpoint;
+  std::uint64_t train_step = 0;
+  std::uint64_t log_lines = 0;
+  std::string not_kept;  // Why the last events are not on this worker's disk.
+};
+
+struct AttemptStop {
+  StopKind kind = StopKind::kNone;
+  std::string reason;
+  bool not_desired = false;
+  std::optional<Timestamp> kill_at;
+};
+
+struct AttemptTransfers {
+  ArtifactHandle fetched;                             // Kept while the child may read it.
+  std::map<std::filesystem::path, std::string> read;  // By the child, with the digests.
+  bool fetch_again = false;                           // A fetch broke while the coordinator was away.
+  std::optional<v1::TrialEvent> next_checkpoint;      // To upload: a checkpoint to resume from.
+  bool sending = false;                               // SendCheckpoints runs.
+  bool upload_closed = false;                         // No further checkpoint is uploaded.
+  bool sending_model = false;                         // The child is gone; the model is being uploaded.
+  std::string resume_trouble;  // Why it does not resume from the checkpoint that it was to; empty: it does.
+};
+
 class Supervisor {
  public:
   // `waiting_child`: the slot's; outlives the supervisor. `further`: of the ranks from 1 on, where it is a gang.
@@ -102,35 +135,10 @@ class Supervisor {
   }
 
  private:
-  struct Child {
-    std::unique_ptr<TrialProcess> process;
-    std::uint64_t oom_kills_before = 0;
-    double cpu_seconds_counted = 0;  // Of its earlier attempts too.
-  };
-  struct Reported {  // By the child.
-    bool started = false;
-    std::optional<v1::Outcome> outcome;
-    std::optional<v1::CheckpointSaved> final_checkpoint;
-    std::uint64_t train_step = 0;
-    std::uint64_t log_lines = 0;
-    std::string not_kept;  // Why the last events are not on this worker's disk.
-  };
-  struct StopState {
-    StopKind kind = StopKind::kNone;
-    std::string reason;
-    bool not_desired = false;
-    std::optional<Timestamp> kill_at;
-  };
-  struct Transfers {
-    ArtifactHandle fetched;                             // Kept while the child may read it.
-    std::map<std::filesystem::path, std::string> read;  // By the child, with the digests.
-    bool fetch_again = false;                           // A fetch broke while the coordinator was away.
-    std::optional<v1::TrialEvent> next_checkpoint;      // To upload: a checkpoint to resume from.
-    bool sending = false;                               // SendCheckpoints runs.
-    bool upload_closed = false;                         // No further checkpoint is uploaded.
-    bool sending_model = false;                         // The child is gone; the model is being uploaded.
-    std::string resume_trouble;  // Why it does not resume from the checkpoint that it was to; empty: it does.
-  };
+  using Child = AttemptChild;
+  using Reported = ReportedByChild;
+  using StopState = AttemptStop;
+  using Transfers = AttemptTransfers;
 
   // Prepares the start of the child. The outcome of an attempt that cannot start.
   boost::asio::awaitable<std::optional<v1::Outcome>> Prepare();

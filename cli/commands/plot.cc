@@ -83,7 +83,7 @@ absl::StatusOr<std::optional<v1::FigureSpec>> FigureOfFlags(const PlotArguments&
 // "t-3 (BERT, clipped, 1)".
 std::string NameOf(const PlotTrial& trial, const SweepGrid& grid) {
   std::string labels;
-  for (const SweepGrid::AxisInfo& axis : grid.axes()) {
+  for (const AxisInfo& axis : grid.axes()) {
     const std::string& label = TextOf(trial, axis.name);
     if (!label.empty()) absl::StrAppend(&labels, labels.empty() ? "" : ", ", label);
   }

@@ -75,7 +75,7 @@ void ShowChecked(Session& session, const SweepArguments& arguments, const Checke
   if (!grid.sampling().empty()) Print(absl::StrCat("sampling: ", grid.sampling(), "\n"));
   TextTable table({"axis", "values", "labels"});
   for (std::size_t number = 0; number < grid.axes().size(); ++number) {
-    const SweepGrid::AxisInfo& axis = grid.axes()[number];
+    const AxisInfo& axis = grid.axes()[number];
     const std::string when = WhenText(checked.spec.axes(static_cast<int>(number)));
     if (!axis.range.empty()) {
       table.AddRow({axis.name, "range", axis.range + when});

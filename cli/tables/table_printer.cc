@@ -101,7 +101,7 @@ absl::StatusOr<std::vector<std::string>> LabelsOf(Session& session,
   for (const v1::SweepStatus& sweep : sweeps) {
     ASSIGN_OR_RETURN(const SweepGrid grid, SweepGrid::Create(sweep.spec()));
     bool has_axis = false;
-    for (const SweepGrid::AxisInfo& axis : grid.axes()) {
+    for (const AxisInfo& axis : grid.axes()) {
       AddNew(axis.name, &known);
       if (axis.name != name) continue;
       has_axis = true;

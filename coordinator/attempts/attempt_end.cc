@@ -73,7 +73,7 @@ void EndAttempt(Context& context, Token token, v1::TrialState outcome,
                                        .outcome = outcome,
                                        .failure = failure,
                                        .message = message,
-                                       .at = {attempt.leased.unix_ms + ran.count()}});
+                                       .at = {attempt.times.leased.unix_ms + ran.count()}});
   ++state.stats.attempts_ended[KindIndex(stage.kind)][OutcomeIndex(outcome, failure)];
   if (failure) ++state.stats.failures[*failure];
   context.out.log.push_back(absl::StrCat(
@@ -127,7 +127,7 @@ void Yielded(Context& context, const Attempt& attempt, std::string message) {
   State& state = context.state;
   const Attempt ended = attempt;  // A copy: EndAttempt erases it.
   Stage& stage = state.stages.at(ended.stage);
-  if (ended.timed_out) {
+  if (ended.yield.timed_out) {
     EndAttempt(context, ended.token, v1::FAILED, v1::TIMED_OUT, message, message);
     AttemptFailed(context, stage, ended, v1::TIMED_OUT, message);
     return;
@@ -152,7 +152,7 @@ void EndForgottenYields(Context& context, const WorkerEntry& worker, const v1::W
   for (const v1::AttemptReport& report : sync.attempts()) reported.insert(report.token());
   for (const Token token : state.leases.HeldBy(worker.incarnation)) {
     const Attempt& attempt = state.attempts.at(token);
-    if (!attempt.yields.empty() && !reported.contains(token)) Yielded(context, attempt, attempt.yields);
+    if (!attempt.yield.why.empty() && !reported.contains(token)) Yielded(context, attempt, attempt.yield.why);
   }
 }
 

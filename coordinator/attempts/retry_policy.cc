@@ -80,7 +80,7 @@ std::string RaiseMemory(Context& context, const Stage& stage, const Attempt& att
   const WorkerEntry* worker = state.workers.Find(attempt.worker);
   if (worker == nullptr) return "";
   const std::uint32_t slot = attempt.assignment.slot();
-  const bool of_gpu = attempt.gpu_out_of_memory;
+  const bool of_gpu = attempt.memory.gpu_ran_out;
   // For each process of a gang a part of the machine; each has a GPU of its own.
   const std::uint32_t processes = attempt.request.processes;
   const auto whole = [of_gpu, processes](const WorkerResources& resources) {
@@ -91,7 +91,7 @@ std::string RaiseMemory(Context& context, const Stage& stage, const Attempt& att
   };
   const ResourceRequest charge = worker->resources.Charge(slot, attempt.request);
   const std::uint64_t had = of_gpu ? charge.gpu_memory_mib : charge.memory_mib;
-  const std::uint64_t peak = of_gpu ? attempt.peak_gpu_memory_mib : attempt.peak_memory_mib;
+  const std::uint64_t peak = of_gpu ? attempt.memory.peak_gpu_mib : attempt.memory.peak_mib;
   std::uint64_t largest = 0;
   for (const auto& [incarnation, known] : state.workers.all()) {
     // The largest machine may have too few slots for a gang.

@@ -104,9 +104,9 @@ void StageSucceeded(Context& context, Stage& stage, const Attempt& attempt) {
     for (const TrialId id : trials) SetTrialState(context, state.trials.at(id), v1::SUCCEEDED, "");
     return;
   }
-  const std::optional<Digest> checkpoint = ParseSha256Hex(attempt.final_checkpoint);
+  const std::optional<Digest> checkpoint = ParseSha256Hex(attempt.final_checkpoint.digest);
   INLIER_CHECK(checkpoint.has_value());
-  Trained& trained = state.trained[stage.id];
+  Trained& trained = state.models.trained[stage.id];
   trained.checkpoint = *checkpoint;
   trained.holder = stage.detail().holder;
   stage.edit().holder = 0;

@@ -43,7 +43,7 @@ void ExpireWorkers(Context& context) {
     RefreshOffer(state, *worker);
     ReleaseGone(state, *worker, nullptr);
     ForEachFeature(&Feature::worker_lost, context, *worker);
-    const bool stopped = worker->draining && state.leases.HeldBy(worker->incarnation).empty();
+    const bool stopped = worker->unavailable.draining && state.leases.HeldBy(worker->incarnation).empty();
     context.out.log.push_back(absl::StrCat(stopped ? "worker_stopped worker=" : "worker_lost worker=",
                                            worker->name, " incarnation=", worker->incarnation));
     CommitWorker(context, *worker);
@@ -83,12 +83,12 @@ void EndOverdueYields(Context& context) {
   State& state = context.state;
   while (!state.deadlines.yields.empty() && state.deadlines.yields.begin()->first <= context.now.at) {
     const Attempt& attempt = state.attempts.at(state.deadlines.yields.begin()->second);
-    Yielded(context, attempt, absl::StrCat(attempt.yields, "; it did not stop in time"));
+    Yielded(context, attempt, absl::StrCat(attempt.yield.why, "; it did not stop in time"));
   }
 }
 
 void AwaitProgress(Context& context, Attempt& attempt) {
-  context.state.deadlines.by_progress.emplace(attempt.progressed, attempt.token);
+  context.state.deadlines.by_progress.emplace(attempt.times.progressed, attempt.token);
 }
 
 std::optional<Timestamp> StallDue(const State& state) {
@@ -97,18 +97,18 @@ std::optional<Timestamp> StallDue(const State& state) {
 }
 
 void ForgetProgress(Context& context, const Attempt& attempt, const AttemptEnd&) {
-  context.state.deadlines.by_progress.erase({attempt.progressed, attempt.token});
+  context.state.deadlines.by_progress.erase({attempt.times.progressed, attempt.token});
 }
 
 // Of one that was asked to stop before a restart.
 void AwaitStop(Context& context, Attempt& attempt) {
-  if (attempt.yields.empty()) return;
-  attempt.yields_until = context.now.at + kYieldTerm;
-  context.state.deadlines.yields.emplace(attempt.yields_until, attempt.token);
+  if (attempt.yield.why.empty()) return;
+  attempt.yield.until = context.now.at + kYieldTerm;
+  context.state.deadlines.yields.emplace(attempt.yield.until, attempt.token);
 }
 
 void ForgetYield(Context& context, const Attempt& attempt, const AttemptEnd&) {
-  context.state.deadlines.yields.erase({attempt.yields_until, attempt.token});
+  context.state.deadlines.yields.erase({attempt.yield.until, attempt.token});
 }
 
 }  // namespace
@@ -144,14 +144,14 @@ void RenewAllTerms(Context& context) {
   for (const auto& [incarnation, known] : state.workers.all()) {
     state.leases.Renew(incarnation, context.now.at);
     if (known.connected)
-      state.workers.Seen(*state.workers.Find(incarnation), context.now.at, known.last_seen_wall);
+      state.workers.Seen(*state.workers.Find(incarnation), context.now.at, known.seen.wall);
   }
   for (auto& [token, attempt] : state.attempts) {
     NoteProgress(context, attempt);
-    if (attempt.yields.empty()) continue;
-    state.deadlines.yields.erase({attempt.yields_until, token});
-    attempt.yields_until = context.now.at + kYieldTerm;
-    state.deadlines.yields.emplace(attempt.yields_until, token);
+    if (attempt.yield.why.empty()) continue;
+    state.deadlines.yields.erase({attempt.yield.until, token});
+    attempt.yield.until = context.now.at + kYieldTerm;
+    state.deadlines.yields.emplace(attempt.yield.until, token);
   }
 }
 

@@ -66,7 +66,7 @@ std::optional<Timestamp> ComesBack(const State& state, const ResourceRequest& re
   std::optional<Timestamp> until;
   for (const auto& [incarnation, worker] : state.workers.all()) {
     if (worker.connected || worker.resources.DataOf(request.data_source) != request.data) continue;
-    const Timestamp end = worker.last_seen + state.options.data_wait;
+    const Timestamp end = worker.seen.at + state.options.data_wait;
     if (end > now && (!until || end > *until)) until = end;
   }
   return until;
@@ -78,7 +78,8 @@ DataId ExpectedData(const State& state, const Stage& train) {
   if (state.data.IsKnown(train.data_id())) return train.data_id();
   for (const Dependent& dependent : train.Dependents()) {
     const Sweep& sweep = state.sweeps.at(dependent.sweep);
-    if (const auto began = sweep.data.find(train.data_id()); began != sweep.data.end()) return began->second;
+    if (const auto began = sweep.bound.of_source.find(train.data_id()); began != sweep.bound.of_source.end())
+      return began->second;
   }
   return DataId();
 }
@@ -99,7 +100,7 @@ bool TakeDigest(Context& context, Attempt& attempt, WorkerEntry& worker, std::st
   Bind(context, train, found);
   bool begins = false;  // For a sweep that needs the stage.
   for (const Dependent& dependent : stage.Dependents())
-    begins = state.sweeps.at(dependent.sweep).data.emplace(source, found).second || begins;
+    begins = state.sweeps.at(dependent.sweep).bound.of_source.emplace(source, found).second || begins;
   if (begins && state.data.source(source).differs) PlaceByData(context, source);
   DataFound(context, found, attempt.token);
   return true;

@@ -29,7 +29,7 @@ const WorkerEntry* NextReader(const State& state, DataId source, const DataCheck
   const std::string last = latest ? state.data.at(latest).worker : std::string();
   const WorkerEntry* next = nullptr;
   for (const auto& [incarnation, known] : state.workers.all()) {
-    if (!known.connected || !known.TakesWork() || check.problems.contains(incarnation)) continue;
+    if (!known.connected || known.unavailable.Any() || check.problems.contains(incarnation)) continue;
     const auto rank = [&last](const WorkerEntry& worker) {
       return std::pair(worker.name != last, worker.number);
     };
@@ -92,15 +92,15 @@ void DataFound(Context& context, DataId version, Token as_of) {
 void EndDataWaits(State& state, DataId source) {
   std::erase_if(state.data_waits.sweeps, [&](SweepId id) {
     Sweep& sweep = state.sweeps.at(id);
-    if (sweep.waits_for_data != source) return false;
-    sweep.waits_for_data = DataId();
+    if (sweep.bound.waits_for != source) return false;
+    sweep.bound.waits_for = DataId();
     return true;
   });
 }
 
 void WaitForData(Context& context, Sweep& sweep, DataId source, bool ask) {
   State& state = context.state;
-  sweep.waits_for_data = source;
+  sweep.bound.waits_for = source;
   ++sweep.version;
   state.data_waits.sweeps.insert(sweep.id);
   if (ask) state.data_waits.checks.try_emplace(source);
@@ -229,9 +229,9 @@ Feature DataChecks() {
 
 std::string WhyWaitsForData(const State& state, const Sweep& sweep) {
   std::string text = absl::StrCat("it waits for a worker to compare ",
-                                  DataSourceText(state.data.at(sweep.waits_for_data).names),
+                                  DataSourceText(state.data.at(sweep.bound.waits_for).names),
                                   " with the data of the known result");
-  const auto check = state.data_waits.checks.find(sweep.waits_for_data);
+  const auto check = state.data_waits.checks.find(sweep.bound.waits_for);
   if (check == state.data_waits.checks.end())
     return absl::StrCat(text, ": an attempt that reads it has not reported its digest yet");
   const WorkerEntry* asked = state.workers.Find(check->second.worker);

@@ -183,7 +183,7 @@ absl::StatusOr<v1::CoordinatorSync> Orchestrator::OnSync(const v1::WorkerSync& s
   worker.listening = false;
   RefreshOffer(state_, worker);
   // A sync that arrives twice or after a later one adds nothing but the events that the later one left out.
-  const bool fresh = is_new || sync.sync_id() > worker.sync_id || INLIER_BUG("stale_sync_accepted");
+  const bool fresh = is_new || sync.sync_id() > worker.sync.id || INLIER_BUG("stale_sync_accepted");
   if (fresh) {
     UpdateWorker(context, worker, sync, is_new);
     TakeReports(context, worker, sync);

@@ -28,27 +28,27 @@ void RecoverSweep(State& state, SweepRow record, Moment now) {
   made.owner = std::move(record.owner);
   Sweep& sweep = state.sweeps.Add(std::move(made));
   sweep.state = record.state;
-  sweep.points = record.points;
-  sweep.kept = record.trials;
-  sweep.trials_at_submit = record.trials_at_submit;
-  sweep.trials_known = record.trials_known;
-  sweep.next_point = record.next_point;
-  sweep.request_id = std::move(record.request_id);
-  sweep.request_digest = std::move(record.request_digest);
-  sweep.submitted = record.submitted_at;
+  sweep.expansion.points = record.points;
+  sweep.expansion.kept = record.trials;
+  sweep.submission.trials = record.trials_at_submit;
+  sweep.submission.known = record.trials_known;
+  sweep.expansion.next_point = record.next_point;
+  sweep.submission.request_id = std::move(record.request_id);
+  sweep.submission.digest = std::move(record.request_digest);
+  sweep.submission.at = record.submitted_at;
   sweep.began = now.at - std::chrono::milliseconds(
-                             std::max<std::int64_t>(0, now.wall.unix_ms - sweep.submitted.unix_ms));
-  sweep.usage.Add(record.usage.attempt_ms / 1000.0, record.usage.gpu_ms / 1000.0);
-  sweep.charged_gpu_seconds = record.usage.charged_gpu_ms / 1000.0;
-  sweep.stored_usage = record.usage;
+                             std::max<std::int64_t>(0, now.wall.unix_ms - sweep.submission.at.unix_ms));
+  sweep.time.usage.Add(record.usage.attempt_ms / 1000.0, record.usage.gpu_ms / 1000.0);
+  sweep.time.charged_gpu_seconds = record.usage.charged_gpu_ms / 1000.0;
+  sweep.time.stored = record.usage;
   sweep.ended = record.ended_at;
-  if (sweep.spec.has_pruning()) sweep.pruner = std::make_unique<Pruner>(sweep.spec.pruning());
-  if (!sweep.request_id.empty()) state.sweeps.RememberRequest(sweep);
+  if (sweep.spec.has_pruning()) sweep.pruning.pruner = std::make_unique<Pruner>(sweep.spec.pruning());
+  if (!sweep.submission.request_id.empty()) state.sweeps.RememberRequest(sweep);
   sweep.paused = record.paused;
   sweep.again = record.again;
-  sweep.since = state.next_token;  // Digests found before are not known any more.
+  sweep.bound.since = state.next_token;  // Digests found before are not known any more.
   sweep.revision = record.revision;
-  sweep.last_notice = record.notices;
+  sweep.notice_log.last = record.notices;
   if (sweep.state == v1::ACTIVE) state.active.insert(sweep.id);
   ++state.counts.sweeps[sweep.state];
   if (sweep.paused && sweep.state == v1::ACTIVE) ++state.counts.paused_sweeps;
@@ -82,7 +82,7 @@ absl::Status RecoverStage(State& state, StageRow record) {
                                             " have the same fingerprint; restore inlier.db from a backup"));
   }
   ++state.counts.stages[{record.kind, record.state}];
-  if (record.checkpoint) state.trained[record.id].checkpoint = *record.checkpoint;
+  if (record.checkpoint) state.models.trained[record.id].checkpoint = *record.checkpoint;
   if (record.memory_mib > 0 || record.gpu_memory_mib > 0) {
     state.raised_memory[record.id] = {
         .id = record.id, .memory_mib = record.memory_mib, .gpu_memory_mib = record.gpu_memory_mib};
@@ -104,7 +104,7 @@ void RecoverTrial(State& state, TrialRow record) {
   trial.SetMessage(record.message);
   if (trial.train) {
     if (const DataId data = state.stages.at(trial.train).data_id(); state.data.IsKnown(data))
-      sweep.data.emplace(state.data.SourceOf(data), data);
+      sweep.bound.of_source.emplace(state.data.SourceOf(data), data);
   }
   if (trial.withdrawn) {
     ++sweep.withdrawn;
@@ -112,7 +112,7 @@ void RecoverTrial(State& state, TrialRow record) {
   }
   sweep.trials.push_back(trial.id);
   if (trial.known) ++sweep.known;
-  if (trial.point >= sweep.next_point) sweep.ahead.insert(trial.point);
+  if (trial.point >= sweep.expansion.next_point) sweep.expansion.ahead.insert(trial.point);
   CountTrial(state, sweep, std::nullopt, trial.state);
   for (const StageId id : {trial.train, trial.evaluate}) {
     if (!id) continue;
@@ -130,10 +130,10 @@ void RecoverWorker(State& state, WorkerRow record, Moment now) {
   worker.name = std::move(record.name);
   worker.host = std::move(record.host);
   worker.version = std::move(record.version);
-  worker.draining = record.draining;
-  worker.held = record.held;
+  worker.unavailable.draining = record.draining;
+  worker.unavailable.held = record.held;
   worker.used = record.used;
-  worker.sequence = record.acknowledged_sequence;
+  worker.sync.sequence = record.acknowledged_sequence;
   std::vector<v1::Slot> slots(record.slots);
   for (std::uint32_t i = 0; i < record.slots; ++i) {
     slots[i].set_index(i);
@@ -141,9 +141,9 @@ void RecoverWorker(State& state, WorkerRow record, Moment now) {
     if (i < record.device_memory_mib.size()) slots[i].set_device_memory_mib(record.device_memory_mib[i]);
   }
   state.workers.SetSlots(worker, std::move(slots), record.memory_mib);
-  worker.last_seen = now.at;
-  worker.last_seen_wall = record.last_seen;
-  worker.last_seen_written_ms = record.last_seen.unix_ms;
+  worker.seen.at = now.at;
+  worker.seen.wall = record.last_seen;
+  worker.seen.written_ms = record.last_seen.unix_ms;
   // One that was connected when the last coordinator ended has a full term to come back.
   if (record.connected)
     state.workers.Seen(worker, now.at, record.last_seen);
@@ -167,17 +167,17 @@ void RecoverAttempt(const AttemptRow& record, Context& context) {
   attempt.gpu_thousandths = record.gpu_share_thousandths;
   std::vector<std::uint32_t> slots = {record.slot};
   slots.insert(slots.end(), record.further_slots.begin(), record.further_slots.end());
-  attempt.started = attempt.progressed = attempt.saved = context.now.at;
-  attempt.leased = record.started_at;
-  attempt.began = context.now.at - std::chrono::milliseconds(std::max<std::int64_t>(
-                                       0, context.now.wall.unix_ms - record.started_at.unix_ms));
+  attempt.times.started = attempt.times.progressed = attempt.times.saved = context.now.at;
+  attempt.times.leased = record.started_at;
+  attempt.times.began = context.now.at - std::chrono::milliseconds(std::max<std::int64_t>(
+                                             0, context.now.wall.unix_ms - record.started_at.unix_ms));
   attempt.recovered = true;
   attempt.unclaimed = true;
-  attempt.resumed_step = record.resume_step;
-  attempt.yields = record.yields;
-  attempt.timed_out = record.timed_out;
-  attempt.final_checkpoint = record.final_checkpoint;
-  attempt.final_step = record.final_step;
+  attempt.resumed.step = record.resume_step;
+  attempt.yield.why = record.yields;
+  attempt.yield.timed_out = record.timed_out;
+  attempt.final_checkpoint.digest = record.final_checkpoint;
+  attempt.final_checkpoint.step = record.final_step;
   v1::Assignment& assignment = attempt.assignment;
   assignment.set_token(record.token);
   assignment.set_stage_id(stage.id.ToString());
@@ -214,10 +214,11 @@ absl::Status Recover(Context& context, Snapshot snapshot) {
     Trial& trial = state.trials.at(record.id);
     Sweep& sweep = state.sweeps.at(trial.sweep);
     SetPruning(state, sweep, trial, record.state);
-    if (trial.withdrawn && record.state == TrialPruningState::kPruned) ++sweep.withdrawn_pruned;
+    if (trial.withdrawn && record.state == TrialPruningState::kPruned) ++sweep.pruning.withdrawn;
   }
   for (const PruningDecision& decision : snapshot.pruning_decisions)
-    if (Sweep& sweep = state.sweeps.at(decision.sweep); sweep.pruner) sweep.pruner->Record(decision);
+    if (Sweep& sweep = state.sweeps.at(decision.sweep); sweep.pruning.pruner)
+      sweep.pruning.pruner->Record(decision);
   for (WorkerRow& record : snapshot.workers) RecoverWorker(state, std::move(record), context.now);
   for (const AttemptRow& record : snapshot.live_attempts) RecoverAttempt(record, context);
   for (const StageRow& record : snapshot.stages)

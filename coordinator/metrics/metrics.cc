@@ -240,7 +240,9 @@ void CoordinatorMetrics::Update(const Orchestrator& orchestrator, const Committe
     set("inlier_stages", {KindLabel(key.first), v1::TrialState_Name(key.second)}, count);
   std::map<std::string, int> workers;
   for (const auto& [incarnation, worker] : state.workers.all())
-    ++workers[!worker.connected ? "LOST" : worker.draining || worker.held ? "DRAINING" : "CONNECTED"];
+    ++workers[!worker.connected                                        ? "LOST"
+              : worker.unavailable.draining || worker.unavailable.held ? "DRAINING"
+                                                                       : "CONNECTED"];
   for (const char* value : kWorkerStates) set("inlier_workers", {value}, workers[value]);
   int quarantined = 0;
   for (const auto& [incarnation, worker] : state.workers.all()) {

@@ -67,31 +67,37 @@ constexpr Duration kExpirePeriod = std::chrono::seconds(1);
 
 }  // namespace
 
+struct StorageParts {
+  std::unique_ptr<Database> database;
+  std::unique_ptr<Store> store;
+  std::unique_ptr<Committer> committer;
+  std::unique_ptr<Reader> reader;
+  std::unique_ptr<SweepResults> results;
+  std::unique_ptr<QueryProcesses> queries;
+  std::unique_ptr<ArtifactStore> artifacts;
+  std::unique_ptr<S3Client> bucket;  // Null: artifacts are in the folder.
+};
+
+struct ServiceParts {
+  std::unique_ptr<WatchHub> watches;
+  std::unique_ptr<ArtifactService> artifacts;
+  std::unique_ptr<Door> door;
+};
+
+// HTTP has a thread of its own: reading requests and sending files delays no decision.
+struct WebParts {
+  boost::asio::io_context io{1};
+  std::unique_ptr<HttpServer> http;
+  std::unique_ptr<Api> api;
+  SharedAnswer scrapes;
+  std::thread thread;
+};
+
 // In the order of construction: each part uses those above it.
 struct Coordinator::Parts {
-  struct Storage {
-    std::unique_ptr<Database> database;
-    std::unique_ptr<Store> store;
-    std::unique_ptr<Committer> committer;
-    std::unique_ptr<Reader> reader;
-    std::unique_ptr<SweepResults> results;
-    std::unique_ptr<QueryProcesses> queries;
-    std::unique_ptr<ArtifactStore> artifacts;
-    std::unique_ptr<S3Client> bucket;  // Null: artifacts are in the folder.
-  };
-  struct Services {
-    std::unique_ptr<WatchHub> watches;
-    std::unique_ptr<ArtifactService> artifacts;
-    std::unique_ptr<Door> door;
-  };
-  // HTTP has a thread of its own: reading requests and sending files delays no decision.
-  struct Web {
-    boost::asio::io_context io{1};
-    std::unique_ptr<HttpServer> http;
-    std::unique_ptr<Api> api;
-    SharedAnswer scrapes;
-    std::thread thread;
-  };
+  using Storage = StorageParts;
+  using Services = ServiceParts;
+  using Web = WebParts;
 
   Parts(const v1::CoordinatorConfig& config, std::function<void(absl::Status)> on_fatal)
       : config(config),

@@ -37,16 +37,16 @@ void FillAnswer(const State& state, const WorkerEntry& worker, const v1::WorkerS
     if (sync == nullptr || reported.contains(token)) stops[token] = reason;
   for (const Token token : state.leases.HeldBy(worker.incarnation)) {
     const Attempt& attempt = state.attempts.at(token);
-    if (attempt.yields.empty() || INLIER_BUG("yielding_attempt_wanted_again")) {
+    if (attempt.yield.why.empty() || INLIER_BUG("yielding_attempt_wanted_again")) {
       AddDesired(state, attempt, !reported.contains(token), answer);
       stops.erase(token);
     } else if (sync == nullptr || reported.contains(token)) {
-      stops[token] = attempt.yields;
+      stops[token] = attempt.yield.why;
     }
   }
   FillDataChecks(state, worker, answer);
   if (worker.keeps_artifacts) {
-    for (const auto& [sha256, lost] : state.lost_models) answer.add_wanted_artifacts(sha256);
+    for (const auto& [sha256, lost] : state.models.lost) answer.add_wanted_artifacts(sha256);
   }
   for (auto& [token, reason] : stops) {
     v1::Stop& stop = *answer.add_stop();

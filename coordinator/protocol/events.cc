@@ -66,22 +66,22 @@ void TakeCheckpoint(Context& context, Attempt& attempt, const v1::CheckpointSave
                                           .bytes = saved.bytes(),
                                           .final = saved.final(),
                                           .at = at});
-  attempt.saved = context.now.at;
+  attempt.times.saved = context.now.at;
   if (const WorkerEntry* worker = state.workers.Find(attempt.worker)) stage.edit().holder = worker->number;
   if (saved.final()) {
-    attempt.final_checkpoint = saved.sha256();
-    attempt.final_step = saved.step();
+    attempt.final_checkpoint.digest = saved.sha256();
+    attempt.final_checkpoint.step = saved.step();
   } else {
     stage.edit().AddResumePoint({.path = path, .step = saved.step(), .sha256 = saved.sha256()});
   }
 }
 
 void TakeLogLine(Context& context, Attempt& attempt, const v1::LogLine& line, WallTime at) {
-  if (attempt.log_lines > Limits::kLogLinesMax || attempt.log_bytes > Limits::kLogBytesMax) return;
+  if (attempt.log.lines > Limits::kLogLinesMax || attempt.log.bytes > Limits::kLogBytesMax) return;
   LogRow row{.token = attempt.token, .text = Shortened(line.text(), Limits::kLogLineBytesMax), .at = at};
-  ++attempt.log_lines;
-  attempt.log_bytes += row.text.size();
-  if (attempt.log_lines > Limits::kLogLinesMax || attempt.log_bytes > Limits::kLogBytesMax)
+  ++attempt.log.lines;
+  attempt.log.bytes += row.text.size();
+  if (attempt.log.lines > Limits::kLogLinesMax || attempt.log.bytes > Limits::kLogBytesMax)
     row.text = absl::StrCat("[the coordinator keeps ", Limits::kLogLinesMax, " lines and ",
                             Limits::kLogBytesMax >> 20,
                             " MiB of an attempt's log; this line and later ones are left out]");
@@ -89,31 +89,31 @@ void TakeLogLine(Context& context, Attempt& attempt, const v1::LogLine& line, Wa
 }
 
 void TakePeak(Context& context, Attempt& attempt, const v1::Outcome& outcome) {
-  attempt.gpu_out_of_memory = outcome.gpu_out_of_memory();
+  attempt.memory.gpu_ran_out = outcome.gpu_out_of_memory();
   if (!outcome.has_peak_memory_mib() && !outcome.has_peak_gpu_memory_mib()) return;
   AttemptPeak peak{.token = attempt.token};
   if (outcome.has_peak_memory_mib()) peak.memory_mib = std::min(outcome.peak_memory_mib(), kNumberMax);
   if (outcome.has_peak_gpu_memory_mib())
     peak.gpu_memory_mib = std::min(outcome.peak_gpu_memory_mib(), kNumberMax);
-  attempt.peak_memory_mib = peak.memory_mib.value_or(0);
-  attempt.peak_gpu_memory_mib = peak.gpu_memory_mib.value_or(0);
+  attempt.memory.peak_mib = peak.memory_mib.value_or(0);
+  attempt.memory.peak_gpu_mib = peak.gpu_memory_mib.value_or(0);
   context.out.changes.Add(peak);
 }
 
 void TakeStarted(Context& context, WorkerEntry& worker, Attempt& attempt, const v1::Started& started,
                  WallTime at) {
-  attempt.resumed_step = started.resumed_step();
+  attempt.resumed.step = started.resumed_step();
   context.out.changes.Add(AttemptInfo{.token = attempt.token, .started = AsUtf8(started), .at = at});
   if (!TakeDigest(context, attempt, worker, started.dataset_digest()))
     return;  // On other data: it says nothing of checkpoints.
   if (Stage& stage = context.state.stages.at(attempt.stage);
-      attempt.resumed_step < stage.detail().resume_step()) {
-    stage.edit().ResumedAt(attempt.resumed_step);
-    attempt.resume_trouble =
-        absl::StrCat("attempt ", attempt.assignment.attempt(), " began at step ", attempt.resumed_step,
+      attempt.resumed.step < stage.detail().resume_step()) {
+    stage.edit().ResumedAt(attempt.resumed.step);
+    attempt.resumed.trouble =
+        absl::StrCat("attempt ", attempt.assignment.attempt(), " began at step ", attempt.resumed.step,
                      ", not at ", attempt.assignment.resume_step(), started.has_resume_trouble() ? ": " : "",
                      Shortened(started.resume_trouble(), Limits::kMessageBytesMax));
-    NoticeOfStage(context, stage, "checkpoint_passed_over", attempt.resume_trouble, attempt.token);
+    NoticeOfStage(context, stage, "checkpoint_passed_over", attempt.resumed.trouble, attempt.token);
   }
 }
 
@@ -129,11 +129,11 @@ void NoteModel(State& state, const Attempt& attempt, const v1::Outcome& outcome,
   const std::string& sha256 = attempt.assignment.checkpoint_sha256();
   if (sha256.empty()) return;
   if (outcome.kind() != v1::Outcome::FAILED) {
-    const auto lost = state.lost_models.find(sha256);
-    if (lost != state.lost_models.end() && lost->second.finder == attempt.worker)
-      state.lost_models.erase(lost);
-  } else if (outcome.model_is_lost() && state.lost_models.size() < kLostModelsMax) {
-    state.lost_models[sha256] = {.until = now + kModelWanted, .finder = attempt.worker};
+    const auto lost = state.models.lost.find(sha256);
+    if (lost != state.models.lost.end() && lost->second.finder == attempt.worker)
+      state.models.lost.erase(lost);
+  } else if (outcome.model_is_lost() && state.models.lost.size() < kLostModelsMax) {
+    state.models.lost[sha256] = {.until = now + kModelWanted, .finder = attempt.worker};
   }
 }
 
@@ -145,12 +145,12 @@ void TakeOutcome(Context& context, WorkerEntry& worker, Attempt& live, const v1:
   TakePeak(context, live, outcome);
   // How long it ran before this process was started, its worker alone knows.
   if (live.recovered && outcome.has_ran_ms())
-    live.began =
+    live.times.began =
         context.now.at - std::chrono::milliseconds(std::min<std::uint64_t>(outcome.ran_ms(), kRanMsMax));
   NoteModel(state, live, outcome, context.now.at);
   const Attempt attempt = live;  // EndAttempt forgets it.
   Stage& stage = state.stages.at(attempt.stage);
-  const std::string message = Shortened(outcome.message().empty() ? live.resume_trouble : outcome.message(),
+  const std::string message = Shortened(outcome.message().empty() ? live.resumed.trouble : outcome.message(),
                                         Limits::kMessageBytesMax);
   const auto failed = [&](v1::FailureClass failure, std::string why) {
     failure = DeviceFailed(context, attempt, failure, why);
@@ -162,8 +162,8 @@ void TakeOutcome(Context& context, WorkerEntry& worker, Attempt& live, const v1:
       // A machine that cannot start it, and a worker whose job ends or is preempted, are no fault of the trial: others
       // decide how often that happens.
       if (outcome.not_started() ||
-          (outcome.failure() == v1::PREEMPTED && (!attempt.yields.empty() || !worker.job.empty()))) {
-        Yielded(context, attempt, attempt.yields.empty() ? message : attempt.yields);
+          (outcome.failure() == v1::PREEMPTED && (!attempt.yield.why.empty() || !worker.job.empty()))) {
+        Yielded(context, attempt, attempt.yield.why.empty() ? message : attempt.yield.why);
         return;
       }
       failed(outcome.has_failure() ? outcome.failure() : v1::CRASHED, message);
@@ -176,15 +176,16 @@ void TakeOutcome(Context& context, WorkerEntry& worker, Attempt& live, const v1:
       break;
   }
   const bool train = stage.kind == v1::TRAIN_STAGE;
-  if (train && attempt.final_checkpoint.empty()) {
+  if (train && attempt.final_checkpoint.digest.empty()) {
     failed(v1::CRASHED, "it reported SUCCEEDED without a final checkpoint");
     return;
   }
-  const double seconds = ToSeconds(context.now.at - attempt.started);
+  const double seconds = ToSeconds(context.now.at - attempt.times.started);
   double units = 1;
   if (train) {
-    const std::uint64_t from = attempt.resumed_step;
-    units = attempt.final_step > from ? static_cast<double>(attempt.final_step - from) : 0;
+    const std::uint64_t from = attempt.resumed.step;
+    units =
+        attempt.final_checkpoint.step > from ? static_cast<double>(attempt.final_checkpoint.step - from) : 0;
     if (seconds > 0 && units > 0 && !attempt.recovered) {
       context.out.train_steps_per_second.push_back(units / seconds);
     }
@@ -195,7 +196,7 @@ void TakeOutcome(Context& context, WorkerEntry& worker, Attempt& live, const v1:
       tally.seconds += seconds;
       tally.units += units;
     }
-    if (!train) NoteTimeNeeded(context, stage, context.now.at - attempt.started);
+    if (!train) NoteTimeNeeded(context, stage, context.now.at - attempt.times.started);
   }
   EndAttempt(context, attempt.token, v1::SUCCEEDED, std::nullopt, message, "ended");
   StageSucceeded(context, stage, attempt);
@@ -283,10 +284,10 @@ void TakeEvents(Context& context, WorkerEntry& worker, const v1::WorkerSync& syn
   // A worker sends on before it has an answer. When an earlier sync was not taken (no space, another
   // process), this one must not be, either: acknowledging it would acknowledge the missing events. The worker
   // detects that and sends them again.
-  if (sync.events_after() > worker.sequence && !INLIER_BUG("gap_in_events_ignored")) return;
-  const std::uint64_t before = worker.sequence;
+  if (sync.events_after() > worker.sync.sequence && !INLIER_BUG("gap_in_events_ignored")) return;
+  const std::uint64_t before = worker.sync.sequence;
   for (const v1::NumberedEvent& event : sync.events()) {
-    if (event.sequence() <= worker.sequence && !INLIER_BUG("event_applied_twice")) {
+    if (event.sequence() <= worker.sync.sequence && !INLIER_BUG("event_applied_twice")) {
       ++state.stats.events_doubled;
       continue;
     }
@@ -294,24 +295,25 @@ void TakeEvents(Context& context, WorkerEntry& worker, const v1::WorkerSync& syn
       ++state.stats.events_invalid;
       continue;
     }
-    worker.sequence = event.sequence();
+    worker.sync.sequence = event.sequence();
     TakeEvent(context, worker, event);
   }
-  if (worker.sequence == before) return;
-  context.out.changes.Add(WorkerAcknowledged{.incarnation = worker.incarnation, .sequence = worker.sequence});
+  if (worker.sync.sequence == before) return;
+  context.out.changes.Add(
+      WorkerAcknowledged{.incarnation = worker.incarnation, .sequence = worker.sync.sequence});
 }
 
 Feature LostModels() {
   return {.due =
               [](const State& state) {
                 std::optional<Timestamp> due;
-                for (const auto& [sha256, lost] : state.lost_models)
+                for (const auto& [sha256, lost] : state.models.lost)
                   if (!due || lost.until < *due) due = lost.until;
                 return due;
               },
           .act =
               [](Context& context) {
-                std::erase_if(context.state.lost_models,
+                std::erase_if(context.state.models.lost,
                               [&](const auto& lost) { return lost.second.until <= context.now.at; });
               }};
 }

@@ -54,7 +54,7 @@ void Offer(Context& context, bool grant_leases) {
     const WorkerEntry& worker = *state.workers.Find(incarnation);
     v1::CoordinatorSync& push = context.out.pushes[incarnation];
     push.set_pushed(true);
-    push.set_sync_id(worker.sync_id);
+    push.set_sync_id(worker.sync.id);
     FillAnswer(state, worker, nullptr, push);
   }
   if (!changed.empty()) context.out.changes.lane = Lane::kControl;

@@ -108,9 +108,9 @@ void UpdateWorker(Context& context, WorkerEntry& worker, const v1::WorkerSync& s
   State& state = context.state;
   const bool joined = !worker.connected || is_new;
   const bool reports_slots = !worker.slots_reported;
-  const bool changed = joined || reports_slots || worker.draining != sync.draining() ||
+  const bool changed = joined || reports_slots || worker.unavailable.draining != sync.draining() ||
                        worker.name != sync.name() || worker.host != sync.host() ||
-                       context.now.wall.unix_ms - worker.last_seen_written_ms >= kLastSeenWrittenMs;
+                       context.now.wall.unix_ms - worker.seen.written_ms >= kLastSeenWrittenMs;
   if (reports_slots) {
     state.workers.SetSlots(worker, {sync.slots().begin(), sync.slots().end()}, sync.memory_mib());
     worker.slots_reported = true;
@@ -118,44 +118,47 @@ void UpdateWorker(Context& context, WorkerEntry& worker, const v1::WorkerSync& s
   worker.name = sync.name();
   worker.host = sync.host();
   worker.version = sync.version();
-  worker.outdated = sync.version() != state.options.version && sync.spec_form() != state.options.spec_form;
-  worker.draining = sync.draining();
-  if (const std::string trouble = Shortened(sync.trouble(), kTroubleBytesMax); worker.trouble != trouble) {
-    worker.trouble = trouble;
+  worker.unavailable.outdated =
+      sync.version() != state.options.version && sync.spec_form() != state.options.spec_form;
+  worker.unavailable.draining = sync.draining();
+  if (const std::string trouble = Shortened(sync.trouble(), kTroubleBytesMax);
+      worker.unavailable.trouble != trouble) {
+    worker.unavailable.trouble = trouble;
     context.out.log.push_back(
         trouble.empty() ? absl::StrCat("worker_able worker=", worker.name)
                         : absl::StrCat("worker_unable worker=", worker.name, " reason=\"", trouble, "\""));
   }
   worker.keeps_artifacts = sync.keeps_artifacts();
   worker.job = Shortened(sync.job(), kJobBytesMax);
-  worker.job_drained = state.drained_jobs.contains(worker.job) &&  // Also of one that has just connected.
-                       !INLIER_BUG("drained_job_takes_work");
+  worker.unavailable.job_drained =
+      state.jobs.drained.contains(worker.job) &&  // Also of one that has just connected.
+      !INLIER_BUG("drained_job_takes_work");
   if (sync.has_job_seconds_left()) {
     worker.resources.SetSecondsLeft(sync.job_seconds_left());
-    state.job_limits.longest = std::max(state.job_limits.longest, sync.job_seconds_left());
+    state.jobs.longest = std::max(state.jobs.longest, sync.job_seconds_left());
   }
-  if (INLIER_BUG("drain_ended_by_the_next_sync")) worker.held = false;
-  worker.sync_id = sync.sync_id();
-  if (sync.events_thinned() > worker.events_thinned) {
-    state.stats.events_thinned += sync.events_thinned() - worker.events_thinned;
-    worker.events_thinned = sync.events_thinned();
+  if (INLIER_BUG("drain_ended_by_the_next_sync")) worker.unavailable.held = false;
+  worker.sync.id = sync.sync_id();
+  if (sync.events_thinned() > worker.sync.events_thinned) {
+    state.stats.events_thinned += sync.events_thinned() - worker.sync.events_thinned;
+    worker.sync.events_thinned = sync.events_thinned();
   }
   if (sync.gpus_size() > 0) worker.gpus = Readings(sync);
   state.workers.Seen(worker, context.now.at, context.now.wall);
-  if (worker.draining) ForgetDataChecks(state, worker.incarnation);  // It gives them up.
+  if (worker.unavailable.draining) ForgetDataChecks(state, worker.incarnation);  // It gives them up.
   state.leases.Renew(worker.incarnation, context.now.at);
   if (joined) {
     context.out.log.push_back(absl::StrCat("worker_joined worker=", worker.name,
                                            " incarnation=", worker.incarnation, " host=", worker.host,
                                            " slots=", worker.slots.size()));
-    if (worker.outdated)
+    if (worker.unavailable.outdated)
       context.out.log.push_back(absl::StrCat("worker_outdated worker=", worker.name,
                                              " version=", worker.version,
                                              " reason=\"it finishes what it runs and gets nothing new: "
                                              "upgrade it\""));
   }
   if (changed) {
-    worker.last_seen_written_ms = context.now.wall.unix_ms;
+    worker.seen.written_ms = context.now.wall.unix_ms;
     CommitWorker(context, worker);
   }
 }
@@ -180,7 +183,7 @@ void TakeReports(Context& context, WorkerEntry& worker, const v1::WorkerSync& sy
     if (progress.phase() != attempt.progress.phase() || progress.step() != attempt.progress.step()) {
       NoteProgress(context, attempt);
       if (!attempt.recovered && IsTraining(progress) && !IsTraining(attempt.progress))
-        NoteTimeNeeded(context, state.stages.at(attempt.stage), context.now.at - attempt.started);
+        NoteTimeNeeded(context, state.stages.at(attempt.stage), context.now.at - attempt.times.started);
       Touch(state, state.stages.at(attempt.stage));
       attempt.progress = AsUtf8(progress);
     }
@@ -193,7 +196,7 @@ v1::CoordinatorSync AnswerSync(const State& state, const WorkerEntry& worker, co
                                bool by_stream) {
   v1::CoordinatorSync reply;
   reply.set_sync_id(sync.sync_id());
-  reply.set_acknowledged_sequence(worker.sequence);
+  reply.set_acknowledged_sequence(worker.sync.sequence);
   if (!state.options.database_id.empty()) reply.set_database_id(state.options.database_id);
   FillAnswer(state, worker, &sync, reply);
   const auto ms = [](Duration d) {
@@ -201,7 +204,7 @@ v1::CoordinatorSync AnswerSync(const State& state, const WorkerEntry& worker, co
   };
   Duration next = state.options.lease_ttl / 3;
   // Work is pushed to a worker with a stream; the others poll for it.
-  if (!by_stream && worker.TakesWork() && SlotsLeased(state, worker) < worker.slots.size()) {
+  if (!by_stream && !worker.unavailable.Any() && SlotsLeased(state, worker) < worker.slots.size()) {
     next = std::min(next, kIdleSync * (1 + state.workers.connected() / kWorkersAtIdleSync));
   }
   reply.set_lease_ttl_ms(ms(state.options.lease_ttl));

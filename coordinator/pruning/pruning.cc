@@ -42,7 +42,8 @@ void PruneStage(Context& context, Stage& stage, const std::string& reason) {
 }
 
 bool WantsPruned(const State& state, const Sweep& sweep, const Stage& stage) {
-  if (!sweep.pruner || !sweep.pruner->Wants(stage.id) || sweep.kept_from_pruning.contains(stage.id))
+  if (!sweep.pruning.pruner || !sweep.pruning.pruner->Wants(stage.id) ||
+      sweep.pruning.kept.contains(stage.id))
     return false;
   // A person wants a trial whose training starts from it.
   const std::vector<TrialId> trials = stage.DependentTrials();
@@ -64,14 +65,15 @@ void JudgePoint(Context& context, const Attempt& attempt, const v1::MeasurementP
   std::string reason;
   for (const auto& [id, first_trial] : stage.Dependents()) {
     Sweep& sweep = state.sweeps.at(id);
-    if (sweep.pruner && sweep.pruner->spec().measurement() == point.name()) {
-      std::optional<PruningDecision> decision = sweep.pruner->Judge(stage.id, point.step(), point.value());
+    if (sweep.pruning.pruner && sweep.pruning.pruner->spec().measurement() == point.name()) {
+      std::optional<PruningDecision> decision =
+          sweep.pruning.pruner->Judge(stage.id, point.step(), point.value());
       if (decision) {
         decision->sweep = id;
         decision->token = attempt.token;
         decision->at = context.now.wall;
-        sweep.pruner->Record(*decision);
-        if (decision->prune) reason = sweep.pruner->Reason(*decision);
+        sweep.pruning.pruner->Record(*decision);
+        if (decision->prune) reason = sweep.pruning.pruner->Reason(*decision);
         context.out.changes.Add(*std::move(decision));
       }
     }
@@ -82,7 +84,7 @@ void JudgePoint(Context& context, const Attempt& attempt, const v1::MeasurementP
 
 bool IsPruned(const State& state, const Trial& trial, const Stage& train) {
   return trial.pruning != TrialPruningState::kKept && train.state == v1::CANCELLED &&
-         state.sweeps.at(trial.sweep).pruned.contains(train.id);
+         state.sweeps.at(trial.sweep).pruning.pruned.contains(train.id);
 }
 
 }  // namespace inlier

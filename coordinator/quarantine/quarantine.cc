@@ -37,7 +37,7 @@ void Record(Context& context, const WorkerEntry& worker, const std::string& kind
 // Another device that takes work and does not fail.
 bool AnotherWorks(const State& state, const WorkerEntry& failing, const std::string& failing_device) {
   for (const auto& [incarnation, worker] : state.workers.all()) {
-    if (!worker.connected || !worker.TakesWork()) continue;
+    if (!worker.connected || worker.unavailable.Any()) continue;
     for (const v1::Slot& slot : worker.slots) {
       if (&worker == &failing && slot.device() == failing_device) continue;
       const auto health = worker.devices.find(slot.device());

@@ -12,7 +12,7 @@
 namespace inlier {
 namespace {
 
-bool Takes(const WorkerEntry& worker) { return worker.connected && worker.TakesWork(); }
+bool Takes(const WorkerEntry& worker) { return worker.connected && !worker.unavailable.Any(); }
 
 bool FitsNow(const State& state, const WorkerEntry& worker, const ResourceRequest& request) {
   const auto usable = [&](std::uint32_t slot) { return IsFree(state, worker, slot); };
@@ -33,7 +33,7 @@ std::size_t FreeSlots(const State& state, const WorkerEntry& worker) {
   for (const v1::Slot& slot : worker.slots) free += IsFree(state, worker, slot.index()) ? 1 : 0;
   for (const Token token : state.leases.HeldBy(worker.incarnation)) {
     const Attempt& attempt = state.attempts.at(token);
-    if (!attempt.yields.empty()) free += attempt.request.processes;
+    if (!attempt.yield.why.empty()) free += attempt.request.processes;
   }
   return free;
 }
@@ -49,7 +49,7 @@ std::optional<ResourceRequest> GangInTurn(const State& state) {
   const ResourceRequest& request = state.ready.ShapeAt(pick->sweep, pick->stage).request;
   if (request.processes == 1) return std::nullopt;
   // A worker that is kept already stays so until the gang has started.
-  const bool fits = state.gathering.worker.empty() &&
+  const bool fits = state.idle.gathering.worker.empty() &&
                     std::any_of(workers.begin(), workers.end(),
                                 [&](const auto& entry) { return FitsNow(state, entry.second, request); });
   return fits ? std::nullopt : std::optional(request);
@@ -90,7 +90,7 @@ bool CouldGather(const WorkerEntry& worker, const ResourceRequest& request) {
 }
 
 void GatherForGang(State& state) {
-  Gathering& now = state.gathering;
+  Gathering& now = state.idle.gathering;
   if (now.worker.empty() && !state.ready.HasGang()) return;
   Gathering next;
   if (INLIER_BUG("kept_for_a_gang_that_is_gone") && !now.worker.empty()) return;
@@ -109,14 +109,14 @@ void GatherForGang(State& state) {
 }
 
 void GatherWhereAttemptsYield(State& state, const std::string& incarnation, const ResourceRequest& request) {
-  Gathering& now = state.gathering;
+  Gathering& now = state.idle.gathering;
   if (now.worker == incarnation || (!now.worker.empty() && now.request != request)) return;
   now = {.worker = incarnation, .request = request};
   state.idle.no_fit_up_to.clear();
 }
 
 bool IsKept(const State& state, const WorkerEntry& worker, const ResourceRequest& request) {
-  return state.gathering.worker == worker.incarnation && request != state.gathering.request;
+  return state.idle.gathering.worker == worker.incarnation && request != state.idle.gathering.request;
 }
 
 }  // namespace inlier

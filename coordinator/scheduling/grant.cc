@@ -70,8 +70,8 @@ void Grant(Context& context, WorkerEntry& worker, ReadyQueue::Pick pick) {
   made.request.data_source = made.request.data = DataId();
   made.request.seconds = 0;
   worker.leased = context.now.at;
-  made.started = made.began = made.progressed = made.saved = context.now.at;
-  made.leased = context.now.wall;
+  made.times.started = made.times.began = made.times.progressed = made.times.saved = context.now.at;
+  made.times.leased = context.now.wall;
   SetAssignment(state, stage, made, slots, made.assignment);
   if (!std::exchange(worker.used, true)) CommitWorker(context, worker);
   const Attempt& attempt = BeginAttempt(context, std::move(made), slots, context.now.at);
@@ -83,7 +83,7 @@ void Grant(Context& context, WorkerEntry& worker, ReadyQueue::Pick pick) {
                                      .slot = slot,
                                      .further_slots = {slots.begin() + 1, slots.end()},
                                      .resume_step = attempt.assignment.resume_step(),
-                                     .started_at = attempt.leased,
+                                     .started_at = attempt.times.leased,
                                      .sweep = pick.sweep,
                                      .request = attempt.request,
                                      .gpu_share_thousandths = attempt.gpu_thousandths});
@@ -101,7 +101,7 @@ void Grant(Context& context, WorkerEntry& worker, ReadyQueue::Pick pick) {
 
 void FillSlots(Context& context, WorkerEntry& worker) {
   State& state = context.state;
-  if (!worker.TakesWork()) return;
+  if (worker.unavailable.Any()) return;
   while (!state.ready.Idle() && FreeSlot(state, worker)) {
     GatherForGang(state);
     const std::optional<ReadyQueue::Pick> pick = PickFor(state, worker);
@@ -112,7 +112,7 @@ void FillSlots(Context& context, WorkerEntry& worker) {
 
 void SetCheckpoints(const State& state, const Stage& stage, v1::Assignment& assignment) {
   const StageId source = stage.kind == v1::EVALUATE_STAGE ? stage.train : stage.start;
-  if (const auto trained = state.trained.find(source); trained != state.trained.end())
+  if (const auto trained = state.models.trained.find(source); trained != state.models.trained.end())
     assignment.set_checkpoint_sha256(HexOf(trained->second.checkpoint));
   const std::vector<ResumePoint>& points = stage.detail().resume_points;
   if (points.empty()) return;

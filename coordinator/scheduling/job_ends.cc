@@ -23,7 +23,7 @@ std::uint32_t StepOf(double seconds) {
   return step;
 }
 
-std::uint32_t InANewJob(const JobLimits& limits, std::uint32_t seconds) {
+std::uint32_t InANewJob(const ClusterJobs& limits, std::uint32_t seconds) {
   return std::min(seconds, static_cast<std::uint32_t>(kNewJob * limits.longest));
 }
 
@@ -38,10 +38,10 @@ void NoteNothingSaved(Context& context, const Attempt& attempt) {
   State& state = context.state;
   const WorkerEntry* worker = state.workers.Find(attempt.worker);
   if (worker == nullptr || !worker->resources.seconds_left() || attempt.recovered ||
-      attempt.saved > attempt.started)
+      attempt.times.saved > attempt.times.started)
     return;
-  JobLimits& limits = state.job_limits;
-  const double had = ToSeconds(context.now.at - attempt.started);
+  ClusterJobs& limits = state.jobs;
+  const double had = ToSeconds(context.now.at - attempt.times.started);
   std::uint32_t seconds = StepOf(had * kMore);
   if (had < kNearlyAll * limits.longest) seconds = InANewJob(limits, seconds);
   if (seconds == 0) return;
@@ -51,8 +51,8 @@ void NoteNothingSaved(Context& context, const Attempt& attempt) {
 
 void AttemptEndedWithItsJob(Context& context, const Attempt& attempt, const AttemptEnd& end) {
   if (IsResult(end.outcome)) {
-    context.state.job_limits.stage_seconds.erase(attempt.stage);
-  } else if (end.failure == v1::LOST || (end.failure == v1::PREEMPTED && attempt.yields.empty())) {
+    context.state.jobs.stage_seconds.erase(attempt.stage);
+  } else if (end.failure == v1::LOST || (end.failure == v1::PREEMPTED && attempt.yield.why.empty())) {
     NoteNothingSaved(context, attempt);
   }
 }
@@ -60,7 +60,7 @@ void AttemptEndedWithItsJob(Context& context, const Attempt& attempt, const Atte
 }  // namespace
 
 std::uint32_t SecondsNeeded(const State& state, SweepId sweep, const Stage& stage) {
-  const JobLimits& limits = state.job_limits;
+  const ClusterJobs& limits = state.jobs;
   if (limits.longest == 0) return 0;
   return std::max(
       SecondsOf(stage.kind == v1::TRAIN_STAGE ? limits.train_seconds : limits.evaluate_seconds, sweep),
@@ -69,7 +69,7 @@ std::uint32_t SecondsNeeded(const State& state, SweepId sweep, const Stage& stag
 
 void NoteTimeNeeded(Context& context, const Stage& stage, Duration took) {
   State& state = context.state;
-  JobLimits& limits = state.job_limits;
+  ClusterJobs& limits = state.jobs;
   if (limits.longest == 0) return;
   auto& known = stage.kind == v1::TRAIN_STAGE ? limits.train_seconds : limits.evaluate_seconds;
   const std::uint32_t seconds = InANewJob(limits, StepOf(ToSeconds(took) * kMore));
@@ -84,7 +84,7 @@ void NoteTimeNeeded(Context& context, const Stage& stage, Duration took) {
 bool EndedWithItsJob(const WorkerEntry& worker, Timestamp now) {
   const std::optional<std::uint32_t> left = worker.resources.seconds_left();
   return !worker.job.empty() &&
-         (worker.draining || (left && worker.last_seen + std::chrono::seconds(*left) <= now));
+         (worker.unavailable.draining || (left && worker.seen.at + std::chrono::seconds(*left) <= now));
 }
 
 Feature JobEnds() { return {.attempt_ended = AttemptEndedWithItsJob}; }

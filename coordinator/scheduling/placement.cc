@@ -114,7 +114,8 @@ std::string WhyNoData(const State& state, const ResourceRequest& request) {
   with_any_data.data = DataId();
   std::string others;
   for (const auto& [incarnation, worker] : state.workers.all()) {
-    if (!worker.connected || worker.draining) continue;           // One that a person drains may be resumed.
+    if (!worker.connected || worker.unavailable.draining)
+      continue;                                                   // One that a person drains may be resumed.
     if (!worker.resources.CouldEverFit(with_any_data)) continue;  // It will never look for the data.
     if (!worker.resources.HasOtherData(request)) return "";
     const DataRow& found = state.data.at(worker.resources.DataOf(request.data_source));
@@ -214,8 +215,8 @@ void SlotFreed(State& state, WorkerEntry& worker) {
 }
 
 void RefreshOffer(State& state, WorkerEntry& worker) {
-  const bool wants =
-      worker.listening && worker.connected && worker.TakesWork() && FreeSlot(state, worker).has_value();
+  const bool wants = worker.listening && worker.connected && !worker.unavailable.Any() &&
+                     FreeSlot(state, worker).has_value();
   if (wants == (worker.idle_ticket != 0)) return;
   if (wants) {
     worker.idle_ticket = state.idle.Add(worker.incarnation);

@@ -26,20 +26,20 @@ struct Candidate {
 };
 
 bool TakesWork(const WorkerEntry* worker) {
-  return worker != nullptr && worker->connected && worker->TakesWork();
+  return worker != nullptr && worker->connected && !worker->unavailable.Any();
 }
 
 // The lowest priority first, then the latest checkpoint.
 std::vector<Candidate> Candidates(const State& state) {
   std::vector<Candidate> candidates;
   for (const auto& [token, attempt] : state.attempts) {
-    if (!attempt.yields.empty() || attempt.unclaimed || !attempt.final_checkpoint.empty() ||
+    if (!attempt.yield.why.empty() || attempt.unclaimed || !attempt.final_checkpoint.digest.empty() ||
         !TakesWork(state.workers.Find(attempt.worker)))
       continue;
     std::int64_t priority = state.sweeps.at(attempt.sweep).spec.priority();
     for (const Dependent& dependent : state.stages.at(attempt.stage).Dependents())
       priority = std::max<std::int64_t>(priority, state.sweeps.at(dependent.sweep).spec.priority());
-    candidates.push_back({priority, attempt.saved, token});
+    candidates.push_back({priority, attempt.times.saved, token});
   }
   std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
     return std::tie(a.priority, b.saved, b.token) < std::tie(b.priority, a.saved, a.token);
@@ -148,11 +148,11 @@ Feature Preemption() { return {.due = PreemptionDue, .act = PreemptForWaiting}; 
 
 bool Yield(Context& context, Attempt& attempt, const std::string& why, bool timed_out) {
   State& state = context.state;
-  if (!attempt.yields.empty()) return false;
-  attempt.yields = why;
-  attempt.timed_out = timed_out;
-  attempt.yields_until = context.now.at + kYieldTerm;
-  state.deadlines.yields.emplace(attempt.yields_until, attempt.token);
+  if (!attempt.yield.why.empty()) return false;
+  attempt.yield.why = why;
+  attempt.yield.timed_out = timed_out;
+  attempt.yield.until = context.now.at + kYieldTerm;
+  state.deadlines.yields.emplace(attempt.yield.until, attempt.token);
   context.out.workers.insert(attempt.worker);
   context.out.stopped.insert(attempt.worker);
   if (!INLIER_BUG("yield_not_stored"))

@@ -10,8 +10,8 @@ namespace inlier {
 namespace {
 
 std::uint32_t HolderOf(const State& state, const Stage& train) {
-  const auto trained = state.trained.find(train.id);
-  return trained == state.trained.end() ? train.detail().holder : trained->second.holder;
+  const auto trained = state.models.trained.find(train.id);
+  return trained == state.models.trained.end() ? train.detail().holder : trained->second.holder;
 }
 
 // `stage` has become ready.
@@ -27,7 +27,8 @@ void WaitForHolder(Context& context, const Stage& stage) {
   if (holder == 0 && stage.start) holder = HolderOf(state, state.stages.at(stage.start));
   if (holder == 0 || state.options.locality_wait <= Duration::zero()) return;
   const WorkerEntry* worker = state.workers.FindByNumber(holder);
-  if (worker == nullptr || !worker->connected || !worker->keeps_artifacts || !worker->TakesWork()) return;
+  if (worker == nullptr || !worker->connected || !worker->keeps_artifacts || worker->unavailable.Any())
+    return;
   const Timestamp until = context.now.at + state.options.locality_wait;
   state.holder_waits.by_stage.emplace(stage.id, std::pair(holder, until));
   state.holder_waits.due.emplace(until, stage.id);

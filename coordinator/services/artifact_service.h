@@ -27,6 +27,15 @@
 
 namespace inlier {
 
+// The prefix of the bucket. Of another coordinator's no worker learns: its collection removes what it does not
+// know. Of a bucket that does not answer they do: trainings run on meanwhile.
+struct BucketClaim {
+  std::mutex mutex;
+  bool under_way = false, taken = false;
+  absl::Status refused = absl::UnavailableError("the coordinator asks for its bucket");
+  std::string told;  // In the log.
+};
+
 class ArtifactService {
  public:
   static constexpr std::size_t kChunkBytesMax = 1 << 20;
@@ -61,14 +70,7 @@ class ArtifactService {
   class Transfer;
   class UploadCall;
   class DownloadCall;
-  // The prefix of the bucket. Of another coordinator's no worker learns: its collection removes what it does not
-  // know. Of a bucket that does not answer they do: trainings run on meanwhile.
-  struct Claim {
-    std::mutex mutex;
-    bool under_way = false, taken = false;
-    absl::Status refused = absl::UnavailableError("the coordinator asks for its bucket");
-    std::string told;  // In the log.
-  };
+  using Claim = BucketClaim;
 
   void NoteClaim(const absl::Status& answers, bool reached);
   void DescribeStore(UnaryContext*, const v1::DescribeStoreRequest*, v1::StoreDescription*);

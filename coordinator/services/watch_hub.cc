@@ -44,7 +44,7 @@ class WatchHub::Watcher final : public CallStream {
     }
     ++of_caller;
     sweep_ = *found;
-    sequence_ = sweep().last_notice;
+    sequence_ = sweep().notice_log.last;
     if (request_.has_from_sequence()) sequence_ = std::min(sequence_, request_.from_sequence());
     hub_.watchers_.insert(this);
     hub_.Arm();
@@ -55,7 +55,7 @@ class WatchHub::Watcher final : public CallStream {
   void Update() {
     if (busy_ || end_) return;
     if (!loop().store_waits().ok()) return ShowStored();
-    if (sequence_ < sweep().ForgottenNotices()) return ReadMissed();
+    if (sequence_ < sweep().notice_log.Forgotten()) return ReadMissed();
     if (sent_version_ == sweep().version) return;
     sent_version_ = sweep().version;
     update_ = DescribeSweep(loop().orchestrator().state(), sweep_, CoordinatorLoop::Now(), sequence_);
@@ -101,7 +101,7 @@ class WatchHub::Watcher final : public CallStream {
   // Sends notices that are in the database alone, as many as fit into one update.
   void ReadMissed() {
     busy_ = true;
-    const std::uint64_t last = sweep().ForgottenNotices();
+    const std::uint64_t last = sweep().notice_log.Forgotten();
     const auto send = [this](absl::StatusOr<std::vector<std::string>> notices) {
       loop().Post([this, notices = std::move(notices)] { SendMissed(notices); });
     };
@@ -123,7 +123,7 @@ class WatchHub::Watcher final : public CallStream {
       return;
     }
     update_ =
-        DescribeSweep(loop().orchestrator().state(), sweep_, CoordinatorLoop::Now(), sweep().last_notice);
+        DescribeSweep(loop().orchestrator().state(), sweep_, CoordinatorLoop::Now(), sweep().notice_log.last);
     sequence_ += notices->size();
     for (const std::string& notice : *notices) update_.add_notices(notice);
     update_.set_sequence(sequence_);
@@ -143,7 +143,7 @@ class WatchHub::Watcher final : public CallStream {
       busy_ = false;
       if (end_ || !ok || last_) {
         End(ok ? grpc::Status::OK : grpc::Status(grpc::StatusCode::CANCELLED, "the watcher has gone"));
-      } else if (sequence_ < sweep().ForgottenNotices()) {
+      } else if (sequence_ < sweep().notice_log.Forgotten()) {
         ReadMissed();
       }
     });

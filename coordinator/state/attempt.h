@@ -19,7 +19,46 @@ namespace inlier {
 // child stop_grace_ms (at most 600 s) and then kills it.
 inline constexpr Duration kYieldTerm = std::chrono::seconds(660);
 
-// A live attempt.
+struct AttemptTimes {
+  Timestamp started;     // Or adopted after a restart.
+  Timestamp began;       // Its lease was granted, also where that was before a restart.
+  WallTime leased;       // The same moment, as the clock on the wall had it then.
+  Timestamp progressed;  // Its progress changed last.
+  Timestamp saved;       // Its latest checkpoint came, or it started: what it would lose began then.
+};
+
+// That it is asked to write a checkpoint and stop.
+struct AttemptYield {
+  std::string why;         // Empty: it is not.
+  Timestamp until;         // The attempt is ended then.
+  bool timed_out = false;  // Because it has run for its attempt_hours.
+};
+
+// How it began, as the attempt reports it.
+struct AttemptStart {
+  std::uint64_t step = 0;
+  std::string trouble;  // Why that is not the step of its assignment; empty: it is.
+};
+
+// The checkpoint that completes a training.
+struct FinalCheckpoint {
+  std::string digest;  // Empty: there is none yet.
+  std::uint64_t step = 0;
+};
+
+// From its outcome; 0: not known.
+struct AttemptMemory {
+  std::uint64_t peak_mib = 0;
+  std::uint64_t peak_gpu_mib = 0;
+  bool gpu_ran_out = false;
+};
+
+// Stored since it started, or was adopted after a restart.
+struct AttemptLog {
+  std::uint64_t lines = 0;
+  std::uint64_t bytes = 0;
+};
+
 struct Attempt {
   Token token = 0;
   StageId stage;
@@ -28,36 +67,25 @@ struct Attempt {
   std::string worker;
   v1::Assignment assignment;  // As sent to the worker, without the specification: the stage has that.
   v1::Progress progress;
-  Timestamp started;       // Or adopted after a restart.
-  Timestamp began;         // Its lease was granted, also where that was before a restart.
-  WallTime leased;         // The same moment, as the clock on the wall had it then.
-  Timestamp progressed;    // Its progress changed last.
-  Timestamp saved;         // Its latest checkpoint came, or it started: what it would lose began then.
+  AttemptTimes times;
   bool recovered = false;  // Started before this process did: its times are not known.
   bool unclaimed = false;  // Recovered, and its worker has not come back yet.
-  std::string yields;      // Why it is asked to write a checkpoint and stop; empty: it is not.
-  Timestamp yields_until;  // With `yields`: the attempt is ended then.
-  bool timed_out = false;  // With `yields`: because it has run for its attempt_hours.
-  std::uint64_t resumed_step = 0;  // Its first step, as the attempt reports it.
-  std::string resume_trouble;      // Why that is not the step of `assignment`; empty: it is.
-  std::string final_checkpoint;    // TRAIN: digest, once complete.
-  std::uint64_t final_step = 0;
+  AttemptYield yield;
+  AttemptStart resumed;
+  FinalCheckpoint final_checkpoint;
   ResourceRequest request;  // The request when it was leased.
   // The share of a GPU that it has: its request, or its slot's part; of a gang the sum of its processes' shares. 0: on a
   // CPU.
   std::uint32_t gpu_thousandths = 0;
   std::optional<Timestamp> limit_due;  // When to look at its limits (usage/usage.h).
-  std::uint64_t peak_memory_mib = 0;   // From its outcome; 0: not known.
-  std::uint64_t peak_gpu_memory_mib = 0;
-  bool gpu_out_of_memory = false;
-  std::uint64_t log_lines = 0;  // Stored since it started, or was adopted after a restart,
-  std::uint64_t log_bytes = 0;  // and their bytes.
+  AttemptMemory memory;
+  AttemptLog log;
   LatestPoints latest;
   std::string setting;  // Of the model that it measures, see SweepValue; empty: not looked up yet.
 };
 
 // How long it has run.
-inline Duration RunningTime(const Attempt& attempt, Timestamp now) { return now - attempt.began; }
+inline Duration RunningTime(const Attempt& attempt, Timestamp now) { return now - attempt.times.began; }
 
 }  // namespace inlier
 

@@ -43,6 +43,49 @@
 
 namespace inlier {
 
+// Constraints on where a ready stage may start.
+struct ReadyShape {
+  std::uint32_t worker = 0;  // Only there until its wait ends: the worker's number. 0: anywhere.
+  ResourceRequest request{};
+  friend auto operator<=>(const ReadyShape&, const ReadyShape&) = default;
+};
+
+// A sweep's share relative to others, and its limits.
+struct ReadyRules {
+  std::int32_t priority = 0;
+  std::optional<std::uint32_t> max_parallel{};  // Most attempts charged to it at once; no limit when absent.
+  double weight = 1;                            // From 0.001 to 1000.
+  std::string group{};                          // Whose quota it shares; empty: none.
+  bool paused = false;
+  bool preempts = false;                              // Attempts of lower priority yield to it.
+  std::string owner{};                                // Whose quota it shares, too.
+  std::optional<std::uint32_t> owner_max_parallel{};  // That quota, the same for all sweeps of the owner.
+  bool owner_has_budget = false;                      // SetSpent may be called for the owner.
+};
+
+// Of a group or an owner: attempts that run, and the quota (absent: none, and an owner's are not counted).
+struct QuotaUsage {
+  std::uint32_t running = 0;
+  std::optional<std::uint32_t> max_parallel;
+  bool spent = false;
+};
+
+// The ready stages of a shape. A sweep may have a million: nodes of one each would cost more than the
+// stage.
+struct ReadyLane {
+  using StageKey = std::pair<TrialId, StageId>;  // First trial, stage.
+
+  ReadyShape shape;
+  absl::btree_set<StageKey> evaluations, trainings;
+
+  bool empty() const { return evaluations.empty() && trainings.empty(); }
+  std::size_t size() const { return evaluations.size() + trainings.size(); }
+  // REQUIRES: not empty. Evaluations go first.
+  std::pair<bool, StageKey> First() const {
+    return evaluations.empty() ? std::pair(true, *trainings.begin()) : std::pair(false, *evaluations.begin());
+  }
+};
+
 class ReadyQueue {
  public:
   struct Pick {
@@ -51,26 +94,9 @@ class ReadyQueue {
     friend bool operator==(const Pick&, const Pick&) = default;
   };
 
-  // Constraints on where a ready stage may start.
-  struct Shape {
-    std::uint32_t worker = 0;  // Only there until its wait ends: the worker's number. 0: anywhere.
-    ResourceRequest request{};
-    friend auto operator<=>(const Shape&, const Shape&) = default;
-  };
+  using Shape = ReadyShape;
 
-  // A sweep's share relative to others, and its limits.
-  struct Rules {
-    std::int32_t priority = 0;
-    std::optional<std::uint32_t>
-        max_parallel{};   // Most attempts charged to it at once; no limit when absent.
-    double weight = 1;    // From 0.001 to 1000.
-    std::string group{};  // Whose quota it shares; empty: none.
-    bool paused = false;
-    bool preempts = false;                              // Attempts of lower priority yield to it.
-    std::string owner{};                                // Whose quota it shares, too.
-    std::optional<std::uint32_t> owner_max_parallel{};  // That quota, the same for all sweeps of the owner.
-    bool owner_has_budget = false;                      // SetSpent may be called for the owner.
-  };
+  using Rules = ReadyRules;
 
   // Most attempts at once of all sweeps of a group. REQUIRES: no sweep of it is known.
   void SetQuota(const std::string& group, std::uint32_t max_parallel);
@@ -136,12 +162,7 @@ class ReadyQueue {
   // its owner.
   std::uint64_t RoomOf(SweepId sweep) const;
 
-  // Of a group or an owner: attempts that run, and the quota (absent: none, and an owner's are not counted).
-  struct Usage {
-    std::uint32_t running = 0;
-    std::optional<std::uint32_t> max_parallel;
-    bool spent = false;
-  };
+  using Usage = QuotaUsage;
   Usage GroupUsage(const std::string& group) const { return UsageIn(groups_, group); }
   Usage OwnerUsage(const std::string& owner) const { return UsageIn(owners_, owner); }
 
@@ -149,7 +170,7 @@ class ReadyQueue {
   std::uint64_t ReadyAbove(std::int32_t priority) const;
 
  private:
-  using StageKey = std::pair<TrialId, StageId>;                       // First trial, stage.
+  using StageKey = ReadyLane::StageKey;
   using SweepKey = std::tuple<std::int64_t, std::uint64_t, SweepId>;  // -priority, virtual time, sweep.
 
   using Lanes = std::map<Shape, std::set<SweepKey>>;  // Without empty ones, Shape() apart.
@@ -166,20 +187,7 @@ class ReadyQueue {
     Lanes eligible{};     // Its sweeps that could start something if the quotas let them.
     bool listed = false;  // Its best are in eligible_.
   };
-  // The ready stages of a shape. A sweep may have a million: nodes of one each would cost more than the
-  // stage.
-  struct Lane {
-    Shape shape;
-    absl::btree_set<StageKey> evaluations, trainings;
-
-    bool empty() const { return evaluations.empty() && trainings.empty(); }
-    std::size_t size() const { return evaluations.size() + trainings.size(); }
-    // REQUIRES: not empty. Evaluations go first.
-    std::pair<bool, StageKey> First() const {
-      return evaluations.empty() ? std::pair(true, *trainings.begin())
-                                 : std::pair(false, *evaluations.begin());
-    }
-  };
+  using Lane = ReadyLane;
   struct Ready {
     Lane* lane;
     Timestamp since;

@@ -38,9 +38,11 @@ struct OwnerBudget {
   std::optional<Timestamp> due;  // When it is used.
 };
 
-// Workers whose jobs end: what is known of the time that stages need there (scheduling/job_ends.h).
-struct JobLimits {
-  std::uint32_t longest = 0;  // Most seconds that such a worker had left; 0: none has connected.
+// Workers in jobs of a cluster's engine. Of jobs that end: the time that stages need there (scheduling/job_ends.h).
+struct ClusterJobs {
+  std::set<std::string> drained;  // Their workers take nothing new.
+  bool workers_come = false;      // A service beside the decisions brings workers where there is work.
+  std::uint32_t longest = 0;      // Most seconds that such a worker had left; 0: none has connected.
   // Of sweeps, as measured: trainings up to their first step, evaluations as a whole.
   std::map<SweepId, std::uint32_t> train_seconds, evaluate_seconds;
   std::map<StageId, std::uint32_t> stage_seconds;  // Of stages that saved nothing in a job that ended.
@@ -50,6 +52,11 @@ struct JobLimits {
 struct LostModel {
   Timestamp until;
   std::string finder;  // Worker that had no copy: once it succeeds with the model, the bucket has it again.
+};
+
+struct Models {
+  absl::flat_hash_map<StageId, Trained> trained;  // Of train stages that have SUCCEEDED. Never walked.
+  std::map<std::string, LostModel> lost;          // By SHA-256.
 };
 
 struct State {
@@ -64,25 +71,21 @@ struct State {
   IdTable<TrialId, Trial> trials;
   StageTable stages;
   DataTable data;
-  absl::flat_hash_map<StageId, Trained> trained;  // Train stages that have SUCCEEDED. Never walked.
-  std::map<StageId, StageMemory> raised_memory;   // Of stages without a result that ran out of memory.
-  std::map<Token, Attempt> attempts;              // Live ones.
-  std::map<std::string, LostModel> lost_models;   // By SHA-256.
-  std::set<StageId> interrupted;                  // Train stages that wait to go on from a checkpoint.
+  Models models;
+  std::map<StageId, StageMemory> raised_memory;  // Of stages without a result that ran out of memory.
+  std::map<Token, Attempt> attempts;             // Live ones.
+  std::set<StageId> interrupted;                 // Train stages that wait to go on from a checkpoint.
   WorkerRegistry workers;
   LeaseTable leases;
   ReadyQueue ready;
   IdleWorkers idle;
-  Gathering gathering;
   HolderWaits holder_waits;
   DataWaits data_waits;
   Deadlines deadlines;
   std::map<std::string, OwnerBudget> budgets;  // By owner; those that have a limit.
   StateCounts counts;
   RequestLog requests;  // All requests but submissions, which `sweeps` remembers.
-  std::set<std::string> drained_jobs;  // Workers in these jobs of a cluster's engine take nothing new.
-  bool workers_come = false;           // A service beside the decisions brings workers where there is work.
-  JobLimits job_limits;
+  ClusterJobs jobs;
   OrchestratorStats stats;
   Token next_token = 1;
   std::uint64_t next_analysis = 1;  // Number of the next analysis.

@@ -40,7 +40,7 @@ class SweepTable {
   std::vector<std::string> NewestNames(std::size_t max) const;
 
   // From now on FindRequest finds the sweep by its request_id.
-  void RememberRequest(const Sweep& sweep) { by_request_[sweep.request_id] = sweep.id; }
+  void RememberRequest(const Sweep& sweep) { by_request_[sweep.submission.request_id] = sweep.id; }
   std::optional<SweepId> FindRequest(std::string_view request_id) const;
 
  private:

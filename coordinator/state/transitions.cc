@@ -118,11 +118,12 @@ void UnregisterStage(Stage& stage, Sweep& sweep) {
 
 void Notice(Context& context, Sweep& sweep, const std::string& kind, const std::string& text,
             EventRow about) {
-  sweep.notices.push_back(text);
-  if (sweep.notices.size() > kNoticesKept) sweep.notices.erase(sweep.notices.begin());
-  ++sweep.last_notice;
+  sweep.notice_log.latest.push_back(text);
+  if (sweep.notice_log.latest.size() > kNoticesKept)
+    sweep.notice_log.latest.erase(sweep.notice_log.latest.begin());
+  ++sweep.notice_log.last;
   ++sweep.version;
-  about.notice = sweep.last_notice;
+  about.notice = sweep.notice_log.last;
   about.at = context.now.wall;
   about.kind = kind;
   about.sweep = sweep.id;
@@ -161,8 +162,8 @@ void SetExpander(State& state, Sweep& sweep, std::unique_ptr<SweepExpander> expa
     state.expanding.erase(sweep.id);
   else
     state.expanding.insert(sweep.id);
-  sweep.expander = std::move(expander);
-  sweep.waits_for_data = DataId();
+  sweep.expansion.expander = std::move(expander);
+  sweep.bound.waits_for = DataId();
   state.data_waits.sweeps.erase(sweep.id);
 }
 
@@ -193,9 +194,9 @@ void SetSweepState(Context& context, Sweep& sweep, v1::SweepState to) {
 
 void NoteProgress(Context& context, Attempt& attempt) {
   State& state = context.state;
-  state.deadlines.by_progress.erase({attempt.progressed, attempt.token});
-  attempt.progressed = context.now.at;
-  state.deadlines.by_progress.emplace(attempt.progressed, attempt.token);
+  state.deadlines.by_progress.erase({attempt.times.progressed, attempt.token});
+  attempt.times.progressed = context.now.at;
+  state.deadlines.by_progress.emplace(attempt.times.progressed, attempt.token);
 }
 
 void CommitWorker(Context& context, const WorkerEntry& worker) {
@@ -205,10 +206,10 @@ void CommitWorker(Context& context, const WorkerEntry& worker) {
                 .version = worker.version,
                 .slots = static_cast<std::uint32_t>(worker.slots.size()),
                 .devices = {},
-                .draining = worker.draining,
+                .draining = worker.unavailable.draining,
                 .connected = worker.connected,
-                .last_seen = worker.last_seen_wall,
-                .held = worker.held,
+                .last_seen = worker.seen.wall,
+                .held = worker.unavailable.held,
                 .memory_mib = worker.resources.memory_mib(),
                 .used = worker.used};
   const bool knows_memory = row.memory_mib > 0 || !worker.resources.gpus().empty();
@@ -221,11 +222,11 @@ void CommitWorker(Context& context, const WorkerEntry& worker) {
 }
 
 void SetPruning(State& state, Sweep& sweep, Trial& trial, TrialPruningState to) {
-  if (trial.pruning == TrialPruningState::kPruned) CountStage(sweep.pruned, trial.train, false);
-  if (trial.pruning == TrialPruningState::kKept) CountStage(sweep.kept_from_pruning, trial.train, false);
+  if (trial.pruning == TrialPruningState::kPruned) CountStage(sweep.pruning.pruned, trial.train, false);
+  if (trial.pruning == TrialPruningState::kKept) CountStage(sweep.pruning.kept, trial.train, false);
   trial.pruning = to;
-  if (to == TrialPruningState::kPruned) CountStage(sweep.pruned, trial.train, true);
-  if (to == TrialPruningState::kKept) CountStage(sweep.kept_from_pruning, trial.train, true);
+  if (to == TrialPruningState::kPruned) CountStage(sweep.pruning.pruned, trial.train, true);
+  if (to == TrialPruningState::kKept) CountStage(sweep.pruning.kept, trial.train, true);
 }
 
 bool IsReady(const State& state, const Stage& stage) {

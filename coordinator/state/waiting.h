@@ -55,24 +55,25 @@ struct DataWaits {
   std::optional<Timestamp> lacking_due;
 };
 
+// The worker whose slots are kept for a gang until it fits there (scheduling/gather.h).
+struct Gathering {
+  std::string worker;         // Its incarnation; empty: none.
+  ResourceRequest request{};  // The gang's.
+};
+
 // Workers that listen and have a free slot, the longest idle first.
 struct IdleWorkers {
   std::map<std::uint64_t, std::string> by_ticket;  // Ticket -> incarnation.
   std::uint64_t last_ticket = 0;
   // Request -> no idle worker with a ticket up to this one has a slot on which it fits.
   std::map<ResourceRequest, std::uint64_t> no_fit_up_to;
+  Gathering gathering;
 
   // Puts a worker at the end; returns its ticket.
   std::uint64_t Add(const std::string& incarnation) {
     by_ticket.emplace(++last_ticket, incarnation);
     return last_ticket;
   }
-};
-
-// The worker whose slots are kept for a gang until it fits there (scheduling/gather.h).
-struct Gathering {
-  std::string worker;         // Its incarnation; empty: none.
-  ResourceRequest request{};  // The gang's.
 };
 
 }  // namespace inlier

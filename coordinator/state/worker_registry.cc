@@ -52,21 +52,21 @@ void WorkerRegistry::SetSlots(WorkerEntry& worker, std::vector<v1::Slot> slots, 
 
 void WorkerRegistry::Seen(WorkerEntry& worker, Timestamp now, WallTime wall) {
   if (worker.connected) {
-    by_silence_.erase({worker.last_seen, worker.incarnation});
+    by_silence_.erase({worker.seen.at, worker.incarnation});
   }
   if (!worker.connected) {
     silent_.erase(worker.incarnation);
     Count(worker, true);
   }
   worker.connected = true;
-  worker.last_seen = now;
-  worker.last_seen_wall = wall;
+  worker.seen.at = now;
+  worker.seen.wall = wall;
   by_silence_.emplace(now, worker.incarnation);
 }
 
 void WorkerRegistry::NoteSilent(const WorkerEntry& worker) {
   const bool few = static_cast<int>(silent_.size()) <= kForgottenAfterCount;
-  if (!forget_at_) forget_at_ = few ? worker.last_seen + kForgottenAfter : worker.last_seen;
+  if (!forget_at_) forget_at_ = few ? worker.seen.at + kForgottenAfter : worker.seen.at;
 }
 
 std::vector<WorkerEntry*> WorkerRegistry::Expire(Timestamp now) {

@@ -26,6 +26,31 @@
 
 namespace inlier {
 
+// Why a worker gets no new work.
+struct Unavailable {
+  bool draining = false;     // As it reports itself.
+  bool held = false;         // An admin drains it.
+  bool job_drained = false;  // Its job is one of ClusterJobs::drained.
+  bool outdated = false;     // Another version, which reads trials of another form.
+  std::string trouble;       // Why its machine can start no trial now; empty: it can.
+
+  bool Any() const { return draining || held || job_drained || outdated || !trouble.empty(); }
+};
+
+// Receipt of its last fresh sync; start of the process for one known from the store only.
+struct LastSeen {
+  Timestamp at;
+  WallTime wall;
+  std::int64_t written_ms = 0;  // Wall time of the last row about it.
+};
+
+// How far its syncs have come.
+struct SyncPosition {
+  std::uint64_t id = 0;        // Highest that arrived; reports with lower ones are out of date.
+  std::uint64_t sequence = 0;  // Events up to here have been taken (and are acknowledged once committed).
+  std::uint64_t events_thinned = 0;
+};
+
 struct WorkerEntry {
   static constexpr int kGpusMax = 64;
 
@@ -35,35 +60,23 @@ struct WorkerEntry {
   std::string host;
   std::string version;
   std::string owner;            // The caller; empty: not known, or callers are not checked. SetOwner sets it.
-  bool used = false;            // It has had an attempt: its row in the database stays.
+  std::string job;              // The engine's name of the job that it runs in; empty: in none.
   std::vector<v1::Slot> slots;  // Constant for an incarnation.
+  bool slots_reported = false;  // By the worker itself; before that the slots are the stored ones.
   WorkerResources resources;    // Of the slots, with what its attempts have taken.
   DeviceHealths devices;        // Those that have failed since their last success.
   std::vector<v1::GpuReading> gpus;  // The latest that it reported; at most kGpusMax.
-  bool slots_reported = false;       // By the worker itself; before that the slots are the stored ones.
-  bool draining = false;             // As it reports itself.
-  bool held = false;                 // A person drains it.
-  bool outdated = false;             // Another version, which reads trials of another form.
-  std::string trouble;               // Why its machine can start no trial now; empty: it can.
-  bool job_drained = false;          // Its job is one of State::drained_jobs.
-  std::string job;                   // The engine's name of the job that it runs in; empty: in none.
-  Timestamp leased{};                // When it got its latest attempt.
+  bool keeps_artifacts = false;      // Apart from the coordinator and the others.
+  Unavailable unavailable;
   bool connected = false;
-  bool keeps_artifacts = false;   // Apart from the coordinator and the others.
   bool listening = false;         // Its stream is open and nothing on it is unanswered.
   std::uint64_t idle_ticket = 0;  // Its number among those that wait for work; 0: it does not.
-  Timestamp
-      last_seen;  // Receipt of its last fresh sync; start of the process for one known from the store only.
-  WallTime last_seen_wall;
-  std::int64_t last_seen_written_ms = 0;  // Wall time of the last row about it.
-  std::uint64_t sync_id = 0;              // Highest that arrived; reports with lower ones are out of date.
-  std::uint64_t sequence = 0;  // Events up to here have been taken (and are acknowledged once committed).
-  std::uint64_t events_thinned = 0;
-  std::map<std::uint64_t, std::string>
-      stop_reasons;  // Token -> why, for attempts it reports that have ended here.
-
-  // True when the worker may get new work.
-  bool TakesWork() const { return !draining && !held && !job_drained && !outdated && trouble.empty(); }
+  bool used = false;              // It has had an attempt: its row in the database stays.
+  Timestamp leased{};             // When it got its latest attempt.
+  LastSeen seen;
+  SyncPosition sync;
+  // Token -> why, for attempts it reports that have ended here.
+  std::map<std::uint64_t, std::string> stop_reasons;
 };
 
 class WorkerRegistry {
@@ -144,7 +157,7 @@ std::vector<WorkerRegistry::Forgotten> WorkerRegistry::Forget(Timestamp now, Hol
   for (const std::string& incarnation : silent_) {
     if (holds(incarnation)) continue;
     const WorkerEntry& worker = workers_.at(incarnation);
-    gone.emplace(worker.last_seen, incarnation);
+    gone.emplace(worker.seen.at, incarnation);
     slots += worker.slots.size();
   }
   std::vector<Forgotten> forgotten;

@@ -27,14 +27,14 @@ ClusterView ViewCluster(const State& state) {
                             .name = worker.name,
                             .job = worker.job,
                             .connected = worker.connected,
-                            .last_seen = worker.last_seen,
+                            .last_seen = worker.seen.at,
                             .leased = worker.leased,
                             .slots = worker.slots,
                             .memory_mib = worker.resources.memory_mib(),
                             .attempts = static_cast<std::uint32_t>(state.leases.HeldBy(incarnation).size()),
                             .reads_data = asked(incarnation),
-                            .draining = worker.draining,
-                            .refuses = worker.held || worker.outdated,
+                            .draining = worker.unavailable.draining,
+                            .refuses = worker.unavailable.held || worker.unavailable.outdated,
                             .seconds_left = worker.resources.seconds_left()});
   }
   return view;

@@ -60,20 +60,21 @@ v1::Explanation ExplainAttempt(const State& state, const Attempt& attempt, Momen
     absl::StrAppend(
         &text, ": ", progress.phase(),
         progress.steps_total() > 0 ? absl::StrCat(" ", progress.step(), "/", progress.steps_total()) : "",
-        ", last progress ", FormatDuration(now.at - attempt.progressed), " ago");
+        ", last progress ", FormatDuration(now.at - attempt.times.progressed), " ago");
   } else {
-    absl::StrAppend(&text, ", no progress reported yet, for ", FormatDuration(now.at - attempt.progressed));
+    absl::StrAppend(&text, ", no progress reported yet, for ",
+                    FormatDuration(now.at - attempt.times.progressed));
   }
   node.set_text(text);
   node.set_state("RUNNING");
   if (const std::string& trouble = attempt.progress.trouble(); !trouble.empty()) Because(node, trouble);
-  if (!attempt.resume_trouble.empty()) Because(node, attempt.resume_trouble);
-  if (attempt.yields.empty()) {
+  if (!attempt.resumed.trouble.empty()) Because(node, attempt.resumed.trouble);
+  if (attempt.yield.why.empty()) {
     if (const std::optional<Timestamp> due = AttemptDue(state, attempt))
       Because(node, absl::StrCat("it may run for another ", FormatDuration(*due - now.at),
                                  " (limits.attempt_hours)"));
   } else {
-    Because(node, absl::StrCat("it was asked to write a checkpoint and stop: ", attempt.yields));
+    Because(node, absl::StrCat("it was asked to write a checkpoint and stop: ", attempt.yield.why));
   }
   return node;
 }
@@ -121,18 +122,21 @@ void ExplainWorkers(const State& state, v1::Explanation& of) {
   std::uint64_t slots = 0, busy = 0;
   for (const auto& [incarnation, worker] : state.workers.all()) {
     if (!worker.connected) continue;
-    if (!worker.TakesWork()) {
-      Because(of, absl::StrCat(
-                      "worker ", worker.name,
-                      worker.job_drained ? std::string(" is given back to the cluster with its job")
-                      : worker.outdated
-                          ? absl::StrCat(" is inlier ", worker.version,
-                                         ", which cannot read trials of this version: upgrade it (it "
-                                         "finishes what it runs)")
-                      : !worker.trouble.empty() ? absl::StrCat(" can start no trial: ", worker.trouble,
-                                                               "; it gets work when it can")
-                      : worker.held ? absl::StrCat(" is drained (inlier drain --resume ", worker.name, ")")
-                                    : std::string(" is ending and takes nothing new")));
+    if (worker.unavailable.Any()) {
+      Because(of,
+              absl::StrCat("worker ", worker.name,
+                           worker.unavailable.job_drained
+                               ? std::string(" is given back to the cluster with its job")
+                           : worker.unavailable.outdated
+                               ? absl::StrCat(" is inlier ", worker.version,
+                                              ", which cannot read trials of this version: upgrade it (it "
+                                              "finishes what it runs)")
+                           : !worker.unavailable.trouble.empty()
+                               ? absl::StrCat(" can start no trial: ", worker.unavailable.trouble,
+                                              "; it gets work when it can")
+                           : worker.unavailable.held
+                               ? absl::StrCat(" is drained (inlier drain --resume ", worker.name, ")")
+                               : std::string(" is ending and takes nothing new")));
       continue;
     }
     for (const auto& [device, health] : worker.devices) {
@@ -157,14 +161,14 @@ std::string DigestText(const State& state, DataId version) {
 
 // A worker that is kept until a gang fits there.
 void ExplainKept(const State& state, const ResourceRequest& request, v1::Explanation& of) {
-  const WorkerEntry* const kept = state.workers.Find(state.gathering.worker);
+  const WorkerEntry* const kept = state.workers.Find(state.idle.gathering.worker);
   if (kept == nullptr) return;
-  if (request == state.gathering.request) {
+  if (request == state.idle.gathering.request) {
     Because(of, absl::StrCat("it needs ", RequestText(request), ": worker ", kept->name,
                              " starts nothing else until they are free there"));
   } else {
     Because(of, absl::StrCat("worker ", kept->name, " is kept for an attempt of ",
-                             state.gathering.request.processes, " processes, which goes before"));
+                             state.idle.gathering.request.processes, " processes, which goes before"));
   }
 }
 
@@ -180,7 +184,7 @@ void ExplainPlacement(const State& state, const Stage& stage, SweepId sweep, v1:
   v1::Explanation node;
   int free_slots = 0;
   for (const auto& [incarnation, worker] : state.workers.all()) {
-    if (!worker.connected || !worker.TakesWork() || !FreeSlot(state, worker)) continue;
+    if (!worker.connected || worker.unavailable.Any() || !FreeSlot(state, worker)) continue;
     if (IsKept(state, worker, request)) continue;
     if (!SlotsFor(state, worker, request).empty()) return;
     if (++free_slots <= kWorkersShown)
@@ -283,7 +287,7 @@ void ExplainLimits(const Sweep& sweep, Timestamp now, v1::Explanation& of) {
                              " (limits.sweep_hours)"));
   }
   if (limits.has_gpu_hours()) {
-    Because(of, absl::StrCat("it has used ", Hours(sweep.usage.GpuSeconds(now) / 3600),
+    Because(of, absl::StrCat("it has used ", Hours(sweep.time.usage.GpuSeconds(now) / 3600),
                              " hours of GPUs, and is stopped at ", Hours(limits.gpu_hours()),
                              " (limits.gpu_hours)"));
   }
@@ -370,7 +374,7 @@ v1::Explanation ExplainSweep(const State& state, const Sweep& sweep, Timestamp n
     }
     return node;
   }
-  if (sweep.waits_for_data) Because(trials, WhyWaitsForData(state, sweep));
+  if (sweep.bound.waits_for) Because(trials, WhyWaitsForData(state, sweep));
   ExplainNever(state, sweep, trials);
   ExplainHold(state, sweep, now, trials);
   if (sweep.Count(v1::PENDING) > 0 || state.expanding.contains(sweep.id)) ExplainWorkers(state, trials);

@@ -82,8 +82,8 @@ v1::SweepStatus StatusOf(const State& state, SweepId id, Timestamp now, bool wit
   trials = TrialsByState(sweep);
   if (sweep.known > 0) trials.set_known(sweep.known);
   std::uint64_t pruned = 0;
-  for (const auto& [stage, count] : sweep.pruned) pruned += count;
-  trials.set_pruned(pruned - sweep.withdrawn_pruned);
+  for (const auto& [stage, count] : sweep.pruning.pruned) pruned += count;
+  trials.set_pruned(pruned - sweep.pruning.withdrawn);
   std::uint64_t running[2] = {0, 0};
   for (const auto& [token, attempt] : state.attempts) {
     const Stage& stage = state.stages.at(attempt.stage);
@@ -100,17 +100,18 @@ v1::SweepStatus StatusOf(const State& state, SweepId id, Timestamp now, bool wit
   status.set_revision(sweep.revision);
   if (sweep.withdrawn > 0) status.set_withdrawn(sweep.withdrawn);
   if (!sweep.owner.empty()) status.set_owner(sweep.owner);
-  status.set_attempt_hours(sweep.usage.AttemptSeconds(now) / 3600);
-  status.set_gpu_hours(sweep.usage.GpuSeconds(now) / 3600);
-  status.set_submitted_unix_ms(sweep.submitted.unix_ms);
+  status.set_attempt_hours(sweep.time.usage.AttemptSeconds(now) / 3600);
+  status.set_gpu_hours(sweep.time.usage.GpuSeconds(now) / 3600);
+  status.set_submitted_unix_ms(sweep.submission.at.unix_ms);
   if (sweep.ended) status.set_ended_unix_ms(sweep.ended->unix_ms);
-  if (active && !sweep.paused && state.workers.connected() == 0 && sweep.Open() > 0 && !state.workers_come)
+  if (active && !sweep.paused && state.workers.connected() == 0 && sweep.Open() > 0 &&
+      !state.jobs.workers_come)
     status.add_warnings("no worker is connected: nothing can run until one registers");
   if (active && sweep.request != ResourceRequest()) {
     if (const std::string never = WhyNowhere(state, sweep.request); !never.empty())
       status.add_warnings(never);
   }
-  if (with_spec) *status.mutable_spec() = sweep.WholeSpec();
+  if (with_spec) *status.mutable_spec() = sweep.spec;
   return status;
 }
 
@@ -121,11 +122,11 @@ v1::SweepUpdate DescribeSweep(const State& state, SweepId id, Moment now, std::u
   const SweepWork work = WorkOf(state, sweep, DescribeRunning(state, id, update));
   update.set_work_done(work.done);
   if (work.seconds_left) update.set_seconds_left(*work.seconds_left);
-  const std::uint64_t forgotten = sweep.ForgottenNotices();
-  for (std::uint64_t number = std::max(sequence, forgotten) + 1; number <= sweep.last_notice; ++number) {
-    update.add_notices(sweep.notices[number - forgotten - 1]);
+  const std::uint64_t forgotten = sweep.notice_log.Forgotten();
+  for (std::uint64_t number = std::max(sequence, forgotten) + 1; number <= sweep.notice_log.last; ++number) {
+    update.add_notices(sweep.notice_log.latest[number - forgotten - 1]);
   }
-  update.set_sequence(sweep.last_notice);
+  update.set_sequence(sweep.notice_log.last);
   return update;
 }
 
@@ -161,14 +162,14 @@ v1::WorkerStatus StatusOfWorker(const State& state, const WorkerEntry& worker) {
   status.set_host(worker.host);
   status.set_slots(static_cast<std::uint32_t>(worker.slots.size()));
   status.set_busy(SlotsLeased(state, worker));
-  status.set_draining(worker.draining || worker.held);
-  if (worker.held) status.set_held(true);
+  status.set_draining(worker.unavailable.draining || worker.unavailable.held);
+  if (worker.unavailable.held) status.set_held(true);
   status.set_connected(worker.connected);
-  status.set_last_seen_unix_ms(worker.last_seen_wall.unix_ms);
+  status.set_last_seen_unix_ms(worker.seen.wall.unix_ms);
   for (const v1::Slot& slot : worker.slots) status.add_devices(slot.device());
   status.set_version(worker.version);
-  if (worker.outdated) status.set_outdated(true);
-  if (!worker.trouble.empty()) status.set_trouble(worker.trouble);
+  if (worker.unavailable.outdated) status.set_outdated(true);
+  if (!worker.unavailable.trouble.empty()) status.set_trouble(worker.unavailable.trouble);
   *status.mutable_gpus() = {worker.gpus.begin(), worker.gpus.end()};
   for (const auto& [device, health] : worker.devices) {
     if (!health.InQuarantine()) continue;

@@ -20,7 +20,7 @@ std::map<SweepId, TrialId> UnplaceableSweeps(const State& state) {
   for (const SweepId id : state.active) {
     const Sweep& sweep = state.sweeps.at(id);
     if (sweep.paused) continue;
-    if (sweep.waits_for_data && !can_run(sweep.request)) found[id] = TrialId();
+    if (sweep.bound.waits_for && !can_run(sweep.request)) found[id] = TrialId();
     for (const auto& [request, count] : state.ready.ReadyRequests(id)) {
       if (can_run(request)) continue;
       const Stage& first = state.stages.at(state.ready.ReadyWith(id, request).front());

@@ -39,7 +39,7 @@ bool RetryTrial(Context& context, Trial& trial, bool pruned_too) {
 
 // The files may have been put back: its attempts find that out.
 void ForgetOtherData(State& state, const Sweep& sweep) {
-  for (const auto& [source, version] : sweep.data) {
+  for (const auto& [source, version] : sweep.bound.of_source) {
     if (!state.data.source(source).differs) continue;
     for (const auto& [incarnation, worker] : state.workers.all())
       state.workers.Find(incarnation)->resources.SetData(source, DataId());
@@ -131,7 +131,7 @@ absl::StatusOr<v1::RetryResponse> Retry(Context& context, const v1::RetryRequest
       (request.has_sweep() || sweep.Exhausted() || INLIER_BUG("retried_trial_reopens_sweep"))) {
     SetSweepState(context, sweep, v1::ACTIVE);
     Notice(context, sweep, "sweep_retried", absl::StrCat("a retry was asked for: ", retried, " trials"));
-    sweep.since = state.next_token;
+    sweep.bound.since = state.next_token;
     if (unfinished) state.expanding.insert(sweep.id);
     context.settle.insert(sweep.id);
   }
@@ -191,9 +191,9 @@ absl::StatusOr<v1::DrainWorkerResponse> DrainWorker(Context& context, const v1::
   const bool held = !request.resume();
   v1::DrainWorkerResponse response;
   response.set_incarnation(incarnation);
-  response.set_changed(worker.held != held);
-  if (worker.held != held) {
-    worker.held = held;
+  response.set_changed(worker.unavailable.held != held);
+  if (worker.unavailable.held != held) {
+    worker.unavailable.held = held;
     RefreshOffer(state, worker);
     CommitWorker(context, worker);
     context.out.log.push_back(absl::StrCat("worker_", held ? "drained" : "resumed", " worker=", worker.name,
@@ -212,13 +212,13 @@ absl::StatusOr<v1::DrainWorkerResponse> DrainWorker(Context& context, const v1::
 
 void DrainJobs(Context& context, const JobDrain& drain) {
   State& state = context.state;
-  state.drained_jobs = drain.jobs;
-  state.workers_come = drain.workers_come;
+  state.jobs.drained = drain.jobs;
+  state.jobs.workers_come = drain.workers_come;
   for (const auto& [incarnation, known] : state.workers.all()) {
     const bool drained = drain.jobs.contains(known.job);
-    if (known.job_drained != drained) {
+    if (known.unavailable.job_drained != drained) {
       WorkerEntry& worker = *state.workers.Find(incarnation);
-      worker.job_drained = drained;
+      worker.unavailable.job_drained = drained;
       RefreshOffer(state, worker);
     }
     if (!drained || drain.yield.empty()) continue;

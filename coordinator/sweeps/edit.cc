@@ -43,7 +43,7 @@ void Withdraw(Context& context, Sweep& sweep, Trial& trial) {
   trial.withdrawn = true;
   ++sweep.withdrawn;
   if (trial.known) --sweep.known;
-  if (trial.pruning == TrialPruningState::kPruned) ++sweep.withdrawn_pruned;
+  if (trial.pruning == TrialPruningState::kPruned) ++sweep.pruning.withdrawn;
 }
 
 void ForgetStages(State& state, Sweep& sweep, const std::vector<TrialId>& withdrawn) {
@@ -78,7 +78,7 @@ std::uint64_t MoveTrials(Context& context, Sweep& sweep, const SweepEdit& edit) 
   std::vector<TrialId> kept;
   std::vector<TrialId> gone;
   std::vector<std::pair<TrialId, std::uint64_t>> moved;
-  sweep.ahead.clear();
+  sweep.expansion.ahead.clear();
   for (const TrialId id : sweep.trials) {
     Trial& trial = state.trials.at(id);
     const std::optional<std::uint64_t> point = edit.NewIndex(trial.point);
@@ -87,7 +87,7 @@ std::uint64_t MoveTrials(Context& context, Sweep& sweep, const SweepEdit& edit) 
       continue;
     }
     kept.push_back(id);
-    sweep.ahead.insert(*point);
+    sweep.expansion.ahead.insert(*point);
     if (*point == trial.point || INLIER_BUG("edited_trial_keeps_its_point")) continue;
     moved.emplace_back(id, *point);
     trial.point = *point;
@@ -104,9 +104,9 @@ std::uint64_t MoveTrials(Context& context, Sweep& sweep, const SweepEdit& edit) 
     Withdraw(context, sweep, state.trials.at(id));
   }
   sweep.trials = std::move(kept);
-  sweep.by_point.clear();
+  sweep.expansion.by_point.clear();
   ForgetStages(state, sweep, gone);
-  sweep.next_point = 0;
+  sweep.expansion.next_point = 0;
   return stopped;
 }
 
@@ -115,12 +115,12 @@ std::uint64_t MoveTrials(Context& context, Sweep& sweep, const SweepEdit& edit) 
 absl::StatusOr<std::optional<SweepEdit>> GridEdit(const State& state, const Sweep& sweep,
                                                   const v1::SweepSpec& spec, std::uint64_t trials_max,
                                                   std::optional<SweepGrid> grid) {
-  const v1::SweepSpec before = sweep.WholeSpec();
+  const v1::SweepSpec before = sweep.spec;
   if (google::protobuf::util::MessageDifferencer::Equals(GridOf(before), GridOf(spec)))
     return std::optional<SweepEdit>();
   std::optional<SweepGrid> from;
-  if (sweep.expander) {
-    from = sweep.expander->grid();
+  if (sweep.expansion.expander) {
+    from = sweep.expansion.expander->grid();
   } else {
     ASSIGN_OR_RETURN(from, SweepGrid::Create(before));
   }
@@ -149,15 +149,15 @@ void ApplyGrid(Context& context, Sweep& sweep, const SweepEdit& edit, std::uint6
   response.set_kept(common);
   response.set_added(trials - std::min(trials, common));
   response.set_withdrawn(trials_before - std::min(trials_before, common));
-  sweep.points = edit.to().size();
-  sweep.kept = edit.to().kept();
-  if (sweep.kept == sweep.trials.size()) {
-    sweep.next_point = sweep.points;  // Every point has its trial.
-    sweep.ahead.clear();
+  sweep.expansion.points = edit.to().size();
+  sweep.expansion.kept = edit.to().kept();
+  if (sweep.expansion.kept == sweep.trials.size()) {
+    sweep.expansion.next_point = sweep.expansion.points;  // Every point has its trial.
+    sweep.expansion.ahead.clear();
   }
   const bool open = sweep.state == v1::ACTIVE || sweep.state == v1::COMPLETE;
   if (open && !sweep.Exhausted())
-    SetExpander(state, sweep, std::make_unique<SweepExpander>(edit.to(), sweep.next_point));
+    SetExpander(state, sweep, std::make_unique<SweepExpander>(edit.to(), sweep.expansion.next_point));
 }
 
 }  // namespace
@@ -188,18 +188,18 @@ absl::StatusOr<v1::EditSweepResponse> EditSweep(Context& context, const v1::Edit
   const v1::LimitsSpec limits_before = sweep.spec.limits();
   sweep.SetSpec(spec);
   ++sweep.revision;
-  sweep.since = state.next_token;
+  sweep.bound.since = state.next_token;
   if (edit) ApplyGrid(context, sweep, *edit, trials_before, response);
   response.set_revision(sweep.revision);
   context.out.changes.Add(SweepEdited{.id = id,
                                       .spec = std::move(spec),
-                                      .points = sweep.points,
+                                      .points = sweep.expansion.points,
                                       .trials = trials,
-                                      .next_point = sweep.next_point,
+                                      .next_point = sweep.expansion.next_point,
                                       .revision = sweep.revision});
   state.ready.SetRules(id, RulesOf(state, sweep));
   if (previous != sweep.request) ReshapeStages(context, sweep);
-  if (sweep.state == v1::COMPLETE && sweep.expander) SetSweepState(context, sweep, v1::ACTIVE);
+  if (sweep.state == v1::COMPLETE && sweep.expansion.expander) SetSweepState(context, sweep, v1::ACTIVE);
   if (!google::protobuf::util::MessageDifferencer::Equals(limits_before, sweep.spec.limits()))
     FailWaitingOverTime(context, sweep);
   RefreshLimits(state, sweep);

@@ -101,7 +101,8 @@ void Materialise(Context& context, Sweep& sweep, ExpandedTrial expanded, StageId
         .train = !train.HasSweep(sweep.id), .evaluate = !evaluate.HasSweep(sweep.id), .sources = false};
     RegisterStage(state, train, sweep);
     RegisterStage(state, evaluate, sweep);
-    if (const DataId data = ExpectedData(state, train)) sweep.data.emplace(state.data.SourceOf(data), data);
+    if (const DataId data = ExpectedData(state, train))
+      sweep.bound.of_source.emplace(state.data.SourceOf(data), data);
     trial.state = Link(context, trial, reopens, message);
     // Not one that shares a training or an evaluation with another trial of the sweep.
     trial.known =
@@ -121,7 +122,7 @@ void Materialise(Context& context, Sweep& sweep, ExpandedTrial expanded, StageId
   if (trial.pruning != TrialPruningState::kNone)
     context.out.changes.Add(TrialPruning{.id = id, .state = trial.pruning});
   sweep.trials.push_back(id);
-  if (!sweep.by_point.empty()) sweep.by_point.emplace(trial.point, id);
+  if (!sweep.expansion.by_point.empty()) sweep.expansion.by_point.emplace(trial.point, id);
   CountTrial(state, sweep, std::nullopt, trial.state);
   ++sweep.version;
   if (IsTerminal(trial.state)) context.settle.insert(sweep.id);
@@ -131,7 +132,7 @@ void Materialise(Context& context, Sweep& sweep, ExpandedTrial expanded, StageId
 StageId LinkStart(const State& state, Sweep& sweep, ExpandedTrial& expanded) {
   const absl::StatusOr<StageId> start = FindStart(state, sweep, expanded);
   if (start.ok()) {
-    sweep.expander->SetStart(expanded, HexOf(state.stages.at(*start).fingerprint));
+    sweep.expansion.expander->SetStart(expanded, HexOf(state.stages.at(*start).fingerprint));
     return *start;
   }
   expanded.problem = start.status();
@@ -191,11 +192,11 @@ v1::TrialState Link(Context& context, Trial& trial, const Reopens& reopens, std:
 }
 
 absl::Status MakeExpander(State& state, Sweep& sweep) {
-  ASSIGN_OR_RETURN(SweepGrid grid, SweepGrid::Create(sweep.WholeSpec()));
-  sweep.points = grid.size();
-  sweep.kept = grid.kept();
+  ASSIGN_OR_RETURN(SweepGrid grid, SweepGrid::Create(sweep.spec));
+  sweep.expansion.points = grid.size();
+  sweep.expansion.kept = grid.kept();
   if (!sweep.Exhausted())
-    SetExpander(state, sweep, std::make_unique<SweepExpander>(std::move(grid), sweep.next_point));
+    SetExpander(state, sweep, std::make_unique<SweepExpander>(std::move(grid), sweep.expansion.next_point));
   return absl::OkStatus();
 }
 
@@ -204,7 +205,7 @@ bool WantsTrials(const State& state, const Sweep& sweep) {
   // small steps, which delay no call for long; when few are left, in large ones.
   const std::uint64_t step =
       std::clamp<std::uint64_t>(state.options.expand_ahead / 32, 1, state.options.expand_per_tick);
-  if (!state.expanding.contains(sweep.id) || sweep.waits_for_data ||
+  if (!state.expanding.contains(sweep.id) || sweep.bound.waits_for ||
       sweep.Count(v1::PENDING) + step > state.options.expand_ahead)
     return false;
   const auto count = [&](v1::TrialState to) -> std::uint64_t {
@@ -221,8 +222,8 @@ std::uint64_t Expand(Context& context, Sweep& sweep, std::uint64_t limit) {
   std::uint64_t known = 0, known_if_unchanged = 0;
   std::optional<std::uint64_t> waits;                     // The first point that waits for data.
   std::unordered_map<std::uint64_t, std::string> likely;  // By such a point: LikelyTraining.
-  for (ExpandedTrial& expanded :
-       sweep.expander->Next(std::min(limit, room), sweep.ahead, state.options.passed_per_tick)) {
+  for (ExpandedTrial& expanded : sweep.expansion.expander->Next(std::min(limit, room), sweep.expansion.ahead,
+                                                                state.options.passed_per_tick)) {
     std::optional<TrainingChoice> choice = TrainingChoice();
     StageId start;
     if (expanded.problem.ok() && expanded.unlinked && !waits) start = LinkStart(state, sweep, expanded);
@@ -232,7 +233,7 @@ std::uint64_t Expand(Context& context, Sweep& sweep, std::uint64_t limit) {
     if (waits) {
       if (const auto start = likely.find(expanded.start_point.value_or(expanded.point));
           expanded.unlinked && start != likely.end())
-        sweep.expander->SetStart(expanded, start->second);
+        sweep.expansion.expander->SetStart(expanded, start->second);
       if (expanded.train) likely[expanded.point] = LikelyTraining(state, *expanded.train);
       if (HasKnownResult(state, expanded)) ++known_if_unchanged;
       continue;
@@ -240,11 +241,13 @@ std::uint64_t Expand(Context& context, Sweep& sweep, std::uint64_t limit) {
     Materialise(context, sweep, std::move(expanded), start, *choice);
     if (IsResult(state.trials.at(sweep.trials.back()).state)) ++known;
   }
-  if (waits) sweep.expander->ReturnTo(*waits, sweep.ahead);
-  sweep.next_point = sweep.expander->next_point();
-  context.out.changes.Add(SweepChange{
-      .id = sweep.id, .state = std::nullopt, .next_point = sweep.next_point, .at = context.now.wall});
-  if (sweep.expander->exhausted()) {
+  if (waits) sweep.expansion.expander->ReturnTo(*waits, sweep.expansion.ahead);
+  sweep.expansion.next_point = sweep.expansion.expander->next_point();
+  context.out.changes.Add(SweepChange{.id = sweep.id,
+                                      .state = std::nullopt,
+                                      .next_point = sweep.expansion.next_point,
+                                      .at = context.now.wall});
+  if (sweep.expansion.expander->exhausted()) {
     SetExpander(state, sweep, nullptr);
     context.settle.insert(sweep.id);
   }
@@ -262,7 +265,7 @@ void ExpandSweeps(Context& context) {
   for (auto at = state.expanding.begin(); at != state.expanding.end() && budget > 0;) {
     Sweep& sweep = state.sweeps.at(*at++);  // Expand may erase it.
     if (!WantsTrials(state, sweep)) continue;
-    if (!sweep.expander) {
+    if (!sweep.expansion.expander) {
       if (const absl::Status made = MakeExpander(state, sweep); !made.ok())
         StopSweep(context, sweep,
                   absl::StrCat("no further trials can be made, edit the sweep: ", made.message()));

@@ -20,11 +20,11 @@ absl::StatusOr<StageId> TrainingOf(const Trial& trial) {
 }
 
 absl::StatusOr<StageId> TrainingAt(const State& state, Sweep& sweep, std::uint64_t point) {
-  if (sweep.by_point.empty()) {
-    for (const TrialId id : sweep.trials) sweep.by_point.emplace(state.trials.at(id).point, id);
+  if (sweep.expansion.by_point.empty()) {
+    for (const TrialId id : sweep.trials) sweep.expansion.by_point.emplace(state.trials.at(id).point, id);
   }
-  const auto at = sweep.by_point.find(point);
-  if (at != sweep.by_point.end()) return TrainingOf(state.trials.at(at->second));
+  const auto at = sweep.expansion.by_point.find(point);
+  if (at != sweep.expansion.by_point.end()) return TrainingOf(state.trials.at(at->second));
   return absl::InvalidArgumentError(
       absl::StrCat("point ", point, " of the sweep, which it names, has no trial"));
 }

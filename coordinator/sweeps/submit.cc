@@ -27,15 +27,15 @@ absl::StatusOr<std::optional<v1::SubmitSweepResponse>> EarlierAnswer(const State
       return absl::AlreadyExistsError(
           absl::StrCat("request_id ", id, " was used by another caller; use a new request_id"));
     }
-    if (sweep.request_digest != digest) {
+    if (sweep.submission.digest != digest) {
       return absl::AlreadyExistsError(absl::StrCat("request_id ", id, " was used for sweep ",
                                                    sweep.id.ToString(), " (", sweep.spec.name(),
                                                    ") with other content; use a new request_id"));
     }
     v1::SubmitSweepResponse response;
     response.set_sweep_id(sweep.id.ToString());
-    response.set_trials(sweep.trials_at_submit);
-    response.set_trials_known(sweep.trials_known);
+    response.set_trials(sweep.submission.trials);
+    response.set_trials_known(sweep.submission.known);
     return response;
   }
   if (const RequestRow* other = state.requests.Find(id)) {
@@ -72,27 +72,27 @@ absl::StatusOr<v1::SubmitSweepResponse> SubmitSweep(Context& context, const v1::
   v1::SweepSpec spec = request.sweep();
   spec.clear_scales();  // Other sizes are for the reader of the file.
   made.SetSpec(spec);
-  made.request_id = request.request_id();
-  made.request_digest = digest;
+  made.submission.request_id = request.request_id();
+  made.submission.digest = digest;
   made.owner = caller.name;
-  made.submitted = context.now.wall;
+  made.submission.at = context.now.wall;
   made.began = context.now.at;
-  made.stored_usage = {.id = made.id, .at = context.now.wall};
+  made.time.stored = {.id = made.id, .at = context.now.wall};
   made.again = request.again();
-  made.since = state.next_token;
+  made.bound.since = state.next_token;
   if (!grid) {
     ASSIGN_OR_RETURN(grid, SweepGrid::Create(spec));
   }
   RETURN_IF_ERROR(CheckStarts(state, *grid));
-  made.points = grid->size();
-  made.kept = grid->kept();
+  made.expansion.points = grid->size();
+  made.expansion.kept = grid->kept();
   const std::uint64_t trials = made.Total();
   RETURN_IF_ERROR(CheckTrials(made, trials, request.max_trials()));
   Sweep& sweep = state.sweeps.Add(std::move(made));
   const SweepId id = sweep.id;
   SetExpander(state, sweep, std::make_unique<SweepExpander>(*std::move(grid), 0));
-  if (sweep.spec.has_pruning()) sweep.pruner = std::make_unique<Pruner>(sweep.spec.pruning());
-  if (!sweep.request_id.empty()) state.sweeps.RememberRequest(sweep);
+  if (sweep.spec.has_pruning()) sweep.pruning.pruner = std::make_unique<Pruner>(sweep.spec.pruning());
+  if (!sweep.submission.request_id.empty()) state.sweeps.RememberRequest(sweep);
   state.active.insert(id);
   ++state.counts.sweeps[v1::ACTIVE];
   ++state.stats.sweeps_submitted;
@@ -103,26 +103,27 @@ absl::StatusOr<v1::SubmitSweepResponse> SubmitSweep(Context& context, const v1::
   const std::size_t row = context.out.changes.changes.size();
   context.out.changes.Add(SweepRow{.id = id,
                                    .spec = std::move(spec),
-                                   .points = sweep.points,
+                                   .points = sweep.expansion.points,
                                    .trials = trials,
                                    .trials_at_submit = trials,
-                                   .request_id = sweep.request_id,
+                                   .request_id = sweep.submission.request_id,
                                    .request_digest = digest,
                                    .owner = sweep.owner,
                                    .submitted_at = context.now.wall,
                                    .again = sweep.again});
-  sweep.trials_at_submit = trials;
-  sweep.trials_known = Expand(context, sweep,
-                              sweep.points > state.options.expand_at_submit ? state.options.expand_first
-                                                                            : state.options.expand_at_submit);
+  sweep.submission.trials = trials;
+  sweep.submission.known =
+      Expand(context, sweep,
+             sweep.expansion.points > state.options.expand_at_submit ? state.options.expand_first
+                                                                     : state.options.expand_at_submit);
   RefreshLimit(state, sweep);
-  std::get<SweepRow>(context.out.changes.changes[row]).trials_known = sweep.trials_known;
+  std::get<SweepRow>(context.out.changes.changes[row]).trials_known = sweep.submission.known;
   context.out.log.push_back(absl::StrCat("sweep_submitted sweep=", id.ToString(), " name=", sweep.spec.name(),
-                                         " trials=", trials, " known=", sweep.trials_known));
+                                         " trials=", trials, " known=", sweep.submission.known));
   v1::SubmitSweepResponse response;
   response.set_sweep_id(id.ToString());
   response.set_trials(trials);
-  response.set_trials_known(sweep.trials_known);
+  response.set_trials_known(sweep.submission.known);
   return response;
 }
 

@@ -21,9 +21,10 @@ Digest DigestOf(const std::string& hex) {
 // The data of the sweep: those with which it began, or what a worker has found since. The source itself where no
 // worker could read it; zero: not known.
 DataId DataOf(const State& state, const Sweep& sweep, DataId source) {
-  if (const auto began = sweep.data.find(source); began != sweep.data.end()) return began->second;
+  if (const auto began = sweep.bound.of_source.find(source); began != sweep.bound.of_source.end())
+    return began->second;
   const DataSource& found = state.data.source(source);
-  const bool fresh = found.as_of >= sweep.since || INLIER_BUG("known_result_of_old_data");
+  const bool fresh = found.as_of >= sweep.bound.since || INLIER_BUG("known_result_of_old_data");
   return fresh ? found.latest : DataId();
 }
 

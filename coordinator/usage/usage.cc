@@ -59,7 +59,7 @@ void ChangeUse(Context& context, Stage& stage, SweepId id,
   State& state = context.state;
   Sweep& sweep = state.sweeps.at(id);
   Attempt& attempt = state.attempts.at(stage.live());
-  (sweep.usage.*change)(context.now.at, attempt.gpu_thousandths);
+  (sweep.time.usage.*change)(context.now.at, attempt.gpu_thousandths);
   context.used.insert(id);
   RefreshLimit(state, sweep);
   RefreshLimit(state, attempt);
@@ -73,11 +73,11 @@ void BeginUse(Context& context, Attempt& attempt) {
     Sweep& sweep = state.sweeps.at(dependent.sweep);
     if (attempt.recovered) {
       // Of the time before, its stored sums have the part up to `at`.
-      const std::int64_t counted = std::max(attempt.leased.unix_ms, sweep.stored_usage.at.unix_ms);
+      const std::int64_t counted = std::max(attempt.times.leased.unix_ms, sweep.time.stored.at.unix_ms);
       const double rest = std::max<double>(0, static_cast<double>(context.now.wall.unix_ms - counted)) / 1000;
-      sweep.usage.Add(rest, rest * Share(attempt));
+      sweep.time.usage.Add(rest, rest * Share(attempt));
     }
-    sweep.usage.Start(now, attempt.gpu_thousandths);
+    sweep.time.usage.Start(now, attempt.gpu_thousandths);
     RefreshLimit(state, sweep);
   }
   if (OwnerBudget* budget = BudgetFor(state, attempt.sweep)) {
@@ -97,12 +97,12 @@ void EndUse(Context& context, const Attempt& attempt, const AttemptEnd&) {
   stage.edit().ran_ms += Milliseconds(seconds);
   for (const Dependent& dependent : stage.Dependents()) {
     Sweep& sweep = state.sweeps.at(dependent.sweep);
-    sweep.usage.Stop(now, attempt.gpu_thousandths);
+    sweep.time.usage.Stop(now, attempt.gpu_thousandths);
     context.used.insert(sweep.id);
     RefreshLimit(state, sweep);
   }
   Sweep& charged = state.sweeps.at(attempt.sweep);
-  charged.charged_gpu_seconds += gpu_seconds;
+  charged.time.charged_gpu_seconds += gpu_seconds;
   context.used.insert(charged.id);
   if (OwnerBudget* budget = BudgetFor(state, charged.id)) {
     budget->used.Stop(now, attempt.gpu_thousandths);
@@ -141,7 +141,7 @@ void SweepJoins(Context& context, Stage& stage, SweepId id) {
 }
 
 std::optional<Timestamp> AttemptDue(const State& state, const Attempt& attempt) {
-  if (!attempt.yields.empty() || INLIER_BUG("attempt_hours_ignored")) return std::nullopt;
+  if (!attempt.yield.why.empty() || INLIER_BUG("attempt_hours_ignored")) return std::nullopt;
   double longest = 0;
   for (const Dependent& dependent : state.stages.at(attempt.stage).Dependents()) {
     const v1::LimitsSpec& limits = state.sweeps.at(dependent.sweep).spec.limits();
@@ -149,14 +149,14 @@ std::optional<Timestamp> AttemptDue(const State& state, const Attempt& attempt) 
     longest = std::max(longest, limits.attempt_hours());
   }
   if (longest == 0) return std::nullopt;
-  return attempt.began + FromHours(longest);
+  return attempt.times.began + FromHours(longest);
 }
 
 std::optional<Timestamp> TrialsDue(const State& state, const Stage& stage, const Sweep& sweep) {
   const v1::LimitsSpec& limits = sweep.spec.limits();
   if (!limits.has_trial_hours()) return std::nullopt;
   const Duration left = FromHours(limits.trial_hours()) - Ran(stage);
-  if (stage.live() != 0) return state.attempts.at(stage.live()).began + left;
+  if (stage.live() != 0) return state.attempts.at(stage.live()).times.began + left;
   return left > Duration::zero() ? std::nullopt : std::optional(Timestamp{});
 }
 
@@ -164,7 +164,7 @@ std::optional<Timestamp> SweepDue(const Sweep& sweep) {
   if (sweep.state != v1::ACTIVE && sweep.Open() == 0) return std::nullopt;
   const v1::LimitsSpec& limits = sweep.spec.limits();
   std::optional<Timestamp> due;
-  if (limits.has_gpu_hours()) due = sweep.usage.GpuSecondsReach(limits.gpu_hours() * 3600);
+  if (limits.has_gpu_hours()) due = sweep.time.usage.GpuSecondsReach(limits.gpu_hours() * 3600);
   if (limits.has_sweep_hours()) {
     const Timestamp end = sweep.began + FromHours(limits.sweep_hours());
     if (!due || end < *due) due = end;
@@ -182,7 +182,7 @@ std::optional<Reached> LimitReached(const Sweep& sweep, Timestamp now) {
                                 limits.sweep_hours(), "; for more of it: inlier edit ", id,
                                 " --set limits.sweep_hours=HOURS, then inlier retry ", id)};
   }
-  const double gpu_seconds = sweep.usage.GpuSeconds(now);
+  const double gpu_seconds = sweep.time.usage.GpuSeconds(now);
   if (limits.has_gpu_hours() && IsReached(gpu_seconds, limits.gpu_hours() * 3600)) {
     return Reached{v1::STOPPED_BY_BUDGET,
                    absl::StrCat("the budget of the sweep is used: its attempts took ", gpu_seconds / 3600,
@@ -204,7 +204,7 @@ void RefreshLimit(State& state, Attempt& attempt) {
 }
 
 void RefreshLimit(State& state, Sweep& sweep) {
-  SetDue(state.deadlines.sweep_limits, sweep.id, sweep.limit_due, SweepDue(sweep));
+  SetDue(state.deadlines.sweep_limits, sweep.id, sweep.time.limit_due, SweepDue(sweep));
 }
 
 void RefreshLimits(State& state, Sweep& sweep) {
@@ -219,7 +219,7 @@ void CountForOwner(State& state, const Sweep& sweep, Timestamp now) {
   if (limits == nullptr || !limits->has_gpu_hours()) return;
   OwnerBudget& budget = state.budgets[sweep.owner];
   budget.limit_seconds = limits->gpu_hours() * 3600;
-  budget.used.Add(0, sweep.charged_gpu_seconds);
+  budget.used.Add(0, sweep.time.charged_gpu_seconds);
   RefreshBudget(state, sweep.owner, budget, now);
 }
 
@@ -233,12 +233,12 @@ void CommitUsage(Context& context) {
   for (const SweepId id : context.used) {
     Sweep& sweep = context.state.sweeps.at(id);
     const Timestamp now = context.now.at;
-    sweep.stored_usage = {.id = id,
-                          .attempt_ms = Milliseconds(sweep.usage.AttemptSeconds(now)),
-                          .gpu_ms = Milliseconds(sweep.usage.GpuSeconds(now)),
-                          .charged_gpu_ms = Milliseconds(sweep.charged_gpu_seconds),
-                          .at = context.now.wall};
-    if (!INLIER_BUG("used_time_not_stored")) context.out.changes.Add(SweepUsage(sweep.stored_usage));
+    sweep.time.stored = {.id = id,
+                         .attempt_ms = Milliseconds(sweep.time.usage.AttemptSeconds(now)),
+                         .gpu_ms = Milliseconds(sweep.time.usage.GpuSeconds(now)),
+                         .charged_gpu_ms = Milliseconds(sweep.time.charged_gpu_seconds),
+                         .at = context.now.wall};
+    if (!INLIER_BUG("used_time_not_stored")) context.out.changes.Add(SweepUsage(sweep.time.stored));
   }
   context.used.clear();
 }

@@ -154,10 +154,10 @@ void Compress(const HttpRequest& request, HttpResponse& response) {
 }
 
 // One call and its answer; kept by gRPC's callback and the pool.
-class Api::UnaryCall : public std::enable_shared_from_this<UnaryCall> {
+class ApiUnaryCall : public std::enable_shared_from_this<ApiUnaryCall> {
  public:
-  UnaryCall(Api& api, std::shared_ptr<HttpCall> http, const MethodDescriptor* method,
-            grpc::ByteBuffer request)
+  ApiUnaryCall(Api& api, std::shared_ptr<HttpCall> http, const MethodDescriptor* method,
+               grpc::ByteBuffer request)
       : open_(api), api_(api), http_(std::move(http)), method_(method), request_(std::move(request)) {}
 
   grpc::ClientContext& context() { return context_; }
@@ -223,11 +223,11 @@ class Api::UnaryCall : public std::enable_shared_from_this<UnaryCall> {
 
 // A call whose answers go to the client one by one; kept by itself until OnDone. Each answer is held by gRPC (a read),
 // then by the pool (JSON is made), then by HTTP (it is sent). While gRPC does not hold it, AddHold keeps the call.
-class Api::StreamCall final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
-                              public std::enable_shared_from_this<StreamCall> {
+class ApiStreamCall final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
+                            public std::enable_shared_from_this<ApiStreamCall> {
  public:
-  StreamCall(Api& api, std::shared_ptr<HttpCall> http, const MethodDescriptor* method,
-             grpc::ByteBuffer request)
+  ApiStreamCall(Api& api, std::shared_ptr<HttpCall> http, const MethodDescriptor* method,
+                grpc::ByteBuffer request)
       : api_(api), http_(std::move(http)), method_(method), request_(std::move(request)) {}
 
   grpc::ClientContext& context() { return context_; }
@@ -318,7 +318,7 @@ class Api::StreamCall final : public grpc::ClientBidiReactor<grpc::ByteBuffer, g
   const MethodDescriptor* const method_;
   grpc::ClientContext context_;
   grpc::ByteBuffer request_, message_;
-  std::shared_ptr<StreamCall> self_;
+  std::shared_ptr<ApiStreamCall> self_;
   bool begun_ = false;
   std::mutex mutex_;
   Holder holder_ = Holder::kGrpc;
@@ -377,7 +377,7 @@ absl::Status Api::Start(const std::shared_ptr<HttpCall>& call) {
   };
   const std::string path = absl::StrCat("/", method->service()->full_name(), "/", method->name());
   if (!method->server_streaming()) {
-    const auto unary = std::make_shared<UnaryCall>(*this, call, method, std::move(message));
+    const auto unary = std::make_shared<ApiUnaryCall>(*this, call, method, std::move(message));
     prepare(unary->context());
     unary->context().set_deadline(std::chrono::system_clock::now() + kCallTime);
     unary->Start(path);
@@ -392,7 +392,7 @@ absl::Status Api::Start(const std::shared_ptr<HttpCall>& call) {
     ++streams_;
   }
   Began();
-  const auto stream = std::make_shared<StreamCall>(*this, call, method, std::move(message));
+  const auto stream = std::make_shared<ApiStreamCall>(*this, call, method, std::move(message));
   prepare(stream->context());
   stream->Start(path);
   return absl::OkStatus();

@@ -53,8 +53,8 @@ class Api {
   void Join();
 
  private:
-  class UnaryCall;
-  class StreamCall;
+  friend class ApiUnaryCall;
+  friend class ApiStreamCall;
 
   absl::Status Check(const HttpRequest& head);
   absl::Status Start(const std::shared_ptr<HttpCall>& call);

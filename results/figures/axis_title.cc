@@ -23,7 +23,7 @@ std::string PlainSymbol(const std::string& latex) {
 std::string AxisTitle(const std::string& name, const SweepGrid& grid) {
   std::string field;
   bool is_axis = false;
-  for (const SweepGrid::AxisInfo& axis : grid.axes()) {
+  for (const AxisInfo& axis : grid.axes()) {
     if (axis.name != name) continue;
     is_axis = true;
     field = axis.field;

@@ -110,7 +110,7 @@ class Builder {
     figure_.series_headings.assign(spec_.series().begin(), spec_.series().end());
     if (spec_.series_size() > 0) return;
     const bool has_x_axis = spec_.kind() == FigureSpec::AGAINST;
-    for (const SweepGrid::AxisInfo& axis : grid_.axes()) {
+    for (const AxisInfo& axis : grid_.axes()) {
       if (OnlyRepeats(axis) || DistinctLabels(axis.name) < 2) continue;
       if (has_x_axis && (axis.name == spec_.x() || Decides(axis.name, [&](const PlotTrial& trial) {
                            return TextOf(trial, spec_.x());
@@ -131,7 +131,7 @@ class Builder {
   std::vector<Group> GroupBy(const std::vector<std::string>& names, const Trials& trials) const {
     std::vector<const std::vector<std::string>*> orders(names.size(), nullptr);
     for (std::size_t i = 0; i < names.size(); ++i) {
-      for (const SweepGrid::AxisInfo& axis : grid_.axes()) {
+      for (const AxisInfo& axis : grid_.axes()) {
         if (axis.name == names[i] && axis.range.empty()) orders[i] = &axis.labels;
       }
     }

@@ -30,7 +30,7 @@ absl::StatusOr<TableNames> TableNames::Of(const std::vector<v1::SweepSpec>& swee
   TableNames names;
   for (const v1::SweepSpec& sweep : sweeps) {
     ASSIGN_OR_RETURN(const SweepGrid grid, SweepGrid::Create(sweep));
-    for (const SweepGrid::AxisInfo& info : grid.axes()) {
+    for (const AxisInfo& info : grid.axes()) {
       const auto [axis, is_new] = names.axes_.try_emplace(info.name);
       if (is_new) {
         names.known_.push_back(info.name);

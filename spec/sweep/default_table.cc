@@ -16,7 +16,7 @@ v1::TableSpec OwnOrDefaultTable(const v1::SweepSpec& sweep) {
   v1::TableSpec spec;
   const absl::StatusOr<SweepGrid> grid = SweepGrid::Create(sweep);
   if (grid.ok()) {
-    for (const SweepGrid::AxisInfo& axis : grid->axes()) {
+    for (const AxisInfo& axis : grid->axes()) {
       if (!OnlyRepeats(axis)) spec.add_rows(axis.name);
     }
   }

@@ -51,7 +51,7 @@ std::vector<LabelGroup<Item>> GroupByLabels(const std::vector<Item>& items,
 }
 
 // The axis repeats a training or its calibration, and is averaged where nothing names it.
-inline bool OnlyRepeats(const SweepGrid::AxisInfo& axis) {
+inline bool OnlyRepeats(const AxisInfo& axis) {
   return axis.field == "seed" || axis.name == "seed" || axis.field == "quantization.calibration.seed";
 }
 

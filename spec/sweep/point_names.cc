@@ -13,7 +13,7 @@ namespace inlier {
 using google::protobuf::Value;
 
 PointNames::PointNames(const SweepGrid& grid) : grid_(grid) {
-  for (const SweepGrid::AxisInfo& axis : grid.axes()) names_.push_back(axis.name);
+  for (const AxisInfo& axis : grid.axes()) names_.push_back(axis.name);
   for (const SpecColumn& column : SpecColumns()) names_.push_back(column.name);
 }
 
@@ -29,7 +29,7 @@ void PointNames::CheckWhere(const google::protobuf::Map<std::string, Value>& whe
   for (const auto& [name, value] : sorted) {
     const std::string path = prefix + "." + name;
     CheckName(name, path, problems);
-    for (const SweepGrid::AxisInfo& axis : grid_.axes()) {
+    for (const AxisInfo& axis : grid_.axes()) {
       if (axis.name != name) continue;
       if (value.kind_case() != Value::kListValue) {
         CheckLabel(axis, value, path, problems);
@@ -42,7 +42,7 @@ void PointNames::CheckWhere(const google::protobuf::Map<std::string, Value>& whe
   }
 }
 
-void PointNames::CheckLabel(const SweepGrid::AxisInfo& axis, const Value& value, const std::string& path,
+void PointNames::CheckLabel(const AxisInfo& axis, const Value& value, const std::string& path,
                             Problems* problems) const {
   if (!axis.range.empty()) return;  // Any number between its ends.
   const std::string text = ValueText(value);

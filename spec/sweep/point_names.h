@@ -28,8 +28,8 @@ class PointNames {
                   const std::string& prefix, Problems* problems) const;
 
  private:
-  void CheckLabel(const SweepGrid::AxisInfo& axis, const google::protobuf::Value& value,
-                  const std::string& path, Problems* problems) const;
+  void CheckLabel(const AxisInfo& axis, const google::protobuf::Value& value, const std::string& path,
+                  Problems* problems) const;
 
   const SweepGrid& grid_;
   std::vector<std::string> names_;

@@ -23,7 +23,7 @@ std::string_view Trimmed(std::string_view text) {
   return text;
 }
 
-std::string LabelsOf(const SweepGrid::AxisInfo& axis) {
+std::string LabelsOf(const AxisInfo& axis) {
   std::string text;
   for (std::size_t i = 0; i < std::min(axis.labels.size(), kLabelsListed); ++i)
     absl::StrAppend(&text, i == 0 ? "" : ", ", axis.labels[i]);

@@ -19,8 +19,7 @@ using google::protobuf::util::MessageDifferencer;
 
 std::string Names(const SweepGrid& grid) {
   std::string text;
-  for (const SweepGrid::AxisInfo& axis : grid.axes())
-    absl::StrAppend(&text, text.empty() ? "" : ", ", axis.name);
+  for (const AxisInfo& axis : grid.axes()) absl::StrAppend(&text, text.empty() ? "" : ", ", axis.name);
   return text.empty() ? "none" : text;
 }
 
@@ -81,8 +80,8 @@ absl::Status CheckEditable(const v1::SweepSpec& from, const SweepGrid& from_grid
         "not trained again)");
   }
   std::vector<std::string> old_names, new_names;
-  for (const SweepGrid::AxisInfo& axis : from_grid.axes()) old_names.push_back(axis.name);
-  for (const SweepGrid::AxisInfo& axis : to_grid.axes()) new_names.push_back(axis.name);
+  for (const AxisInfo& axis : from_grid.axes()) old_names.push_back(axis.name);
+  for (const AxisInfo& axis : to_grid.axes()) new_names.push_back(axis.name);
   std::sort(old_names.begin(), old_names.end());
   std::sort(new_names.begin(), new_names.end());
   if (old_names == new_names) return absl::OkStatus();

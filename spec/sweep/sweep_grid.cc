@@ -17,7 +17,7 @@ constexpr std::uint64_t kCheckStepsMax = 5'000'000;  // Of looking for the point
 
 }  // namespace
 
-std::string SweepGrid::AxisPoints::PathOf(std::uint32_t digit) const {
+std::string AxisPoints::PathOf(std::uint32_t digit) const {
   if (numbers.empty()) return list + (digit == 0 ? ".min" : ".max");
   return list + "[" + std::to_string(numbers[digit]) + "]";
 }

@@ -49,6 +49,49 @@ struct GridPoint {
   v1::TrialSpec spec;
 };
 
+struct AxisInfo {
+  std::string name;
+  std::string field;                // Path for `field` axes, else "".
+  std::vector<std::string> labels;  // Of an axis with a range: its two ends.
+  std::string range = {};           // "1e-5 to 0.01, log"; empty for axes with values or variants.
+  bool each = false;                // With sampling: every sample runs with all of its points.
+};
+
+// One axis, compiled.
+struct AxisPoints {
+  std::vector<v1::TrialSpec> patches;  // By digit.
+  bool sets_alike = false;             // All set the same fields; those with other labels differ.
+  std::string list;                    // Path of the values in SweepSpec; of a range: the range itself.
+  std::vector<std::uint32_t> numbers;  // By digit: of the value in the list; empty: the ends of a range.
+  std::string PathOf(std::uint32_t digit) const;
+  std::uint64_t suffix = 1;  // Product of the lengths of the axes after it, at most kSizeMax.
+};
+
+// The fields that an axis with a range sets.
+struct DrawnField {
+  SampleRange range;
+  FieldPath field;
+};
+
+struct SampledAxes {
+  SamplePlan plan;
+  std::vector<std::optional<DrawnField>> drawn;  // By axis; for those with a range.
+  std::vector<int> dimension;                    // By axis; -1: each.
+  std::vector<std::uint64_t> suffix;             // By axis: of those with `each`.
+  std::uint64_t each_size;
+  std::vector<bool> is_point;  // By index.
+  std::unordered_map<std::string, std::uint64_t>
+      first;                       // By KeyOf: the point; where points start from others.
+  SampledAxes() : each_size(1) {}  // Written out: clang 14 cannot make a default of a nested class here.
+};
+
+// One index of a sampled sweep, drawn.
+struct GridSample {
+  PointRules::Digits digits;   // 0 for ranges.
+  std::vector<double> values;  // Of ranges.
+  std::vector<bool> active;
+};
+
 class SweepGrid {
  public:
   static constexpr std::uint64_t kSizeMax =
@@ -98,13 +141,6 @@ class SweepGrid {
   static constexpr std::uint32_t kCheckedMax = 1000;
   void CheckValues(Problems* problems, std::uint32_t values_max = kCheckedMax) const;
 
-  struct AxisInfo {
-    std::string name;
-    std::string field;                // Path for `field` axes, else "".
-    std::vector<std::string> labels;  // Of an axis with a range: its two ends.
-    std::string range = {};           // "1e-5 to 0.01, log"; empty for axes with values or variants.
-    bool each = false;                // With sampling: every sample runs with all of its points.
-  };
   // "256 samples, Sobol, scrambled, seed 1"; empty for the whole product.
   std::string sampling() const { return sampled_ ? sampled_->plan.ToString() : ""; }
   // One for each axis of the sweep, in its order.
@@ -116,38 +152,7 @@ class SweepGrid {
 
   using Digits = PointRules::Digits;
 
-  // One axis, compiled.
-  struct AxisPoints {
-    std::vector<v1::TrialSpec> patches;  // By digit.
-    bool sets_alike = false;             // All set the same fields; those with other labels differ.
-    std::string list;                    // Path of the values in SweepSpec; of a range: the range itself.
-    std::vector<std::uint32_t> numbers;  // By digit: of the value in the list; empty: the ends of a range.
-    std::string PathOf(std::uint32_t digit) const;
-    std::uint64_t suffix = 1;  // Product of the lengths of the axes after it, at most kSizeMax.
-  };
-
-  // The fields that an axis with a range sets.
-  struct DrawnField {
-    SampleRange range;
-    FieldPath field;
-  };
-  struct Sampled {
-    SamplePlan plan;
-    std::vector<std::optional<DrawnField>> drawn;  // By axis; for those with a range.
-    std::vector<int> dimension;                    // By axis; -1: each.
-    std::vector<std::uint64_t> suffix;             // By axis: of those with `each`.
-    std::uint64_t each_size;
-    std::vector<bool> is_point;  // By index.
-    std::unordered_map<std::string, std::uint64_t>
-        first;                   // By KeyOf: the point; where points start from others.
-    Sampled() : each_size(1) {}  // Written out: clang 14 cannot make a default of a nested class here.
-  };
-  // One index of a sampled sweep, drawn.
-  struct Sample {
-    Digits digits;               // 0 for ranges.
-    std::vector<double> values;  // Of ranges.
-    std::vector<bool> active;
-  };
+  using Sample = GridSample;
 
   SweepGrid() = default;
   std::uint32_t length(std::size_t axis) const {
@@ -192,7 +197,7 @@ class SweepGrid {
   std::shared_ptr<const PointRules> rules_;
   // The indexes of the points, ascending; null where every index is a point, and with sampling.
   std::shared_ptr<const std::vector<std::uint64_t>> ruled_;
-  std::optional<Sampled> sampled_;
+  std::optional<SampledAxes> sampled_;
   std::uint64_t size_ = 1;
   std::uint64_t kept_ = 0;
   bool starts_from_points_ = false;

@@ -91,7 +91,7 @@ class SweepGridBuilder {
   bool StartsFromPoints() const {
     const auto starts = [](const v1::TrialSpec& spec) { return spec.training().start_from().has_point(); };
     return starts(grid_.base_) ||
-           std::any_of(grid_.points_.begin(), grid_.points_.end(), [&](const SweepGrid::AxisPoints& axis) {
+           std::any_of(grid_.points_.begin(), grid_.points_.end(), [&](const AxisPoints& axis) {
              return std::any_of(axis.patches.begin(), axis.patches.end(), starts);
            });
   }
@@ -139,8 +139,8 @@ class SweepGridBuilder {
     CheckRepeats();
   }
 
-  SweepGrid::AxisInfo& info() { return grid_.axes_.back(); }
-  SweepGrid::AxisPoints& points() { return grid_.points_.back(); }
+  AxisInfo& info() { return grid_.axes_.back(); }
+  AxisPoints& points() { return grid_.points_.back(); }
 
   // `number`: of the value in its list.
   void AddPoint(std::string label, v1::TrialSpec patch, int number) {
@@ -225,7 +225,7 @@ class SweepGridBuilder {
     }
     const SampleRange range(axis.range(), whole);
     info().range = range.ToString();
-    grid_.sampled_->drawn.back() = SweepGrid::DrawnField{range, *field};
+    grid_.sampled_->drawn.back() = DrawnField{range, *field};
   }
 
   void AddZipAxis(const v1::Axis& axis, const std::string& path) {

@@ -76,12 +76,12 @@ std::map<SweepId, std::uint32_t> CheckAttempts(const State& state) {
     INLIER_CHECK(stage.state == v1::RUNNING);
     const Lease* lease = state.leases.Find(token);
     INLIER_CHECK(lease != nullptr && lease->worker == attempt.worker);
-    INLIER_CHECK(state.deadlines.by_progress.contains({attempt.progressed, token}));
+    INLIER_CHECK(state.deadlines.by_progress.contains({attempt.times.progressed, token}));
     // (6) It has a slot of its worker.
     const WorkerEntry* worker = state.workers.Find(attempt.worker);
     INLIER_CHECK(worker != nullptr && lease->slot < worker->slots.size());
     ++running[attempt.sweep];
-    INLIER_CHECK(attempt.yields.empty() == !state.deadlines.yields.contains({attempt.yields_until, token}));
+    INLIER_CHECK(attempt.yield.why.empty() == !state.deadlines.yields.contains({attempt.yield.until, token}));
   }
   INLIER_CHECK(state.leases.size() == static_cast<int>(state.attempts.size()));
   INLIER_CHECK(state.deadlines.by_progress.size() == state.attempts.size());
@@ -107,12 +107,12 @@ void CheckLimits(const State& state) {
   INLIER_CHECK(due == state.deadlines.attempt_limits.size());
   due = 0;
   for (const auto& [id, sweep] : state.sweeps.all()) {
-    INLIER_CHECK(std::pair(sweep.usage.attempts(), sweep.usage.gpu_thousandths()) == needed[id]);
+    INLIER_CHECK(std::pair(sweep.time.usage.attempts(), sweep.time.usage.gpu_thousandths()) == needed[id]);
     const std::optional<Timestamp> end = SweepDue(sweep);
-    INLIER_CHECK(!end || (sweep.limit_due && *sweep.limit_due <= *end));
-    if (!sweep.limit_due) continue;
+    INLIER_CHECK(!end || (sweep.time.limit_due && *sweep.time.limit_due <= *end));
+    if (!sweep.time.limit_due) continue;
     ++due;
-    INLIER_CHECK(state.deadlines.sweep_limits.contains({*sweep.limit_due, id}));
+    INLIER_CHECK(state.deadlines.sweep_limits.contains({*sweep.time.limit_due, id}));
   }
   INLIER_CHECK(due == state.deadlines.sweep_limits.size());
   for (const auto& [owner, budget] : state.budgets) {
@@ -126,7 +126,8 @@ void CheckWorkers(const State& state) {
   for (const auto& [incarnation, worker] : state.workers.all()) {
     INLIER_CHECK(state.leases.HeldBy(incarnation).size() <= worker.slots.size());
     if (worker.connected) slots += worker.slots.size();
-    const bool waits = worker.listening && worker.connected && worker.TakesWork() && FreeSlot(state, worker);
+    const bool waits =
+        worker.listening && worker.connected && !worker.unavailable.Any() && FreeSlot(state, worker);
     INLIER_CHECK(waits == (worker.idle_ticket != 0) &&
                  waits == state.idle.by_ticket.contains(worker.idle_ticket));
   }
@@ -161,7 +162,7 @@ void CheckStage(const State& state, const Stage& stage) {
   INLIER_CHECK(!detail.not_before || state.deadlines.retries.contains({*detail.not_before, id}));
   INLIER_CHECK((IsResult(stage.state) && stage.open_evaluations == 0) == stage.detail().spec.empty());
   if (stage.kind == v1::TRAIN_STAGE) {
-    INLIER_CHECK((stage.state == v1::SUCCEEDED) == state.trained.contains(id));
+    INLIER_CHECK((stage.state == v1::SUCCEEDED) == state.models.trained.contains(id));
     // (8) The same for a training that starts from another one.
     if (stage.start) {
       const Stage& source = state.stages.at(stage.start);
@@ -235,8 +236,8 @@ void CheckPruning(const State& state) {
     }
   }
   for (const auto& [id, sweep] : state.sweeps.all()) {
-    INLIER_CHECK(pruned[id] == sweep.pruned && kept[id] == sweep.kept_from_pruning);
-    INLIER_CHECK(withdrawn_pruned[id] == sweep.withdrawn_pruned);
+    INLIER_CHECK(pruned[id] == sweep.pruning.pruned && kept[id] == sweep.pruning.kept);
+    INLIER_CHECK(withdrawn_pruned[id] == sweep.pruning.withdrawn);
   }
 }
 
@@ -301,9 +302,9 @@ void CheckData(const State& state) {
     INLIER_CHECK(!IsResult(stage.state) || state.data.IsKnown(stage.data_id()) || never_ran);
   }
   for (const auto& [id, sweep] : state.sweeps.all()) {
-    INLIER_CHECK(static_cast<bool>(sweep.waits_for_data) == state.data_waits.sweeps.contains(id));
-    INLIER_CHECK(!sweep.waits_for_data || sweep.expander);
-    for (const auto& [source, version] : sweep.data)
+    INLIER_CHECK(static_cast<bool>(sweep.bound.waits_for) == state.data_waits.sweeps.contains(id));
+    INLIER_CHECK(!sweep.bound.waits_for || sweep.expansion.expander);
+    for (const auto& [source, version] : sweep.bound.of_source)
       INLIER_CHECK(state.data.SourceOf(version) == source && state.data.IsKnown(version));
   }
   for (const auto& [source, check] : state.data_waits.checks) {
@@ -323,9 +324,9 @@ void CheckSweeps(const State& state, std::map<SweepId, std::uint32_t> running) {
     INLIER_CHECK(state.ready.rules(id).paused == sweep.paused);
     if (sweep.paused && sweep.state == v1::ACTIVE) ++paused;
     INLIER_CHECK(state.active.contains(id) == (sweep.state == v1::ACTIVE));
-    for (const std::uint64_t point : sweep.ahead) INLIER_CHECK(point >= sweep.next_point);
+    for (const std::uint64_t point : sweep.expansion.ahead) INLIER_CHECK(point >= sweep.expansion.next_point);
     const bool expanding = state.expanding.contains(id);
-    INLIER_CHECK(expanding || !sweep.expander);
+    INLIER_CHECK(expanding || !sweep.expansion.expander);
     INLIER_CHECK(!expanding || (sweep.state == v1::ACTIVE && !sweep.Exhausted()));
     // A sweep is ACTIVE while some trial of it is open or not made yet.
     INLIER_CHECK(sweep.state != v1::ACTIVE || sweep.Open() > 0 || expanding);
@@ -377,27 +378,28 @@ std::string DurableState(const State& state) {
                                   " ", state.stages.NextId().value(), " ", state.next_token, "\n");
   for (const auto& [id, sweep] : state.sweeps.all()) {
     absl::StrAppend(&text, sweep.id.ToString(), " ", sweep.spec.name(), " ", v1::SweepState_Name(sweep.state),
-                    " points=", sweep.points, " next=", sweep.next_point, " trials=", sweep.trials.size(),
-                    " at_submit=", sweep.trials_at_submit, " known=", sweep.trials_known, "/", sweep.known,
-                    " again=", sweep.again, " request=", sweep.request_id,
+                    " points=", sweep.expansion.points, " next=", sweep.expansion.next_point,
+                    " trials=", sweep.trials.size(), " at_submit=", sweep.submission.trials,
+                    " known=", sweep.submission.known, "/", sweep.known, " again=", sweep.again,
+                    " request=", sweep.submission.request_id,
                     " ended=", sweep.ended ? sweep.ended->unix_ms : 0, " paused=", sweep.paused,
-                    " revision=", sweep.revision, " notices=", sweep.last_notice, " owner=", sweep.owner,
-                    " used=", sweep.stored_usage.attempt_ms, "/", sweep.stored_usage.gpu_ms, "/",
-                    sweep.stored_usage.charged_gpu_ms, "\n");
-    if (sweep.pruner) absl::StrAppend(&text, sweep.pruner->State());
+                    " revision=", sweep.revision, " notices=", sweep.notice_log.last, " owner=", sweep.owner,
+                    " used=", sweep.time.stored.attempt_ms, "/", sweep.time.stored.gpu_ms, "/",
+                    sweep.time.stored.charged_gpu_ms, "\n");
+    if (sweep.pruning.pruner) absl::StrAppend(&text, sweep.pruning.pruner->State());
   }
   for (const Stage& stage : state.stages) {
     const StageDetail& detail = stage.detail();
     // How often a stage with a result was tried decides nothing any more, and is not read at a start.
     const StageFailures failures = IsResult(stage.state) ? StageFailures() : detail.failures;
-    const auto trained = state.trained.find(stage.id);
+    const auto trained = state.models.trained.find(stage.id);
     absl::StrAppend(
         &text, stage.id.ToString(), " ", HexOf(stage.fingerprint), " ", v1::TrialState_Name(stage.state),
         " train=", stage.train.value(), " start=", stage.start.value(), " data=", stage.data,
         " attempts=", IsResult(stage.state) ? 0 : stage.attempts, " live=", detail.live, " failures=");
     absl::StrAppend(&text, failures.crashes, "/", failures.out_of_memory, "/", failures.losses, "/",
-                    failures.invalid, " ran=", IsResult(stage.state) ? 0 : detail.ran_ms,
-                    " checkpoint=", trained == state.trained.end() ? "" : HexOf(trained->second.checkpoint),
+                    failures.invalid, " ran=", IsResult(stage.state) ? 0 : detail.ran_ms, " checkpoint=",
+                    trained == state.models.trained.end() ? "" : HexOf(trained->second.checkpoint),
                     " message=", detail.message);
     for (const ResumePoint& point : detail.resume_points)
       absl::StrAppend(&text, " resume=", point.path, "@", point.step, " ", point.sha256);
@@ -420,8 +422,8 @@ std::string DurableState(const State& state) {
   for (const auto& [token, attempt] : state.attempts) {
     absl::StrAppend(&text, "token ", token, " ", attempt.stage.ToString(), " worker=", attempt.worker,
                     " slot=", attempt.assignment.slot(), " attempt=", attempt.assignment.attempt(),
-                    " gpu=", attempt.gpu_thousandths, " timed_out=", attempt.timed_out,
-                    " sweep=", attempt.sweep.ToString(), " yields=", attempt.yields,
+                    " gpu=", attempt.gpu_thousandths, " timed_out=", attempt.yield.timed_out,
+                    " sweep=", attempt.sweep.ToString(), " yields=", attempt.yield.why,
                     " request=", attempt.request.gpu_thousandths, "/", attempt.request.memory_mib, "/",
                     attempt.request.gpu_memory_mib,
                     attempt.assignment.further_slots().empty()
@@ -431,7 +433,7 @@ std::string DurableState(const State& state) {
   }
   for (const auto& [incarnation, worker] : state.workers.all()) {
     absl::StrAppend(&text, "worker ", incarnation, " ", worker.name, " slots=", worker.slots.size(),
-                    " sequence=", worker.sequence, " held=", worker.held,
+                    " sequence=", worker.sync.sequence, " held=", worker.unavailable.held,
                     " memory=", worker.resources.memory_mib());
     for (const WorkerResources::Gpu& gpu : worker.resources.gpus())
       absl::StrAppend(&text, " ", gpu.device, "=", gpu.slots, "/", gpu.memory_mib);

@@ -15,7 +15,7 @@ Sweep SweepNamed(std::int64_t id, const std::string& name, const std::string& re
   Sweep sweep;
   sweep.id = SweepId(id);
   sweep.spec.set_name(name);
-  sweep.request_id = request_id;
+  sweep.submission.request_id = request_id;
   return sweep;
 }
 

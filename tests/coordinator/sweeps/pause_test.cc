@@ -422,8 +422,8 @@ TEST(OrchestratorNoticeTest, NoticesAreNumberedOverRestarts) {
   ASSERT_TRUE(Pause(harness, sweep).ok());
   EXPECT_EQ(DescribeSweep(harness.orchestrator().state(), sweep, harness.now(), 0).sequence(), 1u);
   harness.Restart();
-  EXPECT_EQ(harness.orchestrator().state().sweeps.at(sweep).last_notice, 1u);
-  EXPECT_EQ(harness.orchestrator().state().sweeps.at(sweep).ForgottenNotices(),
+  EXPECT_EQ(harness.orchestrator().state().sweeps.at(sweep).notice_log.last, 1u);
+  EXPECT_EQ(harness.orchestrator().state().sweeps.at(sweep).notice_log.Forgotten(),
             1u);  // It is in the database.
   ASSERT_TRUE(Resume(harness, sweep));
   const v1::SweepUpdate update = DescribeSweep(harness.orchestrator().state(), sweep, harness.now(), 1);

@@ -73,7 +73,7 @@ std::vector<std::string> AxesOf(const v1::SweepSpec& sweep) {
   std::vector<std::string> axes;
   const absl::StatusOr<SweepGrid> grid = SweepGrid::Create(sweep);
   EXPECT_TRUE(grid.ok()) << grid.status();
-  for (const SweepGrid::AxisInfo& axis : grid->axes()) {
+  for (const AxisInfo& axis : grid->axes()) {
     axes.push_back(axis.name + ":");
     for (const std::string& label : axis.labels) axes.back() += " " + label;
   }
