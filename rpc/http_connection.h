@@ -38,19 +38,18 @@ class HttpConnection;
 
 struct HttpServer::State : std::enable_shared_from_this<State> {
   class Call;
-  using Route = HttpRoute;
 
   State(asio::io_context& io, HttpLimits limits) : io(io), limits(limits), pause(io) {}
 
   void Accept();
   // Closes the connection that loses its place to one of `newcomer`. False: there is none.
   bool MakeRoom(const asio::ip::address& newcomer);
-  void Add(const std::string& path, Route route) {
+  void Add(const std::string& path, HttpRoute route) {
     INLIER_CHECK(!acceptor);
     INLIER_CHECK(routes.emplace(path, std::move(route)).second);
   }
   // Of the path, or the longest prefix of it.
-  const Route* Find(std::string_view path) const {
+  const HttpRoute* Find(std::string_view path) const {
     if (const auto exact = routes.find(path); exact != routes.end()) return &exact->second;
     for (std::size_t slash = path.rfind('/'); slash != std::string_view::npos && slash > 0;
          slash = path.rfind('/', slash - 1)) {
@@ -62,8 +61,8 @@ struct HttpServer::State : std::enable_shared_from_this<State> {
 
   asio::io_context& io;
   HttpLimits limits;
-  asio::steady_timer pause;                          // After a failed accept.
-  std::map<std::string, Route, std::less<>> routes;  // A prefix ends in "/".
+  asio::steady_timer pause;                              // After a failed accept.
+  std::map<std::string, HttpRoute, std::less<>> routes;  // A prefix ends in "/".
   std::unique_ptr<HttpTls> tls;
   std::optional<tcp::acceptor> acceptor;
   std::string address;

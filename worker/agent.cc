@@ -212,7 +212,7 @@ asio::awaitable<void> Agent::RunAttempt(std::shared_ptr<Supervisor> supervisor) 
 }
 
 void Agent::OnEnded(Supervisor& supervisor, const Supervisor::Result& result) {
-  Ended& ended = ended_[supervisor.token()];
+  EndedAttempt& ended = ended_[supervisor.token()];
   ended.stage_id = supervisor.assignment().stage_id();
   ended.outcome_sequence = result.outcome_sequence;
   ended.succeeded = result.outcome.kind() == v1::Outcome::SUCCEEDED;
@@ -236,7 +236,7 @@ void Agent::BindTraining(std::uint32_t slot, const std::vector<int>& cpus) {
 
 void Agent::Forget(std::uint64_t acknowledged) {
   for (auto at = ended_.begin(); at != ended_.end();) {
-    Ended& ended = at->second;
+    EndedAttempt& ended = at->second;
     if (ended.outcome_sequence > acknowledged) {
       ++at;
       continue;

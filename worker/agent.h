@@ -85,7 +85,6 @@ class Agent {
 
  private:
   enum class Phase { kRunning, kDraining, kFinished };
-  using Ended = EndedAttempt;
 
   void OnAnswer(const v1::CoordinatorSync& answer);
   void OnLease(LeaseGuard::State state);
@@ -119,7 +118,8 @@ class Agent {
   } slots_;
   v1::WorkerSync identity_;  // The part of a sync that never changes.
   std::map<std::uint64_t, std::shared_ptr<Supervisor>> running_;
-  std::map<std::uint64_t, Ended> ended_;  // By token, until the outcome is committed and no longer desired.
+  std::map<std::uint64_t, EndedAttempt>
+      ended_;  // By token, until the outcome is committed and no longer desired.
   std::map<std::uint64_t, v1::Assignment> desired_;
   LeaseGuard::State lease_ = LeaseGuard::State::kIdle;
   struct Ending {

@@ -109,14 +109,9 @@ class CoordinatorClient::Impl {
   }
 
  private:
-  using OpenCall = OpenSyncCall;
-  using Reconnect = ReconnectState;
-
-  using News = SyncNews;
-
   void Run() {
     for (;;) {
-      const News news = Wait();
+      const SyncNews news = Wait();
       Timestamp now = MonotonicNow();
       for (const v1::CoordinatorSync& answer : news.answers) OnAnswer(answer, now);
       CheckLease(now);
@@ -149,7 +144,7 @@ class CoordinatorClient::Impl {
   }
 
   // Sleeps until the inbox has news or something is due.
-  News Wait() {
+  SyncNews Wait() {
     std::unique_lock lock(inbox_.mutex);
     for (;;) {
       schedule_.Request(std::exchange(inbox_.urgency, std::nullopt));
@@ -170,7 +165,7 @@ class CoordinatorClient::Impl {
         inbox_.changed.wait(lock);
       }
     }
-    News news;
+    SyncNews news;
     news.answers.swap(inbox_.answers);
     news.ended = std::exchange(inbox_.ended, std::nullopt);
     news.broken = inbox_.broken;
@@ -292,10 +287,10 @@ class CoordinatorClient::Impl {
   std::thread thread_;
 
   // Used by the thread alone.
-  OpenCall call_;
+  OpenSyncCall call_;
   bool stopping_ = false;
   bool refused_ = false;
-  Reconnect reconnect_;
+  ReconnectState reconnect_;
   SyncSchedule schedule_;
   Duration period_ = kFirstPeriod;
   LeaseGuard lease_;

@@ -135,11 +135,6 @@ class Supervisor {
   }
 
  private:
-  using Child = AttemptChild;
-  using Reported = ReportedByChild;
-  using StopState = AttemptStop;
-  using Transfers = AttemptTransfers;
-
   // Prepares the start of the child. The outcome of an attempt that cannot start.
   boost::asio::awaitable<std::optional<v1::Outcome>> Prepare();
   // The child that waits in the slot has this evaluation now; false: there is none.
@@ -191,10 +186,10 @@ class Supervisor {
   v1::AttemptSpec spec_;
   TrialLog log_;
   EventReader reader_;
-  Child child_;
-  Reported reported_;
-  StopState stop_;
-  Transfers transfers_;
+  AttemptChild child_;
+  ReportedByChild reported_;
+  AttemptStop stop_;
+  AttemptTransfers transfers_;
   RankProcesses ranks_;
   boost::asio::steady_timer kill_timer_;
   boost::asio::steady_timer wait_timer_;

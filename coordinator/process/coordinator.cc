@@ -95,10 +95,6 @@ struct WebParts {
 
 // In the order of construction: each part uses those above it.
 struct Coordinator::Parts {
-  using Storage = StorageParts;
-  using Services = ServiceParts;
-  using Web = WebParts;
-
   Parts(const v1::CoordinatorConfig& config, std::function<void(absl::Status)> on_fatal)
       : config(config),
         fail([this, on_fatal = std::move(on_fatal)](const absl::Status& status) {
@@ -130,19 +126,19 @@ struct Coordinator::Parts {
   const v1::CoordinatorConfig config;
   std::atomic<bool> failed{false};
   const std::function<void(absl::Status)> fail;  // Calls on_fatal, once.
-  Web web;
+  WebParts web;
   boost::asio::io_context io{1};
   std::optional<boost::asio::executor_work_guard<boost::asio::io_context::executor_type>> work;
   boost::asio::steady_timer expire_timer{io};
   CoordinatorMetrics metrics;
-  Storage disk;
+  StorageParts disk;
   std::unique_ptr<Orchestrator> orchestrator;
   Effects recovered;
   std::unique_ptr<Access> access;
   std::unique_ptr<CoordinatorLoop> loop;
   std::unique_ptr<CallBounds> bounds;
   std::unique_ptr<Calls> calls;
-  Services services;
+  ServiceParts services;
   ListeningServer grpc;
   std::optional<PortWatch> port_watch;
   std::unique_ptr<NotifyService> notify;  // Null: the folder is only shown.

@@ -70,7 +70,6 @@ class ArtifactService {
   class Transfer;
   class UploadCall;
   class DownloadCall;
-  using Claim = BucketClaim;
 
   void NoteClaim(const absl::Status& answers, bool reached);
   void DescribeStore(UnaryContext*, const v1::DescribeStoreRequest*, v1::StoreDescription*);
@@ -82,7 +81,7 @@ class ArtifactService {
   ArtifactStore& store_;
   S3Client* const bucket_;
   const v1::S3Config described_;
-  Claim claim_;
+  BucketClaim claim_;
   Reader& reader_;
   const std::filesystem::path state_dir_;
   boost::asio::thread_pool pool_;
