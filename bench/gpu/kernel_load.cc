@@ -1,5 +1,5 @@
 // Times of the kernels of core/cuda on shapes of real models, with what they move and compute, and of a product of
-// LibTorch's to compare with. That their results are right is left to device_gpu_test. Prints JSON.
+// LibTorch's to compare with. That their results are right is left to layer_cuda_gpu_test. Prints JSON.
 //
 //   kernel_load [--device cuda] [--rounds 50] [--small]
 //
@@ -21,7 +21,7 @@
 #include "core/cuda/attention.h"
 #include "core/cuda/cross_entropy.h"
 #include "core/cuda/rows.h"
-#include "core/device/launch.h"
+#include "core/layer_cuda/launch.h"
 
 namespace inlier::device {
 namespace {

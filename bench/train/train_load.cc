@@ -17,9 +17,9 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 
-#include "core/fused/profile.h"
 #include "core/hugging_face/weights.h"
 #include "core/io/safetensors.h"
+#include "core/layer_cpu/profile.h"
 #include "core/models/make_model.h"
 #include "core/train/engine.h"
 #include "core/train/training_step.h"

@@ -1,7 +1,7 @@
 // The rows of attention's softmax family, from scores to the probabilities that multiply the values, and
 // back.
 //
-// Kinds and gradients: core/fused/attention.h. Those that sum exponentials take one path: softmax is the clipped one
+// Kinds and gradients: core/layer_cpu/attention.h. Those that sum exponentials take one path: softmax is the clipped one
 // with gamma 0 and zeta 1, so that the two are equal bit for bit.
 #ifndef INLIER_CORE_KERNELS_SOFTMAX_ROWS_H_
 #define INLIER_CORE_KERNELS_SOFTMAX_ROWS_H_

@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "core/fused/precision.h"
+#include "core/layer_cpu/precision.h"
 #include "core/nn/activation_tap.h"
 #include "core/nn/forward_context.h"
 

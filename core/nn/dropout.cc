@@ -2,8 +2,8 @@
 
 #include <ATen/Functions.h>
 
-#include "core/device/device.h"
-#include "core/fused/parallel.h"
+#include "core/layer_cpu/parallel.h"
+#include "core/layer_cuda/device.h"
 
 namespace inlier {
 namespace {

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string>
 
-#include "core/fused/precision.h"
 #include "core/kernels/dropout.h"
+#include "core/layer_cpu/precision.h"
 #include "core/nn/activation_tap.h"
 #include "core/nn/ffn_penalty.h"
 

@@ -6,8 +6,8 @@
 
 #include <utility>
 
-#include "core/device/device.h"
-#include "core/device/layer.h"
+#include "core/layer_cuda/device.h"
+#include "core/layer_cuda/layer.h"
 
 namespace inlier {
 namespace {

@@ -3,7 +3,7 @@
 #include <ATen/ops/empty_like.h>
 #include <torch/csrc/autograd/custom_function.h>
 
-#include "core/fused/vector_gradients.h"
+#include "core/layer_cpu/vector_gradients.h"
 
 namespace inlier {
 namespace {

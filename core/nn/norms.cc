@@ -2,7 +2,7 @@
 
 #include <ATen/Functions.h>
 
-#include "core/device/device.h"
+#include "core/layer_cuda/device.h"
 #include "core/nn/fused_norm.h"
 #include "core/nn/precision.h"
 

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <vector>
 
-#include "core/device/device.h"
+#include "core/layer_cuda/device.h"
 #include "core/nn/dropout.h"
 #include "core/nn/precision.h"
 

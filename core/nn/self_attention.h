@@ -20,7 +20,7 @@
 #include <optional>
 #include <string>
 
-#include "core/fused/layer.h"
+#include "core/layer_cpu/layer.h"
 #include "core/nn/attention_frame.h"
 #include "core/nn/attention_gate.h"
 #include "core/nn/forward_context.h"

@@ -8,9 +8,9 @@
 #include <optional>
 #include <utility>
 
-#include "core/device/device.h"
-#include "core/device/vocabulary_loss.h"
 #include "core/kernels/element.h"
+#include "core/layer_cuda/device.h"
+#include "core/layer_cuda/vocabulary_loss.h"
 
 namespace inlier {
 namespace {

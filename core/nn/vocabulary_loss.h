@@ -1,9 +1,9 @@
-// core/fused/vocabulary_loss.h as one node of the autograd graph.
+// core/layer_cpu/vocabulary_loss.h as one node of the autograd graph.
 #ifndef INLIER_CORE_NN_VOCABULARY_LOSS_H_
 #define INLIER_CORE_NN_VOCABULARY_LOSS_H_
 
-#include "core/fused/precision.h"
-#include "core/fused/vocabulary_loss.h"
+#include "core/layer_cpu/precision.h"
+#include "core/layer_cpu/vocabulary_loss.h"
 
 namespace inlier {
 

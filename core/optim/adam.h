@@ -11,7 +11,7 @@
 
 #include <vector>
 
-#include "core/device/adam.h"
+#include "core/layer_cuda/adam.h"
 #include "core/optim/optimizer.h"
 #include "core/optim/parameter_list.h"
 
@@ -21,7 +21,7 @@ class Adam : public Optimizer {
  public:
   enum class Decay {
     kDecoupled,  // Weights shrink by themselves: AdamW.
-    kPenalty,    //  2 * |p|^2 were added to the loss./ 2 * |p|^2 were added to the loss.
+    kPenalty,    // As if weight_decay / 2 * |p|^2 were added to the loss.
   };
   struct Options {
     double beta1;

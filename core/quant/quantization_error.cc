@@ -14,7 +14,7 @@
 #include <cmath>
 #include <utility>
 
-#include "core/fused/parallel.h"
+#include "core/layer_cpu/parallel.h"
 
 namespace inlier {
 namespace {

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "core/fused/parallel.h"
+#include "core/layer_cpu/parallel.h"
 
 namespace inlier {
 namespace {

@@ -1,7 +1,7 @@
 #include "core/train/engine.h"
 
-#include "core/device/device.h"
-#include "core/fused/matmul.h"
+#include "core/layer_cpu/matmul.h"
+#include "core/layer_cuda/device.h"
 #include "core/train/regularizer.h"
 
 namespace inlier {

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "core/fused/precision.h"
+#include "core/layer_cpu/precision.h"
 #include "core/models/model.h"
 #include "inlier/v1/training_spec.pb.h"
 

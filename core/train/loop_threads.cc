@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "core/fused/parallel.h"
+#include "core/layer_cpu/parallel.h"
 
 namespace inlier {
 namespace {

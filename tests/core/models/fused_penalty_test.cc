@@ -7,7 +7,7 @@
 #include <cmath>
 #include <string>
 
-#include "core/fused/matmul.h"
+#include "core/layer_cpu/matmul.h"
 #include "tests/core/models/loss_and_gradients.h"
 #include "tests/core/models/test_models.h"
 

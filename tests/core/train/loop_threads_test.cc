@@ -8,7 +8,7 @@
 #include <set>
 #include <thread>
 
-#include "core/fused/parallel.h"
+#include "core/layer_cpu/parallel.h"
 
 namespace inlier {
 namespace {

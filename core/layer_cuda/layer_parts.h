@@ -1,0 +1,70 @@
+// Shared by the forward and the backward pass of a layer on a GPU (layer.h). M = B * T.
+#ifndef INLIER_CORE_LAYER_CUDA_LAYER_PARTS_H_
+#define INLIER_CORE_LAYER_CUDA_LAYER_PARTS_H_
+
+#include <ATen/ops/empty.h>
+
+#include "core/cuda/attention.h"
+#include "core/cuda/rows.h"
+#include "core/layer_cpu/layer_parts.h"
+#include "core/layer_cuda/layer.h"
+
+namespace inlier::device {
+
+using fused::Data;
+using kernels::Bf16;
+
+inline at::Tensor EmptyLike(const at::Tensor& x, at::IntArrayRef sizes, at::ScalarType type) {
+  return at::empty(sizes, x.options().dtype(type).requires_grad(false));
+}
+
+// The right side of y = x W^T, and that of dx = dy W, from the weight in the layer's layout.
+inline at::Tensor ForwardSide(const fused::LayerShape& shape, const fused::LayerLinear& linear) {
+  return shape.in_out ? linear.weight : linear.weight.t();
+}
+inline at::Tensor BackwardSide(const fused::LayerShape& shape, const fused::LayerLinear& linear) {
+  return shape.in_out ? linear.weight.t() : linear.weight;
+}
+
+// Columns [column, column + size) of a projection's result, as heads of bfloat16. matrix: (M, width).
+template <typename E>
+cuda::Heads<E> HeadsOf(const fused::LayerShape& shape, const at::Tensor& matrix, std::int64_t column) {
+  const std::int64_t width = matrix.size(1);
+  return {.data = Data<Bf16>(matrix) + column,
+          .sequence = shape.tokens * width,
+          .head = shape.attention.head_size,
+          .row = width};
+}
+
+// Queries, keys and values side by side in (M, QkvWidth).
+template <typename E>
+struct QkvHeads {
+  QkvHeads(const fused::LayerShape& shape, const at::Tensor& qkv)
+      : q(HeadsOf<E>(shape, qkv, 0)),
+        k(HeadsOf<E>(shape, qkv, shape.width)),
+        v(HeadsOf<E>(shape, qkv, shape.width + shape.kv_heads * shape.attention.head_size)) {}
+  cuda::Heads<E> q, k, v;
+};
+
+// (H), the score of the key without a value; undefined without one.
+at::Tensor NullScores(const fused::LayerShape& shape, const fused::LayerWeights& weights,
+                      const at::Tensor& like);
+
+cuda::AttentionShape AttentionOf(const fused::LayerShape& shape, const fused::LayerInputs& inputs,
+                                 const at::Tensor& null_scores);
+
+// Queries and keys in qkv (M, QkvWidth) are turned by their positions, or back; nothing without rotary positions.
+void Rotate(const fused::LayerShape& shape, const fused::LayerInputs& inputs, bool inverse,
+            const at::Tensor& qkv);
+
+// The gate (B, H, T) as factors of (B, T, H, h); contexts (M, d) in that form.
+inline at::Tensor GateFactors(const fused::LayerInputs& inputs) {
+  return inputs.gate.transpose(1, 2).unsqueeze(3);
+}
+inline at::Tensor ByHead(const fused::LayerShape& shape, const at::Tensor& context) {
+  return context.view({shape.batch, shape.tokens, shape.heads, shape.attention.head_size});
+}
+
+}  // namespace inlier::device
+
+#endif  // INLIER_CORE_LAYER_CUDA_LAYER_PARTS_H_

@@ -1,8 +1,0 @@
-#include "tests/core/device/place.h"
-
-namespace inlier::device {
-
-c10::Device TestDevice() { return c10::kCUDA; }
-void ReverseThreads(bool) {}
-
-}  // namespace inlier::device

@@ -1,0 +1,8 @@
+#include "tests/core/layer_cuda/place.h"
+
+namespace inlier::device {
+
+c10::Device TestDevice() { return c10::kCUDA; }
+void ReverseThreads(bool) {}
+
+}  // namespace inlier::device
