@@ -23,7 +23,7 @@
 #include "core/cuda/rows.h"
 #include "core/layer_cuda/launch.h"
 
-namespace inlier::device {
+namespace inlier::layer::gpu {
 namespace {
 
 using kernels::Bf16;
@@ -237,7 +237,7 @@ class Bench {
 };
 
 }  // namespace
-}  // namespace inlier::device
+}  // namespace inlier::layer::gpu
 
 int main(int argc, char** argv) {
   std::string device = "cuda";
@@ -248,6 +248,6 @@ int main(int argc, char** argv) {
   app.add_option("--rounds", rounds);
   app.add_flag("--small", small);
   CLI11_PARSE(app, argc, argv);
-  std::printf("%s\n", inlier::device::Bench(c10::Device(device), rounds, small).Run().dump().c_str());
+  std::printf("%s\n", inlier::layer::gpu::Bench(c10::Device(device), rounds, small).Run().dump().c_str());
   return 0;
 }

@@ -114,13 +114,13 @@ int Main(int argc, char** argv) {
     model->to(device);
     model->train();
     const EngineChoice choice = ChooseEngine(spec.training(), *model, device.type());
-    result["engine"] = choice.products == fused::Products::kReference ? "REFERENCE" : "FUSED";
+    result["engine"] = choice.products == layer::Products::kReference ? "REFERENCE" : "FUSED";
     result["reason"] = choice.reason;
     TrainingStep step = MakeTrainingStep(*model, spec.training(), inputs.size(0));
     std::vector<at::Tensor> losses;
     double start = 0;
     for (std::int64_t i = 0; i < inputs.size(0); ++i) {
-      if (i == warm_up && profile) fused::profile_listener = AddToProfile;
+      if (i == warm_up && profile) layer::cpu::profile_listener = AddToProfile;
       ModelInput input;
       (spec.model().has_vit() ? input.pixels : input.ids) = inputs[i];
       input.dropout_seed = static_cast<std::uint64_t>(i + 1);

@@ -6,7 +6,7 @@
 #include "core/kernels/softmax_rows.h"
 #include "core/layer_cpu/parallel.h"
 
-namespace inlier::fused {
+namespace inlier::layer::cpu {
 namespace {
 
 constexpr std::int64_t kQueries = 64;  // Of a block.
@@ -183,4 +183,4 @@ INLIER_ATTENTION(float)
 INLIER_ATTENTION(double)
 INLIER_ATTENTION(Bf16)
 
-}  // namespace inlier::fused
+}  // namespace inlier::layer::cpu

@@ -16,24 +16,10 @@
 #include <cstdint>
 
 #include "core/kernels/dropout.h"
-#include "core/kernels/softmax_rows.h"
+#include "core/layer/layer.h"
 #include "core/layer_cpu/matmul.h"
 
-namespace inlier::fused {
-
-using kernels::SoftmaxKind;
-
-// Shared by all heads of a call of the layer.
-struct AttentionShape {
-  std::int64_t tokens = 0;     // T
-  std::int64_t head_size = 0;  // h; even for bfloat16.
-  double scale = 0;            // Of the scores.
-  bool causal = false;
-  std::int64_t prefix = 0;  // Of a causal model: the first so many tokens see each other.
-  SoftmaxKind softmax = SoftmaxKind::kSoftmax;
-  double zeta = 1;
-  double epsilon = 0;  // kSoftpick.
-};
+namespace inlier::layer::cpu {
 
 // One head of one sequence. T: type of operands.
 template <typename T>
@@ -68,6 +54,6 @@ void AttentionBackward(const AttentionShape& shape, const AttentionHead<T>& head
                        const T* d_o, std::int64_t o_stride, T* dq, T* dk, T* dv, std::int64_t d_stride,
                        Real<T>* null_score_gradient, std::byte* scratch);
 
-}  // namespace inlier::fused
+}  // namespace inlier::layer::cpu
 
 #endif  // INLIER_CORE_LAYER_CPU_ATTENTION_H_

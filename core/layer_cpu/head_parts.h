@@ -8,12 +8,12 @@
 #include "core/kernels/rows.h"
 #include "core/layer_cpu/layer_parts.h"
 
-namespace inlier::fused {
+namespace inlier::layer::cpu {
 
 // The factors of one part's heads: `gate` is (B, n, T), or (B, n, T, h), and belongs to the columns [column, column + n h).
 template <typename R>
 struct PartGate {
-  PartGate(const LayerShape& shape, const at::Tensor& gate)
+  PartGate(const Shape& shape, const at::Tensor& gate)
       : tokens(shape.tokens),
         size(shape.attention.head_size),
         heads(gate.size(1)),
@@ -54,9 +54,9 @@ struct PartGate {
   std::int64_t tokens, size, heads, per_head, column;
 };
 
-// LayerInputs::gate by what it multiplies; the others are undefined.
+// Inputs::gate by what it multiplies; the others are undefined.
 struct LayerGates {
-  LayerGates(const LayerShape& shape, const LayerInputs& inputs) {
+  LayerGates(const Shape& shape, const Inputs& inputs) {
     (shape.gated == GatedPart::kContext  ? context
      : shape.gated == GatedPart::kOutput ? output
                                          : heads) = inputs.gate;
@@ -68,15 +68,10 @@ struct LayerGates {
 // The two norms, of the heads of a row of queries, keys and values.
 template <typename R>
 struct HeadNorms {
-  HeadNorms(const LayerShape& shape, const LayerWeights& weights)
+  HeadNorms(const Shape& shape, const Weights& weights)
       : size(shape.attention.head_size), count{shape.heads, shape.kv_heads} {
-    const LayerNormWeights* const norms[] = {&weights.query_norm, &weights.key_norm};
-    for (int i = 0; i < 2; ++i) {
-      of[i] = {.kind = shape.head_norm,
-               .epsilon = static_cast<R>(shape.head_norm_epsilon),
-               .gain = Data<R>(norms[i]->gain),
-               .offset = Data<R>(norms[i]->offset)};
-    }
+    of[0] = NormOf<R>(shape.head_norm, shape.head_norm_epsilon, weights.query_norm);
+    of[1] = NormOf<R>(shape.head_norm, shape.head_norm_epsilon, weights.key_norm);
   }
 
   // Rows of x, and statistics of their heads, queries before keys.
@@ -109,6 +104,6 @@ struct HeadNorms {
   kernels::NormWeights<R> of[2];
 };
 
-}  // namespace inlier::fused
+}  // namespace inlier::layer::cpu
 
 #endif  // INLIER_CORE_LAYER_CPU_HEAD_PARTS_H_

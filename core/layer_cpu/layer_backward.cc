@@ -4,52 +4,36 @@
 
 #include "core/kernels/heads.h"
 #include "core/layer_cpu/head_parts.h"
+#include "core/layer_cpu/layer.h"
 #include "core/layer_cpu/layer_parts.h"
 #include "core/layer_cpu/profile.h"
-#include "core/layer_cpu/vector_gradients.h"
 #include "core/layer_cpu/weight_gradient.h"
 
-namespace inlier::fused {
+namespace inlier::layer::cpu {
 namespace {
 
 template <typename T>
-struct Backward {
+struct Backward : Pass {
   using R = Real<T>;
 
-  const LayerShape& shape;
-  const LayerWeights& weights;
-  const LayerInputs& inputs;
-  const LayerSaved& saved;
+  Backward(const Call& call, const at::Tensor& y_gradient, double ffn_penalty_gradient)
+      : Pass(call), saved(call.saved), y_gradient(y_gradient), ffn_penalty_gradient(ffn_penalty_gradient) {}
+
+  const Saved& saved;
   const at::Tensor& y_gradient;  // Contiguous.
   const double ffn_penalty_gradient;
-
-  Backward(const LayerShape& shape, const LayerWeights& weights, const LayerInputs& inputs,
-           const LayerSaved& saved, const at::Tensor& y_gradient, double ffn_penalty_gradient)
-      : shape(shape),
-        weights(weights),
-        inputs(inputs),
-        saved(saved),
-        y_gradient(y_gradient),
-        ffn_penalty_gradient(ffn_penalty_gradient) {}
-
   const TokenBlocks blocks = BlocksOf(shape);
-  const std::int64_t d = shape.width;
-  const std::int64_t f = shape.ffn;
-  const std::int64_t qkv_width = QkvWidth(shape);
   const LayerGates gates{shape, inputs};
 
-  LayerGradients result = {};
+  Gradients result = {};
   // Gradients of the linears' results, of the context, and of query, key and value.
   at::Tensor output_result, gate_result, input_result, ffn_result, context, qkv;
 
-  VectorGradients<R> vectors{blocks.count};
-  std::int64_t output_bias = -1, ffn_gate_bias = -1, ffn_input_bias = -1, ffn_output_bias = -1;
-  std::int64_t attention_gain = -1, attention_offset = -1, ffn_gain = -1, ffn_offset = -1;
-  std::vector<std::int64_t> projection_biases;
-  std::int64_t head_gains[2] = {-1, -1}, head_offsets[2] = {-1, -1};  // Of the norms of queries and of keys.
+  at::Tensor vectors;  // (blocks, VectorsWidth)
+  Weights parts;       // The vectors' places there.
+  at::Tensor sinks;    // (B, H), of each sequence.
 
   void Allocate() {
-    const std::int64_t m = blocks.tokens;
     result.x = Empty<R>({shape.batch, shape.tokens, d});
     if (inputs.attention_input.defined()) result.attention_input = Empty<R>({shape.batch, shape.tokens, d});
     if (inputs.gate.defined()) result.gate = at::zeros(inputs.gate.sizes(), inputs.gate.options());
@@ -59,28 +43,14 @@ struct Backward {
     if (weights.ffn_gate.weight.defined()) gate_result = Empty<T>({m, f});
     context = Empty<T>({m, d});
     qkv = Empty<T>({m, qkv_width});
-    output_bias = vectors.Add(weights.output.bias);
-    ffn_gate_bias = vectors.Add(weights.ffn_gate.bias);
-    ffn_input_bias = vectors.Add(weights.ffn_input.bias);
-    ffn_output_bias = vectors.Add(weights.ffn_output.bias);
-    attention_gain = vectors.Add(weights.attention_norm.gain);
-    attention_offset = vectors.Add(weights.attention_norm.offset);
-    ffn_gain = vectors.Add(weights.ffn_norm.gain);
-    ffn_offset = vectors.Add(weights.ffn_norm.offset);
-    for (const LayerLinear& linear : weights.projections)
-      projection_biases.push_back(vectors.Add(linear.bias));
-    const LayerNormWeights* const head_norms[] = {&weights.query_norm, &weights.key_norm};
-    for (int i = 0; i < 2; ++i) {
-      head_gains[i] = vectors.Add(head_norms[i]->gain);
-      head_offsets[i] = vectors.Add(head_norms[i]->offset);
-    }
-    vectors.Allocate();
+    vectors = at::zeros({blocks.count, VectorsWidth(weights)}, inputs.x.options());
+    PlaceVectors(weights, vectors, parts);
   }
 
   // What the penalty adds to the gradient of the network's result for some tokens, in `memory`; null for nothing.
   const R* PenaltyGradient(std::int64_t first, std::int64_t rows, R* memory) const {
     if (ffn_penalty_gradient == 0) return nullptr;
-    const double share = ffn_penalty_gradient / static_cast<double>(blocks.tokens * d);
+    const double share = ffn_penalty_gradient / static_cast<double>(m * d);
     kernels::PowerGradient<R>(*shape.ffn_penalty, rows, d, Data<R>(saved.ffn_output) + first * d,
                               static_cast<R>(share), memory);
     return memory;
@@ -90,7 +60,7 @@ struct Backward {
   void OutputBackward(std::int64_t block, const R* sum_gradient, R* memory, T* out) {
     const std::int64_t first = blocks.First(block), rows = blocks.Rows(block);
     const std::uint64_t row = static_cast<std::uint64_t>(first);
-    R* const bias = vectors.Part(block, output_bias);
+    R* const bias = PartOf<R>(parts.output.bias, block);
     if (!gates.output.defined()) {
       kernels::AddDroppedBackward<T>(rows, d, sum_gradient, shape.attention_dropout, row, out, bias);
       return;
@@ -129,11 +99,12 @@ struct Backward {
       } else {
         kernels::NormBackward<R>(ffn_norm, rows, d, at_d(saved.ffn_sum), at_row(saved.ffn_norm_mean),
                                  at_row(saved.ffn_norm_inverse), at_d(y_gradient), residual,
-                                 vectors.Part(block, ffn_gain), vectors.Part(block, ffn_offset));
+                                 PartOf<R>(parts.ffn_norm.gain, block),
+                                 PartOf<R>(parts.ffn_norm.offset, block));
       }
       T* const ffn = Data<T>(ffn_result) + first * d;
       kernels::AddDroppedBackward<T>(rows, d, residual, shape.ffn_dropout, row, ffn,
-                                     vectors.Part(block, ffn_output_bias),
+                                     PartOf<R>(parts.ffn_output.bias, block),
                                      PenaltyGradient(first, rows, part));
       Multiply<T>(rows, f, d, ffn, d, Data<T>(last), hidden, f, /*add=*/false);
       T* const inner = Data<T>(input_result) + first * f;
@@ -142,24 +113,26 @@ struct Backward {
         T* const gated = Data<T>(gate_result) + first * f;
         kernels::GatedBackward<T>(shape.activation, rows, f, Data<T>(saved.gate_hidden) + first * f,
                                   Data<T>(saved.hidden) + first * f, hidden, gated, inner,
-                                  vectors.Part(block, ffn_gate_bias), vectors.Part(block, ffn_input_bias));
+                                  PartOf<R>(parts.ffn_gate.bias, block),
+                                  PartOf<R>(parts.ffn_input.bias, block));
         Multiply<T>(rows, d, f, gated, f, Data<T>(gate), target, d, /*add=*/!shape.pre_norm);
         Multiply<T>(rows, d, f, inner, f, Data<T>(input), target, d, /*add=*/true);
       } else {
         kernels::ActivationBackward<T>(shape.activation, rows, f, Data<T>(saved.hidden) + first * f, hidden,
-                                       inner, vectors.Part(block, ffn_input_bias));
+                                       inner, PartOf<R>(parts.ffn_input.bias, block));
         Multiply<T>(rows, d, f, inner, f, Data<T>(input), target, d, /*add=*/!shape.pre_norm);
       }
       if (shape.pre_norm) {
         kernels::NormBackward<R>(ffn_norm, rows, d, at_d(saved.attention_sum), at_row(saved.ffn_norm_mean),
-                                 at_row(saved.ffn_norm_inverse), part, part, vectors.Part(block, ffn_gain),
-                                 vectors.Part(block, ffn_offset));
+                                 at_row(saved.ffn_norm_inverse), part, part,
+                                 PartOf<R>(parts.ffn_norm.gain, block),
+                                 PartOf<R>(parts.ffn_norm.offset, block));
         kernels::AddDropped<R>(rows, d, residual, part, nullptr, kernels::Dropout(), 0, residual);
       } else {
         kernels::NormBackward<R>(attention_norm, rows, d, at_d(saved.attention_sum),
                                  at_row(saved.attention_norm_mean), at_row(saved.attention_norm_inverse),
-                                 residual, residual, vectors.Part(block, attention_gain),
-                                 vectors.Part(block, attention_offset));
+                                 residual, residual, PartOf<R>(parts.attention_norm.gain, block),
+                                 PartOf<R>(parts.attention_norm.offset, block));
       }
       T* const out = Data<T>(output_result) + first * d;
       OutputBackward(block, residual, part, out);
@@ -172,9 +145,7 @@ struct Backward {
     INLIER_PROFILE("attention");
     const std::int64_t size = shape.attention.head_size, tokens = shape.tokens;
     const std::size_t scratch = static_cast<std::size_t>(AttentionScratch<T>(shape.attention));
-    const at::Tensor sinks = weights.sinks.defined()
-                                 ? at::zeros({shape.batch, shape.heads}, weights.sinks.options())
-                                 : at::Tensor();
+    if (weights.sinks.defined()) sinks = at::zeros({shape.batch, shape.heads}, inputs.x.options());
     // Heads that share a key are one item: their gradients of it are summed in order.
     const std::int64_t group = shape.heads / shape.kv_heads;
     const std::size_t shared = group == 1 ? 0 : ScratchCutter::BytesOf<T>(tokens * qkv_width);
@@ -207,10 +178,6 @@ struct Backward {
         }
       }
     });
-    if (sinks.defined()) {
-      result.weights.sinks = at::zeros({shape.heads}, sinks.options());
-      kernels::AddColumnSums<R>(shape.batch, shape.heads, Data<R>(sinks), Data<R>(result.weights.sinks));
-    }
   }
 
   // The gradient of some tokens' products with their biases in place of that of their heads, gated and normed.
@@ -222,8 +189,9 @@ struct Backward {
       std::copy_n(plain, rows * qkv_width, heads);
       if (gates.heads.defined())
         PartGate<R>(shape, gates.heads).Apply(first, rows, Data<R>(gates.heads), heads, qkv_width);
-      R* const gains[] = {vectors.Part(block, head_gains[0]), vectors.Part(block, head_gains[1])};
-      R* const offsets[] = {vectors.Part(block, head_offsets[0]), vectors.Part(block, head_offsets[1])};
+      R* const gains[] = {PartOf<R>(parts.query_norm.gain, block), PartOf<R>(parts.key_norm.gain, block)};
+      R* const offsets[] = {PartOf<R>(parts.query_norm.offset, block),
+                            PartOf<R>(parts.key_norm.offset, block)};
       const std::int64_t at = first * (shape.heads + shape.kv_heads);
       HeadNorms<R>(shape, weights)
           .Backward(rows, qkv_width, heads, Data<R>(saved.head_norm_mean) + at,
@@ -240,7 +208,7 @@ struct Backward {
     INLIER_PROFILE("projections");
     const std::vector<std::int64_t> widths = ProjectionWidths(shape, weights);
     std::vector<at::Tensor> packed;
-    for (const LayerLinear& linear : weights.projections) packed.push_back(PackBackward<T>(shape, linear));
+    for (const Linear& linear : weights.projections) packed.push_back(PackBackward<T>(shape, linear));
     const bool own_input = inputs.attention_input.defined();
     const auto norm = NormOf<R>(shape, weights.attention_norm);
     const std::int64_t wide = saved.plain_heads.defined() ? blocks.size * qkv_width : 0;
@@ -270,88 +238,65 @@ struct Backward {
                     /*add=*/into_residual || i > 0);
       }
       if (!own_input && shape.pre_norm) {
-        kernels::NormBackward<R>(norm, rows, d, Data<R>(inputs.x) + first * d,
-                                 Data<R>(saved.attention_norm_mean) + first,
-                                 Data<R>(saved.attention_norm_inverse) + first, part, part,
-                                 vectors.Part(block, attention_gain), vectors.Part(block, attention_offset));
+        kernels::NormBackward<R>(
+            norm, rows, d, Data<R>(inputs.x) + first * d, Data<R>(saved.attention_norm_mean) + first,
+            Data<R>(saved.attention_norm_inverse) + first, part, part,
+            PartOf<R>(parts.attention_norm.gain, block), PartOf<R>(parts.attention_norm.offset, block));
         kernels::AddDropped<R>(rows, d, residual, part, nullptr, kernels::Dropout(), 0, residual);
       }
-      if (projection_biases.front() >= 0) {
+      if (parts.projections[0].bias.defined()) {
         // The projections' biases lie side by side.
-        kernels::AddColumnSums<T>(rows, qkv_width, gradient, vectors.Part(block, projection_biases.front()));
+        kernels::AddColumnSums<T>(rows, qkv_width, gradient, PartOf<R>(parts.projections[0].bias, block));
       }
     });
   }
 
-  at::Tensor WeightGradient(const LayerLinear& linear, const T* result_gradient, std::int64_t result_stride,
+  at::Tensor WeightGradient(const Linear& linear, const T* result_gradient, std::int64_t result_stride,
                             std::int64_t out, const at::Tensor& operand, std::int64_t in) {
     at::Tensor gradient = Empty<R>(linear.weight.sizes());
     const T* const x = Data<T>(operand);
     if (shape.in_out) {
-      ProductOverRows<T>(blocks.tokens, x, in, in, result_gradient, result_stride, out, Data<R>(gradient),
-                         out);
+      ProductOverRows<T>(m, x, in, in, result_gradient, result_stride, out, Data<R>(gradient), out);
     } else {
-      ProductOverRows<T>(blocks.tokens, result_gradient, result_stride, out, x, in, in, Data<R>(gradient),
-                         in);
+      ProductOverRows<T>(m, result_gradient, result_stride, out, x, in, in, Data<R>(gradient), in);
     }
     return gradient;
   }
 
-  void Weights() {
+  void WeightGradients() {
     INLIER_PROFILE("weight gradients");
-    LayerWeights& out = result.weights;
-    const auto vector = [this](std::int64_t place, const at::Tensor& like) {
-      return vectors.Sum(place, like);
-    };
-    out.ffn_output = {WeightGradient(weights.ffn_output, Data<T>(ffn_result), d, d, saved.activated, f),
-                      vector(ffn_output_bias, weights.ffn_output.bias)};
-    out.ffn_input = {WeightGradient(weights.ffn_input, Data<T>(input_result), f, f, saved.ffn_operand, d),
-                     vector(ffn_input_bias, weights.ffn_input.bias)};
-    if (gate_result.defined()) {
-      out.ffn_gate = {WeightGradient(weights.ffn_gate, Data<T>(gate_result), f, f, saved.ffn_operand, d),
-                      vector(ffn_gate_bias, weights.ffn_gate.bias)};
-    }
-    out.output = {WeightGradient(weights.output, Data<T>(output_result), d, d, saved.context, d),
-                  vector(output_bias, weights.output.bias)};
+    Weights& out = result.weights;
+    PlaceVectors(weights, SumOfParts<R>(vectors), out);
+    if (sinks.defined()) out.sinks = SumOfParts<R>(sinks);
+    out.ffn_output.weight = WeightGradient(weights.ffn_output, Data<T>(ffn_result), d, d, saved.activated, f);
+    out.ffn_input.weight =
+        WeightGradient(weights.ffn_input, Data<T>(input_result), f, f, saved.ffn_operand, d);
+    if (gate_result.defined())
+      out.ffn_gate.weight =
+          WeightGradient(weights.ffn_gate, Data<T>(gate_result), f, f, saved.ffn_operand, d);
+    out.output.weight = WeightGradient(weights.output, Data<T>(output_result), d, d, saved.context, d);
     const std::vector<std::int64_t> widths = ProjectionWidths(shape, weights);
     std::int64_t column = 0;
-    for (std::size_t i = 0; i < weights.projections.size(); column += widths[i++]) {
-      const LayerLinear& linear = weights.projections[i];
-      out.projections.push_back(
-          {WeightGradient(linear, Data<T>(qkv) + column, qkv_width, widths[i], saved.projected, d),
-           vector(projection_biases[i], linear.bias)});
+    for (std::size_t i = 0; i < widths.size(); column += widths[i++]) {
+      out.projections[i].weight = WeightGradient(weights.projections[i], Data<T>(qkv) + column, qkv_width,
+                                                 widths[i], saved.projected, d);
     }
-    out.attention_norm = {vector(attention_gain, weights.attention_norm.gain),
-                          vector(attention_offset, weights.attention_norm.offset)};
-    out.ffn_norm = {vector(ffn_gain, weights.ffn_norm.gain), vector(ffn_offset, weights.ffn_norm.offset)};
-    out.query_norm = {vector(head_gains[0], weights.query_norm.gain),
-                      vector(head_offsets[0], weights.query_norm.offset)};
-    out.key_norm = {vector(head_gains[1], weights.key_norm.gain),
-                    vector(head_offsets[1], weights.key_norm.offset)};
   }
 };
 
 }  // namespace
 
-template <typename T>
-LayerGradients LayerBackward(const LayerShape& shape, const LayerWeights& weights, const LayerInputs& inputs,
-                             const LayerSaved& saved, const at::Tensor& y_gradient,
-                             double ffn_penalty_gradient) {
+Gradients LayerBackward(const Call& call, const at::Tensor& y_gradient, double ffn_penalty_gradient) {
   const at::Tensor gradient = y_gradient.contiguous();
-  Backward<T> backward(shape, weights, inputs, saved, gradient, ffn_penalty_gradient);
-  backward.Allocate();
-  backward.FeedForward();
-  backward.Attend();
-  backward.Project();
-  backward.Weights();
-  return std::move(backward.result);
+  return WithOperands(call.inputs.x, call.products, [&]<typename T>() {
+    Backward<T> backward(call, gradient, ffn_penalty_gradient);
+    backward.Allocate();
+    backward.FeedForward();
+    backward.Attend();
+    backward.Project();
+    backward.WeightGradients();
+    return std::move(backward.result);
+  });
 }
 
-template LayerGradients LayerBackward<float>(const LayerShape&, const LayerWeights&, const LayerInputs&,
-                                             const LayerSaved&, const at::Tensor&, double);
-template LayerGradients LayerBackward<Bf16>(const LayerShape&, const LayerWeights&, const LayerInputs&,
-                                            const LayerSaved&, const at::Tensor&, double);
-template LayerGradients LayerBackward<double>(const LayerShape&, const LayerWeights&, const LayerInputs&,
-                                              const LayerSaved&, const at::Tensor&, double);
-
-}  // namespace inlier::fused
+}  // namespace inlier::layer::cpu

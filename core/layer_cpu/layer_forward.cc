@@ -1,4 +1,3 @@
-#include <ATen/ops/cat.h>
 #include <ATen/ops/full.h>
 
 #include <algorithm>
@@ -6,28 +5,24 @@
 
 #include "core/kernels/heads.h"
 #include "core/layer_cpu/head_parts.h"
+#include "core/layer_cpu/layer.h"
 #include "core/layer_cpu/layer_parts.h"
 #include "core/layer_cpu/profile.h"
 
-namespace inlier::fused {
+namespace inlier::layer::cpu {
 namespace {
 
 template <typename T>
-struct Forward {
+struct Forward : Pass {
   using R = Real<T>;
 
-  const LayerShape& shape;
-  const LayerWeights& weights;
-  const LayerInputs& inputs;
-  LayerSaved& saved;
+  explicit Forward(Call& call) : Pass(call), saved(call.saved) {}
+
+  Saved& saved;
   const TokenBlocks blocks = BlocksOf(shape);
-  const std::int64_t d = shape.width;
-  const std::int64_t f = shape.ffn;
-  const std::int64_t qkv_width = QkvWidth(shape);
   const LayerGates gates{shape, inputs};
 
   void Allocate() {
-    const std::int64_t m = blocks.tokens;
     saved.projected = Empty<T>({m, d});
     saved.qkv = Empty<T>({m, qkv_width});
     saved.softmax_statistics = Empty<R>({shape.batch, shape.heads, shape.tokens, 2});
@@ -69,12 +64,9 @@ struct Forward {
   void Project() {
     INLIER_PROFILE("projections");
     const std::vector<std::int64_t> widths = ProjectionWidths(shape, weights);
-    std::vector<at::Tensor> packed, biases;
-    for (const LayerLinear& linear : weights.projections) {
-      packed.push_back(PackForward<T>(shape, linear));
-      if (linear.bias.defined()) biases.push_back(linear.bias);
-    }
-    const at::Tensor bias = biases.empty() ? at::Tensor() : at::cat(biases);
+    std::vector<at::Tensor> packed;
+    for (const Linear& linear : weights.projections) packed.push_back(PackForward<T>(shape, linear));
+    const at::Tensor bias = JoinedBias(weights);
     const bool own_input = inputs.attention_input.defined();
     const R* const source = Data<R>(own_input ? inputs.attention_input : inputs.x);
     ParallelFor(blocks.count, [&](std::int64_t block) {
@@ -132,8 +124,7 @@ struct Forward {
   at::Tensor Penalty(const std::vector<double>& sums) const {
     if (!shape.ffn_penalty) return {};
     const double sum = std::accumulate(sums.begin(), sums.end(), 0.0);
-    return at::full({}, sum / static_cast<double>(blocks.tokens * d),
-                    inputs.x.options().requires_grad(false));
+    return at::full({}, sum / static_cast<double>(m * d), inputs.x.options().requires_grad(false));
   }
 
   // The residual sum after the attention of some tokens. `output` is packed, `product` memory of (rows, d).
@@ -151,9 +142,9 @@ struct Forward {
                            static_cast<std::uint64_t>(first), sum);
   }
 
-  LayerResult FeedForward() {
+  Result FeedForward() {
     INLIER_PROFILE("output and feed-forward");
-    std::vector<double> powers(shape.ffn_penalty ? static_cast<std::size_t>(blocks.tokens) : 0);
+    std::vector<double> powers(shape.ffn_penalty ? static_cast<std::size_t>(m) : 0);
     at::Tensor y = Empty<R>({shape.batch, shape.tokens, d});
     const at::Tensor output = PackForward<T>(shape, weights.output);
     const at::Tensor gate = PackForward<T>(shape, weights.ffn_gate);
@@ -221,21 +212,14 @@ struct Forward {
 
 }  // namespace
 
-template <typename T>
-LayerResult LayerForward(const LayerShape& shape, const LayerWeights& weights, const LayerInputs& inputs,
-                         LayerSaved& saved) {
-  Forward<T> forward{shape, weights, inputs, saved};
-  forward.Allocate();
-  forward.Project();
-  forward.Attend();
-  return forward.FeedForward();
+Result LayerForward(Call& call) {
+  return WithOperands(call.inputs.x, call.products, [&]<typename T>() {
+    Forward<T> forward(call);
+    forward.Allocate();
+    forward.Project();
+    forward.Attend();
+    return forward.FeedForward();
+  });
 }
 
-template LayerResult LayerForward<float>(const LayerShape&, const LayerWeights&, const LayerInputs&,
-                                         LayerSaved&);
-template LayerResult LayerForward<Bf16>(const LayerShape&, const LayerWeights&, const LayerInputs&,
-                                        LayerSaved&);
-template LayerResult LayerForward<double>(const LayerShape&, const LayerWeights&, const LayerInputs&,
-                                          LayerSaved&);
-
-}  // namespace inlier::fused
+}  // namespace inlier::layer::cpu

@@ -1,35 +1,25 @@
-// Shared by the forward and the backward pass of a layer (layer.h).
+// Shared by the forward and the backward pass of a layer (layer.h), the norms and the vocabulary's loss.
 #ifndef INLIER_CORE_LAYER_CPU_LAYER_PARTS_H_
 #define INLIER_CORE_LAYER_CPU_LAYER_PARTS_H_
 
-#include <ATen/ops/empty.h>
-#include <c10/core/ScalarType.h>
+#include <ATen/ops/zeros.h>
 
 #include <algorithm>
-#include <type_traits>
-#include <vector>
 
 #include "core/kernels/heads.h"
-#include "core/layer_cpu/layer.h"
+#include "core/layer/parts.h"
+#include "core/layer_cpu/attention.h"
 #include "core/layer_cpu/matmul.h"
 #include "core/layer_cpu/parallel.h"
 
-namespace inlier::fused {
+namespace inlier::layer::cpu {
 
-template <typename T>
-constexpr c10::ScalarType kTypeOf = std::is_same_v<T, double> ? c10::kDouble
-                                    : std::is_same_v<T, Bf16> ? c10::kBFloat16
-                                                              : c10::kFloat;
-
-template <typename T>
-at::Tensor Empty(at::IntArrayRef sizes) {
-  return at::empty(sizes, at::TensorOptions().dtype(kTypeOf<T>));
-}
-
-// The elements of a contiguous tensor of T; null for an undefined one.
-template <typename T>
-T* Data(const at::Tensor& tensor) {
-  return tensor.defined() ? static_cast<T*>(tensor.mutable_data_ptr()) : nullptr;
+// run.template operator()<T>() with the type of the products' operands, for inputs like `x`.
+template <typename Run>
+auto WithOperands(const at::Tensor& x, Products products, const Run& run) {
+  if (x.scalar_type() == at::kDouble) return run.template operator()<double>();
+  if (products == Products::kBfloat16) return run.template operator()<Bf16>();
+  return run.template operator()<float>();
 }
 
 // The tokens of a layer in blocks.
@@ -43,7 +33,7 @@ struct TokenBlocks {
   std::int64_t Rows(std::int64_t block) const { return std::min(size, tokens - block * size); }
 };
 
-inline TokenBlocks BlocksOf(const LayerShape& shape) {
+inline TokenBlocks BlocksOf(const Shape& shape) {
   return TokenBlocks(shape.batch * shape.tokens, std::max(QkvWidth(shape), shape.ffn));
 }
 
@@ -51,7 +41,7 @@ inline TokenBlocks BlocksOf(const LayerShape& shape) {
 template <typename T>
 at::Tensor PackMatrix(const at::Tensor& matrix, bool transposed) {
   const std::int64_t k = matrix.size(transposed ? 1 : 0), n = matrix.size(transposed ? 0 : 1);
-  at::Tensor packed = Empty<T>({PackedSize<T>(k, n)});
+  at::Tensor packed = EmptyLike<T>(matrix, {PackedSize<T>(k, n)});
   const Real<T>* source = Data<Real<T>>(matrix);
   T* out = Data<T>(packed);
   ParallelFor((n + kPanel - 1) / kPanel, [&](std::int64_t panel) {
@@ -68,45 +58,51 @@ at::Tensor PackMatrix(const at::Tensor& matrix, bool transposed) {
 
 // The right side of y = x W^T, and that of dx = dy W.
 template <typename T>
-at::Tensor PackForward(const LayerShape& shape, const LayerLinear& linear) {
+at::Tensor PackForward(const Shape& shape, const Linear& linear) {
   return linear.weight.defined() ? PackMatrix<T>(linear.weight, /*transposed=*/!shape.in_out) : at::Tensor();
 }
 template <typename T>
-at::Tensor PackBackward(const LayerShape& shape, const LayerLinear& linear) {
+at::Tensor PackBackward(const Shape& shape, const Linear& linear) {
   return linear.weight.defined() ? PackMatrix<T>(linear.weight, /*transposed=*/shape.in_out) : at::Tensor();
 }
 
-// Columns that each of LayerWeights::projections gives.
-inline std::vector<std::int64_t> ProjectionWidths(const LayerShape& shape, const LayerWeights& weights) {
-  std::vector<std::int64_t> widths;
-  for (const LayerLinear& linear : weights.projections)
-    widths.push_back(linear.weight.size(shape.in_out ? 1 : 0));
-  return widths;
-}
-
+// The place of a block in `parts` (blocks, n), gradients of vectors of which each block has its own; null for none.
 template <typename R>
-kernels::NormWeights<R> NormOf(const LayerShape& shape, const LayerNormWeights& norm) {
-  return {.kind = shape.norm,
-          .epsilon = static_cast<R>(shape.epsilon),
-          .gain = Data<R>(norm.gain),
-          .offset = Data<R>(norm.offset)};
+R* PartOf(const at::Tensor& parts, std::int64_t block) {
+  return parts.defined() ? Data<R>(parts) + block * parts.stride(0) : nullptr;
 }
 
-// Where the part of a head, the `number`th of the batch, begins in LayerInputs::gate and its gradient.
-inline std::int64_t GatePlace(const LayerShape& shape, const at::Tensor& gate, std::int64_t number) {
+// Their sum (n), in the order of the blocks.
+template <typename R>
+at::Tensor SumOfParts(const at::Tensor& parts) {
+  const std::int64_t blocks = parts.size(0), columns = parts.size(1), at_once = 1024;
+  const at::Tensor sums = at::zeros({columns}, parts.options());
+  R* const out = Data<R>(sums);
+  ParallelFor((columns + at_once - 1) / at_once, [&](std::int64_t item) {
+    const std::int64_t first = item * at_once, end = std::min(columns, first + at_once);
+    for (std::int64_t block = 0; block < blocks; ++block) {
+      const R* const part = PartOf<R>(parts, block);
+      for (std::int64_t i = first; i < end; ++i) out[i] += part[i];
+    }
+  });
+  return sums;
+}
+
+// Where the part of a head, the `number`th of the batch, begins in Inputs::gate and its gradient.
+inline std::int64_t GatePlace(const Shape& shape, const at::Tensor& gate, std::int64_t number) {
   return number * shape.tokens * (gate.dim() == 4 ? shape.attention.head_size : 1);
 }
 
 template <typename T>
-kernels::HeadGate<T> GateOf(const LayerShape& shape, const at::Tensor& gate, std::int64_t number) {
+kernels::HeadGate<T> GateOf(const Shape& shape, const at::Tensor& gate, std::int64_t number) {
   if (!gate.defined()) return {};
   return {.factors = Data<Real<T>>(gate) + GatePlace(shape, gate, number), .by_element = gate.dim() == 4};
 }
 
 // Head `head` of sequence `sequence` for the attention.
 template <typename T>
-AttentionHead<T> HeadOf(const LayerShape& shape, const LayerWeights& weights, const LayerInputs& inputs,
-                        T* qkv, std::int64_t sequence, std::int64_t head) {
+AttentionHead<T> HeadOf(const Shape& shape, const Weights& weights, const Inputs& inputs, T* qkv,
+                        std::int64_t sequence, std::int64_t head) {
   const std::int64_t size = shape.attention.head_size, stride = QkvWidth(shape);
   T* const q = qkv + sequence * shape.tokens * stride + head * size;
   AttentionHead<T> result;
@@ -129,6 +125,6 @@ AttentionHead<T> HeadOf(const LayerShape& shape, const LayerWeights& weights, co
   return result;
 }
 
-}  // namespace inlier::fused
+}  // namespace inlier::layer::cpu
 
 #endif  // INLIER_CORE_LAYER_CPU_LAYER_PARTS_H_

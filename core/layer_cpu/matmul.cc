@@ -8,7 +8,7 @@
 
 #include "core/kernels/pack.h"
 
-namespace inlier::fused {
+namespace inlier::layer::cpu {
 namespace {
 
 namespace blas = at::native::cpublas;
@@ -68,4 +68,4 @@ INLIER_INSTANTIATE(Bf16)
 INLIER_INSTANTIATE(double)
 #undef INLIER_INSTANTIATE
 
-}  // namespace inlier::fused
+}  // namespace inlier::layer::cpu

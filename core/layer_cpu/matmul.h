@@ -12,7 +12,7 @@
 #include "core/kernels/element.h"
 #include "core/kernels/pack.h"
 
-namespace inlier::fused {
+namespace inlier::layer::cpu {
 
 using kernels::Bf16;
 using kernels::kPanel;
@@ -32,6 +32,6 @@ void Multiply(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, std::i
 template <typename T>
 bool CanMultiply();
 
-}  // namespace inlier::fused
+}  // namespace inlier::layer::cpu
 
 #endif  // INLIER_CORE_LAYER_CPU_MATMUL_H_

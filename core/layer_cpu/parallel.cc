@@ -6,7 +6,7 @@
 #include <array>
 #include <new>
 
-namespace inlier::fused {
+namespace inlier::layer::cpu {
 namespace {
 
 constexpr std::align_val_t kLine{64};
@@ -56,4 +56,4 @@ std::byte* Scratch(ScratchSlot slot, std::size_t bytes) {
   return buffer.memory.get();
 }
 
-}  // namespace inlier::fused
+}  // namespace inlier::layer::cpu

@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <memory>
 
-namespace inlier::fused {
+namespace inlier::layer::cpu {
 
 // The threads of the loops here from now on, each bound to `cpus`; before the first call: LibTorch's own. LibTorch's
 // operations keep theirs, because their results depend on the number. Call it where no loop runs.
@@ -67,6 +67,6 @@ class ScratchCutter {
   std::byte* next_;
 };
 
-}  // namespace inlier::fused
+}  // namespace inlier::layer::cpu
 
 #endif  // INLIER_CORE_LAYER_CPU_PARALLEL_H_

@@ -6,7 +6,7 @@
 #include <atomic>
 #include <chrono>
 
-namespace inlier::fused {
+namespace inlier::layer::cpu {
 
 // Receives the name of a kind (a literal) and the seconds of one scope, on the thread that ends it.
 using ProfileListener = void (*)(const char* kind, double seconds);
@@ -31,8 +31,8 @@ class ProfileScope {
   std::chrono::steady_clock::time_point begin_;
 };
 
-}  // namespace inlier::fused
+}  // namespace inlier::layer::cpu
 
-#define INLIER_PROFILE(kind) const ::inlier::fused::ProfileScope inlier_profile_scope(kind)
+#define INLIER_PROFILE(kind) const ::inlier::layer::cpu::ProfileScope inlier_profile_scope(kind)
 
 #endif  // INLIER_CORE_LAYER_CPU_PROFILE_H_

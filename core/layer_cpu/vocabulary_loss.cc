@@ -1,5 +1,3 @@
-#include "core/layer_cpu/vocabulary_loss.h"
-
 #include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/zeros_like.h>
@@ -9,12 +7,13 @@
 #include <vector>
 
 #include "core/kernels/cross_entropy.h"
+#include "core/layer_cpu/layer.h"
 #include "core/layer_cpu/layer_parts.h"
 #include "core/layer_cpu/parallel.h"
 #include "core/layer_cpu/profile.h"
 #include "core/layer_cpu/weight_gradient.h"
 
-namespace inlier::fused {
+namespace inlier::layer::cpu {
 namespace {
 
 constexpr std::int64_t kBlockRows = 64;    // Of one item.
@@ -36,7 +35,7 @@ std::int64_t CountTargets(const at::Tensor& targets, std::int64_t classes) {
 template <typename T>
 at::Tensor PackClasses(const at::Tensor& weight) {
   const std::int64_t classes = weight.size(0), width = weight.size(1);
-  at::Tensor packed = Empty<T>({PackedSize<T>(classes, width)});
+  at::Tensor packed = EmptyLike<T>(weight, {PackedSize<T>(classes, width)});
   T* const out = Data<T>(packed);
   const Real<T>* const source = Data<Real<T>>(weight);
   ParallelFor((classes + kClassesAtOnce - 1) / kClassesAtOnce, [&](std::int64_t part) {
@@ -58,24 +57,8 @@ at::Tensor Operand(const at::Tensor& hidden) {
   }
 }
 
-// The sums of `rows` rows of `parts` in a fixed order.
-template <typename R>
-void AddParts(const std::vector<R>& parts, std::int64_t columns, R* out) {
-  constexpr std::int64_t kColumns = 1024;
-  const std::int64_t rows = static_cast<std::int64_t>(parts.size()) / columns;
-  ParallelFor((columns + kColumns - 1) / kColumns, [&](std::int64_t item) {
-    const std::int64_t first = item * kColumns, end = std::min(columns, first + kColumns);
-    std::copy(parts.data() + first, parts.data() + end, out + first);
-    for (std::int64_t row = 1; row < rows; ++row) {
-      for (std::int64_t j = first; j < end; ++j) out[j] += parts[row * columns + j];
-    }
-  });
-}
-
-}  // namespace
-
 template <typename T>
-VocabularyLoss ComputeVocabularyLoss(const VocabularyInputs& inputs, bool gradients) {
+VocabularyResult Compute(const VocabularyInputs& inputs, bool gradients) {
   INLIER_PROFILE("vocabulary's loss");
   using R = Real<T>;
   const std::int64_t n = inputs.hidden.size(0), width = inputs.hidden.size(1),
@@ -87,16 +70,18 @@ VocabularyLoss ComputeVocabularyLoss(const VocabularyInputs& inputs, bool gradie
   const T* const hidden = Data<T>(operand);
   const std::int64_t hidden_stride = operand.size(1);
   const at::Tensor forward = PackMatrix<T>(inputs.weight, /*transposed=*/true);
-  VocabularyLoss result;
+  VocabularyResult result;
   at::Tensor backward, kept;
   if (gradients) {
     backward = PackClasses<T>(inputs.weight);
-    kept = Empty<T>({std::min(n, kGroupRows), stride});
-    result.hidden_gradient = Empty<R>({n, width});
-    result.weight_gradient = n == 0 ? at::zeros_like(inputs.weight) : Empty<R>({classes, width});
+    kept = EmptyLike<T>(inputs.hidden, {std::min(n, kGroupRows), stride});
+    result.hidden_gradient = EmptyLike<R>(inputs.hidden, {n, width});
+    result.weight_gradient =
+        n == 0 ? at::zeros_like(inputs.weight) : EmptyLike<R>(inputs.hidden, {classes, width});
   }
   std::vector<double> losses(blocks);
-  std::vector<R> bias_parts(bias_gradients ? blocks * classes : 0);
+  const at::Tensor bias_parts =
+      bias_gradients ? at::zeros({blocks, classes}, inputs.hidden.options()) : at::Tensor();
 
   const auto block_of = [&](std::int64_t block, T* logit_gradients) {
     const std::int64_t first = block * kBlockRows, rows = std::min(kBlockRows, n - first);
@@ -114,7 +99,7 @@ VocabularyLoss ComputeVocabularyLoss(const VocabularyInputs& inputs, bool gradie
                                              .label_smoothing = inputs.label_smoothing,
                                              .gradient_scale = 1 / static_cast<double>(count)};
     losses[block] = kernels::CrossEntropy<T>(shape, logits, stride, logit_gradients, stride,
-                                             bias_gradients ? bias_parts.data() + block * classes : nullptr);
+                                             PartOf<R>(bias_parts, block));
     if (logit_gradients == nullptr) return;
     if (stride > classes) {
       for (std::int64_t row = 0; row < rows; ++row) logit_gradients[row * stride + classes] = T{};
@@ -135,18 +120,17 @@ VocabularyLoss ComputeVocabularyLoss(const VocabularyInputs& inputs, bool gradie
     ProductOverRows(rows, Data<T>(kept), stride, classes, hidden + first * hidden_stride, hidden_stride,
                     width, Data<R>(result.weight_gradient), width, /*add=*/first > 0);
   }
-  if (bias_gradients) {
-    result.bias_gradient = Empty<R>({classes});
-    AddParts(bias_parts, classes, Data<R>(result.bias_gradient));
-  }
+  if (bias_gradients) result.bias_gradient = SumOfParts<R>(bias_parts);
   double loss = 0;
   for (const double part : losses) loss += part;
   result.loss = at::full({}, loss / static_cast<double>(count), inputs.hidden.options());
   return result;
 }
 
-template VocabularyLoss ComputeVocabularyLoss<float>(const VocabularyInputs&, bool);
-template VocabularyLoss ComputeVocabularyLoss<Bf16>(const VocabularyInputs&, bool);
-template VocabularyLoss ComputeVocabularyLoss<double>(const VocabularyInputs&, bool);
+}  // namespace
 
-}  // namespace inlier::fused
+VocabularyResult ComputeVocabularyLoss(const VocabularyInputs& inputs, Products products, bool gradients) {
+  return WithOperands(inputs.hidden, products, [&]<typename T>() { return Compute<T>(inputs, gradients); });
+}
+
+}  // namespace inlier::layer::cpu

@@ -5,7 +5,7 @@
 
 #include "core/layer_cpu/parallel.h"
 
-namespace inlier::fused {
+namespace inlier::layer::cpu {
 namespace {
 
 constexpr std::int64_t kRowsAtOnce = 512;  // A block of either side and the sums fit into the second cache.
@@ -56,4 +56,4 @@ template void ProductOverRows<Bf16>(std::int64_t, const Bf16*, std::int64_t, std
 template void ProductOverRows<double>(std::int64_t, const double*, std::int64_t, std::int64_t, const double*,
                                       std::int64_t, std::int64_t, double*, std::int64_t, bool);
 
-}  // namespace inlier::fused
+}  // namespace inlier::layer::cpu

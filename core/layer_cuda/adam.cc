@@ -9,7 +9,7 @@
 #include "core/layer_cuda/launch.h"
 #include "core/layer_cuda/layer_parts.h"
 
-namespace inlier::device {
+namespace inlier::layer::gpu {
 namespace {
 
 using Parameter = cuda::AdamParameter<float>;
@@ -62,4 +62,4 @@ void AdamStep(const AdamOptions& options, const std::vector<AdamItem>& items, co
         "AdamStep");
 }
 
-}  // namespace inlier::device
+}  // namespace inlier::layer::gpu

@@ -6,7 +6,7 @@
 
 #include <vector>
 
-namespace inlier::device {
+namespace inlier::layer::gpu {
 
 struct AdamOptions {
   double beta1, beta2, epsilon;
@@ -27,6 +27,6 @@ bool TakesAdam(const AdamItem& item);
 void AdamStep(const AdamOptions& options, const std::vector<AdamItem>& items, const at::Tensor& numbers,
               at::Tensor& stretches);
 
-}  // namespace inlier::device
+}  // namespace inlier::layer::gpu
 
 #endif  // INLIER_CORE_LAYER_CUDA_ADAM_H_

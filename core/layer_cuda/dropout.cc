@@ -5,7 +5,7 @@
 #include "core/layer_cuda/launch.h"
 #include "core/layer_cuda/layer_parts.h"
 
-namespace inlier::device {
+namespace inlier::layer::gpu {
 
 // 0 + dropout(1).
 at::Tensor DropoutFactors(const kernels::Dropout& dropout, const at::Tensor& x) {
@@ -21,4 +21,4 @@ at::Tensor DropoutFactors(const kernels::Dropout& dropout, const at::Tensor& x) 
   return factors;
 }
 
-}  // namespace inlier::device
+}  // namespace inlier::layer::gpu

@@ -9,79 +9,38 @@
 #include "core/layer_cuda/layer_parts.h"
 #include "core/layer_cuda/products.h"
 
-namespace inlier::device {
+namespace inlier::layer::gpu {
 namespace {
 
-struct Backward {
-  Backward(const fused::LayerShape& shape, const fused::LayerWeights& weights,
-           const fused::LayerInputs& inputs, const fused::LayerSaved& saved, const at::Tensor& y_gradient)
-      : shape(shape), weights(weights), inputs(inputs), saved(saved), y_gradient(y_gradient) {}
+struct Backward : Pass {
+  Backward(const Call& call, const at::Tensor& y_gradient)
+      : Pass(call), saved(call.saved), y_gradient(y_gradient) {}
 
-  const fused::LayerShape& shape;
-  const fused::LayerWeights& weights;
-  const fused::LayerInputs& inputs;
-  const fused::LayerSaved& saved;
+  const Saved& saved;
   const at::Tensor& y_gradient;  // Contiguous.
-  const std::int64_t m = shape.batch * shape.tokens;
-  const std::int64_t d = shape.width;
-  const std::int64_t f = shape.ffn;
-  const std::int64_t qkv_width = fused::QkvWidth(shape);
   const cudaStream_t stream = StreamOf(y_gradient);
 
-  fused::LayerGradients result = {};
+  Gradients result = {};
   at::Tensor residual;  // (M, d), the gradient of the residual stream so far: result.x.
   // Gradients of the linears' results, of the context, and of query, key and value.
   at::Tensor output_result, gate_result, input_result, ffn_result, context, qkv;
-  at::Tensor projection_bias;  // (QkvWidth), of all projections.
-  at::Tensor workspace;        // Of one launch at a time.
-
-  at::Tensor Narrow(at::IntArrayRef sizes) const { return EmptyLike(y_gradient, sizes, at::kBFloat16); }
-  at::Tensor Wide(at::IntArrayRef sizes) const { return EmptyLike(y_gradient, sizes, at::kFloat); }
-
-  // Zeros of the sizes of all vectors, to which the kernels add; one fill for all of them.
-  void AllocateVectors() {
-    std::vector<std::pair<at::Tensor*, const at::Tensor*>> vectors;
-    const auto add = [&](at::Tensor& gradient, const at::Tensor& of) {
-      if (of.defined()) vectors.emplace_back(&gradient, &of);
-    };
-    fused::LayerWeights& out = result.weights;
-    add(out.output.bias, weights.output.bias);
-    add(out.ffn_gate.bias, weights.ffn_gate.bias);
-    add(out.ffn_input.bias, weights.ffn_input.bias);
-    add(out.ffn_output.bias, weights.ffn_output.bias);
-    add(out.attention_norm.gain, weights.attention_norm.gain);
-    add(out.attention_norm.offset, weights.attention_norm.offset);
-    add(out.ffn_norm.gain, weights.ffn_norm.gain);
-    add(out.ffn_norm.offset, weights.ffn_norm.offset);
-    add(out.sinks, weights.sinks);
-    const bool projection_biases = weights.projections[0].bias.defined();
-    std::int64_t count = projection_biases ? qkv_width : 0;
-    for (const auto& [gradient, of] : vectors) count += of->numel();
-    const at::Tensor zeros = at::zeros({count}, y_gradient.options().requires_grad(false));
-    std::int64_t place = projection_biases ? qkv_width : 0;
-    if (projection_biases) projection_bias = zeros.narrow(0, 0, qkv_width);
-    for (const auto& [gradient, of] : vectors) {
-      *gradient = zeros.narrow(0, place, of->numel()).view(of->sizes());
-      place += of->numel();
-    }
-  }
+  at::Tensor workspace;  // Of one launch at a time.
 
   void Allocate() {
-    result.x = Wide({shape.batch, shape.tokens, d});
+    result.x = Empty<float>({shape.batch, shape.tokens, d});
     residual = result.x.view({m, d});
-    workspace = Wide({std::max({cuda::ResidualNormWorkspace(d), cuda::ActivationWorkspace(f),
-                                cuda::ColumnSumsWorkspace(qkv_width)})});
-    AllocateVectors();
+    workspace = Empty<float>({std::max({cuda::ResidualNormWorkspace(d), cuda::ActivationWorkspace(f),
+                                        cuda::ColumnSumsWorkspace(qkv_width)})});
+    PlaceVectors(weights, at::zeros({VectorsWidth(weights)}, y_gradient.options()), result.weights);
   }
 
   // `residual` becomes the gradient of what the norm reads (`sum`), and `update` (may be undefined) that of what dropout
   // read. dy: of the norm's result; without one there is no norm. above: of the sum by its other uses.
-  void SumBackward(const at::Tensor& dy, const at::Tensor& above, const fused::LayerNormWeights& norm,
-                   const at::Tensor& sum, const at::Tensor& mean, const at::Tensor& inverse,
-                   const kernels::Dropout& dropout, const at::Tensor& update, const at::Tensor& bias_gradient,
-                   const fused::LayerNormWeights& norm_gradients) {
+  void SumBackward(const at::Tensor& dy, const at::Tensor& above, const Norm& norm, const at::Tensor& sum,
+                   const at::Tensor& mean, const at::Tensor& inverse, const kernels::Dropout& dropout,
+                   const at::Tensor& update, const at::Tensor& bias_gradient, const Norm& norm_gradients) {
     const cuda::ResidualNorm<Bf16> call = {
-        .rows = m, .width = d, .norm = fused::NormOf<float>(shape, norm), .dropout = dropout};
+        .rows = m, .width = d, .norm = NormOf<float>(shape, norm), .dropout = dropout};
     const cuda::ResidualNormGradients<Bf16> gradients = {.dy = Data<float>(dy),
                                                          .sum_gradient = Data<float>(above),
                                                          .residual = Data<float>(residual),
@@ -98,7 +57,7 @@ struct Backward {
     const bool gated = weights.ffn_gate.weight.defined();
     const at::Tensor df = Product(ffn_result, BackwardSide(shape, saved.operands.ffn_output));
     input_result = df;  // Overwritten where it was read.
-    if (gated) gate_result = Narrow({m, f});
+    if (gated) gate_result = Empty<Bf16>({m, f});
     Bf16* const gradient = Data<Bf16>(df);
     const Bf16* const hidden = Data<Bf16>(saved.hidden);
     const cuda::ActivationRows<Bf16> call = {.activation = shape.activation, .rows = m, .width = f};
@@ -112,8 +71,8 @@ struct Backward {
   }
 
   void FeedForward() {
-    const fused::LayerWeights& operands = saved.operands;
-    ffn_result = Narrow({m, d});
+    const Weights& operands = saved.operands;
+    ffn_result = Empty<Bf16>({m, d});
     if (shape.pre_norm) {
       SumBackward({}, y_gradient, {}, {}, {}, {}, shape.ffn_dropout, ffn_result,
                   result.weights.ffn_output.bias, {});
@@ -123,14 +82,14 @@ struct Backward {
                   result.weights.ffn_norm);
     }
     ActivationBackward();
-    const at::Tensor target = shape.pre_norm ? Wide({m, d}) : residual;
+    const at::Tensor target = shape.pre_norm ? Empty<float>({m, d}) : residual;
     if (shape.pre_norm) {
       WideProductTo(target, input_result, BackwardSide(shape, operands.ffn_input));
     } else {
       AddProduct(target, input_result, BackwardSide(shape, operands.ffn_input));
     }
     if (gate_result.defined()) AddProduct(target, gate_result, BackwardSide(shape, operands.ffn_gate));
-    output_result = Narrow({m, d});
+    output_result = Empty<Bf16>({m, d});
     if (shape.pre_norm) {
       SumBackward(target, residual, weights.ffn_norm, saved.attention_sum, saved.ffn_norm_mean,
                   saved.ffn_norm_inverse, shape.attention_dropout, output_result, result.weights.output.bias,
@@ -154,8 +113,8 @@ struct Backward {
 
   void Attend() {
     if (inputs.gate.defined()) GateBackward();
-    qkv = Narrow({m, qkv_width});
-    const at::Tensor row_sums = Wide({shape.batch, shape.heads, shape.tokens});
+    qkv = Empty<Bf16>({m, qkv_width});
+    const at::Tensor row_sums = Empty<float>({shape.batch, shape.heads, shape.tokens});
     const at::Tensor null_scores = NullScores(shape, weights, inputs.x);
     const QkvHeads<const Bf16> heads(shape, saved.qkv);
     const QkvHeads<Bf16> gradient_heads(shape, qkv);
@@ -172,8 +131,9 @@ struct Backward {
   }
 
   void Project() {
-    if (projection_bias.defined()) {
-      Check(cuda::AddColumnSums<Bf16>(m, qkv_width, Data<Bf16>(qkv), Data<float>(projection_bias),
+    const at::Tensor& bias = result.weights.projections[0].bias;  // Those of the others follow.
+    if (bias.defined()) {
+      Check(cuda::AddColumnSums<Bf16>(m, qkv_width, Data<Bf16>(qkv), Data<float>(bias),
                                       Data<float>(workspace), stream),
             "AddColumnSums");
     }
@@ -194,36 +154,31 @@ struct Backward {
                         : WideProduct(result_gradient.t(), operand);
   }
 
-  void Weights() {
-    fused::LayerWeights& out = result.weights;
+  void WeightGradients() {
+    Weights& out = result.weights;
     out.ffn_output.weight = WeightGradient(ffn_result, saved.activated);
     out.ffn_input.weight = WeightGradient(input_result, saved.ffn_operand);
     if (gate_result.defined()) out.ffn_gate.weight = WeightGradient(gate_result, saved.ffn_operand);
     out.output.weight = WeightGradient(output_result, saved.context);
     const at::Tensor joined = WeightGradient(qkv, saved.projected);
+    const std::vector<std::int64_t> widths = ProjectionWidths(shape, weights);
     std::int64_t column = 0;
-    for (const std::int64_t width : fused::ProjectionWidths(shape, weights)) {
-      out.projections.push_back(
-          {joined.narrow(shape.in_out ? 1 : 0, column, width).contiguous(),
-           projection_bias.defined() ? projection_bias.narrow(0, column, width) : at::Tensor()});
-      column += width;
-    }
+    for (std::size_t i = 0; i < widths.size(); column += widths[i++])
+      out.projections[i].weight = joined.narrow(shape.in_out ? 1 : 0, column, widths[i]).contiguous();
   }
 };
 
 }  // namespace
 
-fused::LayerGradients LayerBackward(const fused::LayerShape& shape, const fused::LayerWeights& weights,
-                                    const fused::LayerInputs& inputs, const fused::LayerSaved& saved,
-                                    const at::Tensor& y_gradient) {
+Gradients LayerBackward(const Call& call, const at::Tensor& y_gradient) {
   const at::Tensor gradient = y_gradient.contiguous();
-  Backward backward(shape, weights, inputs, saved, gradient);
+  Backward backward(call, gradient);
   backward.Allocate();
   backward.FeedForward();
   backward.Attend();
   backward.Project();
-  backward.Weights();
+  backward.WeightGradients();
   return std::move(backward.result);
 }
 
-}  // namespace inlier::device
+}  // namespace inlier::layer::gpu

@@ -1,45 +1,37 @@
 #include <ATen/ops/_foreach_copy.h>
 #include <ATen/ops/addmm.h>
-#include <ATen/ops/cat.h>
 #include <ATen/ops/mul.h>
 
 #include "core/layer_cuda/launch.h"
 #include "core/layer_cuda/layer_parts.h"
 #include "core/layer_cuda/products.h"
 
-namespace inlier::device {
+namespace inlier::layer::gpu {
 namespace {
 
-struct Forward {
-  const fused::LayerShape& shape;
-  const fused::LayerWeights& weights;
-  const fused::LayerInputs& inputs;
-  fused::LayerSaved& saved;
-  const std::int64_t m = shape.batch * shape.tokens;
-  const std::int64_t d = shape.width;
-  const std::int64_t f = shape.ffn;
-  const cudaStream_t stream = StreamOf(inputs.x);
+struct Forward : Pass {
+  explicit Forward(Call& call) : Pass(call), saved(call.saved) {}
 
-  at::Tensor Narrow(at::IntArrayRef sizes) const { return EmptyLike(inputs.x, sizes, at::kBFloat16); }
-  at::Tensor Wide(at::IntArrayRef sizes) const { return EmptyLike(inputs.x, sizes, at::kFloat); }
+  Saved& saved;
+  const cudaStream_t stream = StreamOf(inputs.x);
 
   // The linears' weights as bfloat16; query, key and value in one.
   void Round() {
     std::vector<at::Tensor> from, to;
-    const auto round = [&](const fused::LayerLinear& linear) {
-      if (!linear.weight.defined()) return fused::LayerLinear();
+    const auto round = [&](const Linear& linear) {
+      if (!linear.weight.defined()) return Linear();
       from.push_back(linear.weight);
-      to.push_back(Narrow(linear.weight.sizes()));
-      return fused::LayerLinear{to.back(), {}};
+      to.push_back(Empty<Bf16>(linear.weight.sizes()));
+      return Linear{to.back(), {}};
     };
     saved.operands = {.output = round(weights.output),
                       .ffn_gate = round(weights.ffn_gate),
                       .ffn_input = round(weights.ffn_input),
                       .ffn_output = round(weights.ffn_output)};
-    const std::int64_t width = fused::QkvWidth(shape);
-    at::Tensor joined = Narrow(shape.in_out ? at::IntArrayRef({d, width}) : at::IntArrayRef({width, d}));
+    at::Tensor joined =
+        Empty<Bf16>(shape.in_out ? at::IntArrayRef({d, qkv_width}) : at::IntArrayRef({qkv_width, d}));
     std::int64_t column = 0;
-    for (const fused::LayerLinear& linear : weights.projections) {
+    for (const Linear& linear : weights.projections) {
       const std::int64_t columns = linear.weight.size(shape.in_out ? 1 : 0);
       from.push_back(linear.weight);
       to.push_back(joined.narrow(shape.in_out ? 1 : 0, column, columns));
@@ -52,15 +44,15 @@ struct Forward {
   // sum = residual + dropout(update + bias), then its norm; see cuda::ResidualNormForward. An undefined update or norm
   // is none.
   void AddAndNorm(const at::Tensor& residual, const at::Tensor& update, const at::Tensor& bias,
-                  const kernels::Dropout& dropout, const fused::LayerNormWeights& norm, const at::Tensor& sum,
+                  const kernels::Dropout& dropout, const Norm& norm, const at::Tensor& sum,
                   const at::Tensor& y, const at::Tensor& operand, at::Tensor* mean, at::Tensor* inverse) {
     if (norm.gain.defined()) {
-      *mean = Wide({m});
-      *inverse = Wide({m});
+      *mean = Empty<float>({m});
+      *inverse = Empty<float>({m});
     }
     const cuda::ResidualNorm<Bf16> call = {.rows = m,
                                            .width = d,
-                                           .norm = fused::NormOf<float>(shape, norm),
+                                           .norm = NormOf<float>(shape, norm),
                                            .update = Data<Bf16>(update),
                                            .bias = Data<float>(bias),
                                            .dropout = dropout};
@@ -76,24 +68,22 @@ struct Forward {
       const at::Tensor& source = inputs.attention_input.defined() ? inputs.attention_input : inputs.x;
       saved.projected = source.view({m, d}).to(at::kBFloat16);
     } else {
-      saved.projected = Narrow({m, d});
+      saved.projected = Empty<Bf16>({m, d});
       AddAndNorm(inputs.x, {}, {}, {}, weights.attention_norm, {}, {}, saved.projected,
                  &saved.attention_norm_mean, &saved.attention_norm_inverse);
     }
     const at::Tensor side = ForwardSide(shape, saved.operands.projections[0]);
-    std::vector<at::Tensor> biases;
-    for (const fused::LayerLinear& linear : weights.projections)
-      if (linear.bias.defined()) biases.push_back(linear.bias);
-    saved.qkv = biases.empty() ? Product(saved.projected, side)
-                               : at::addmm(at::cat(biases).to(at::kBFloat16), saved.projected, side);
+    const at::Tensor bias = JoinedBias(weights);
+    saved.qkv = bias.defined() ? at::addmm(bias.to(at::kBFloat16), saved.projected, side)
+                               : Product(saved.projected, side);
     Rotate(shape, inputs, /*inverse=*/false, saved.qkv);
   }
 
   void Attend() {
     const bool gated = inputs.gate.defined();
-    saved.softmax_statistics = Wide({shape.batch, shape.heads, shape.tokens, 2});
-    saved.context = Narrow({m, d});
-    if (gated) saved.ungated = Narrow({m, d});
+    saved.softmax_statistics = Empty<float>({shape.batch, shape.heads, shape.tokens, 2});
+    saved.context = Empty<Bf16>({m, d});
+    if (gated) saved.ungated = Empty<Bf16>({m, d});
     const at::Tensor null_scores = NullScores(shape, weights, inputs.x);
     const QkvHeads<const Bf16> heads(shape, saved.qkv);
     Check(cuda::AttentionForward(AttentionOf(shape, inputs, null_scores), heads.q, heads.k, heads.v,
@@ -108,10 +98,10 @@ struct Forward {
   // The non-linearity replaces the products, which nothing reads later, by what its backward pass needs.
   void Activate() {
     const bool gated = weights.ffn_gate.weight.defined();
-    const fused::LayerWeights& operands = saved.operands;
+    const Weights& operands = saved.operands;
     saved.hidden = Product(saved.ffn_operand, ForwardSide(shape, operands.ffn_input));
     if (gated) saved.gate_hidden = Product(saved.ffn_operand, ForwardSide(shape, operands.ffn_gate));
-    saved.activated = Narrow({m, f});
+    saved.activated = Empty<Bf16>({m, f});
     Bf16* const hidden = Data<Bf16>(saved.hidden);
     Bf16* const gate = Data<Bf16>(saved.gate_hidden);
     const float* const bias = Data<float>(weights.ffn_input.bias);
@@ -130,10 +120,10 @@ struct Forward {
   }
 
   at::Tensor FeedForward() {
-    at::Tensor y = Wide({shape.batch, shape.tokens, d}), normed;
-    saved.attention_sum = Wide({m, d});
-    saved.ffn_operand = Narrow({m, d});
-    if (!shape.pre_norm) normed = Wide({m, d});
+    at::Tensor y = Empty<float>({shape.batch, shape.tokens, d}), normed;
+    saved.attention_sum = Empty<float>({m, d});
+    saved.ffn_operand = Empty<Bf16>({m, d});
+    if (!shape.pre_norm) normed = Empty<float>({m, d});
     const at::Tensor update = Product(saved.context, ForwardSide(shape, saved.operands.output));
     AddAndNorm(inputs.x, update, weights.output.bias, shape.attention_dropout,
                shape.pre_norm ? weights.ffn_norm : weights.attention_norm, saved.attention_sum, normed,
@@ -145,7 +135,7 @@ struct Forward {
       AddAndNorm(saved.attention_sum, last, weights.ffn_output.bias, shape.ffn_dropout, {}, y, {}, {},
                  nullptr, nullptr);
     } else {
-      saved.ffn_sum = Wide({m, d});
+      saved.ffn_sum = Empty<float>({m, d});
       AddAndNorm(normed, last, weights.ffn_output.bias, shape.ffn_dropout, weights.ffn_norm, saved.ffn_sum, y,
                  {}, &saved.ffn_norm_mean, &saved.ffn_norm_inverse);
     }
@@ -166,15 +156,16 @@ bool CanFuse(std::int64_t width, std::int64_t heads, std::int64_t kv_heads) {
   return width <= cuda::kWidthMax && cuda::CanAttend(one);
 }
 
-at::Tensor LayerForward(const fused::LayerShape& shape, const fused::LayerWeights& weights,
-                        const fused::LayerInputs& inputs, fused::LayerSaved& saved) {
+Result LayerForward(Call& call) {
+  const Shape& shape = call.shape;
   TORCH_CHECK(CanFuse(shape.width, shape.heads, shape.kv_heads), "a layer of width ", shape.width, " with ",
               shape.heads, " heads has no kernels for a GPU");
-  Forward forward{shape, weights, inputs, saved};
+  TORCH_CHECK(!shape.ffn_penalty, "a layer on a GPU has no penalty on its feed-forward network");
+  Forward forward(call);
   forward.Round();
   forward.Project();
   forward.Attend();
-  return forward.FeedForward();
+  return {forward.FeedForward(), {}};
 }
 
-}  // namespace inlier::device
+}  // namespace inlier::layer::gpu

@@ -2,18 +2,16 @@
 
 #include <ATen/ops/full.h>
 
-namespace inlier::device {
+namespace inlier::layer::gpu {
 
-at::Tensor NullScores(const fused::LayerShape& shape, const fused::LayerWeights& weights,
-                      const at::Tensor& like) {
+at::Tensor NullScores(const Shape& shape, const Weights& weights, const at::Tensor& like) {
   if (weights.sinks.defined()) return weights.sinks;
-  if (shape.attention.softmax != fused::SoftmaxKind::kNullKey) return {};
+  if (shape.attention.softmax != SoftmaxKind::kNullKey) return {};
   return at::full({shape.heads}, shape.null_score, like.options().dtype(at::kFloat).requires_grad(false));
 }
 
-cuda::AttentionShape AttentionOf(const fused::LayerShape& shape, const fused::LayerInputs& inputs,
-                                 const at::Tensor& null_scores) {
-  const bool clipped = shape.attention.softmax == fused::SoftmaxKind::kClipped;
+cuda::AttentionShape AttentionOf(const Shape& shape, const Inputs& inputs, const at::Tensor& null_scores) {
+  const bool clipped = shape.attention.softmax == SoftmaxKind::kClipped;
   return {
       .batch = shape.batch,
       .heads = shape.heads,
@@ -32,8 +30,7 @@ cuda::AttentionShape AttentionOf(const fused::LayerShape& shape, const fused::La
       .first_row = 0};
 }
 
-void Rotate(const fused::LayerShape& shape, const fused::LayerInputs& inputs, bool inverse,
-            const at::Tensor& qkv) {
+void Rotate(const Shape& shape, const Inputs& inputs, bool inverse, const at::Tensor& qkv) {
   if (!inputs.cosine.defined()) return;
   const std::int64_t heads = shape.heads + shape.kv_heads, half = shape.attention.head_size / 2;
   const at::Tensor halves = qkv.view({shape.batch, shape.tokens, -1})
@@ -48,4 +45,4 @@ void Rotate(const fused::LayerShape& shape, const fused::LayerInputs& inputs, bo
   a.copy_(turned);
 }
 
-}  // namespace inlier::device
+}  // namespace inlier::layer::gpu

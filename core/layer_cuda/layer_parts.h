@@ -2,33 +2,24 @@
 #ifndef INLIER_CORE_LAYER_CUDA_LAYER_PARTS_H_
 #define INLIER_CORE_LAYER_CUDA_LAYER_PARTS_H_
 
-#include <ATen/ops/empty.h>
-
 #include "core/cuda/attention.h"
 #include "core/cuda/rows.h"
-#include "core/layer_cpu/layer_parts.h"
+#include "core/layer/parts.h"
 #include "core/layer_cuda/layer.h"
 
-namespace inlier::device {
-
-using fused::Data;
-using kernels::Bf16;
-
-inline at::Tensor EmptyLike(const at::Tensor& x, at::IntArrayRef sizes, at::ScalarType type) {
-  return at::empty(sizes, x.options().dtype(type).requires_grad(false));
-}
+namespace inlier::layer::gpu {
 
 // The right side of y = x W^T, and that of dx = dy W, from the weight in the layer's layout.
-inline at::Tensor ForwardSide(const fused::LayerShape& shape, const fused::LayerLinear& linear) {
+inline at::Tensor ForwardSide(const Shape& shape, const Linear& linear) {
   return shape.in_out ? linear.weight : linear.weight.t();
 }
-inline at::Tensor BackwardSide(const fused::LayerShape& shape, const fused::LayerLinear& linear) {
+inline at::Tensor BackwardSide(const Shape& shape, const Linear& linear) {
   return shape.in_out ? linear.weight.t() : linear.weight;
 }
 
 // Columns [column, column + size) of a projection's result, as heads of bfloat16. matrix: (M, width).
 template <typename E>
-cuda::Heads<E> HeadsOf(const fused::LayerShape& shape, const at::Tensor& matrix, std::int64_t column) {
+cuda::Heads<E> HeadsOf(const Shape& shape, const at::Tensor& matrix, std::int64_t column) {
   const std::int64_t width = matrix.size(1);
   return {.data = Data<Bf16>(matrix) + column,
           .sequence = shape.tokens * width,
@@ -39,7 +30,7 @@ cuda::Heads<E> HeadsOf(const fused::LayerShape& shape, const at::Tensor& matrix,
 // Queries, keys and values side by side in (M, QkvWidth).
 template <typename E>
 struct QkvHeads {
-  QkvHeads(const fused::LayerShape& shape, const at::Tensor& qkv)
+  QkvHeads(const Shape& shape, const at::Tensor& qkv)
       : q(HeadsOf<E>(shape, qkv, 0)),
         k(HeadsOf<E>(shape, qkv, shape.width)),
         v(HeadsOf<E>(shape, qkv, shape.width + shape.kv_heads * shape.attention.head_size)) {}
@@ -47,24 +38,19 @@ struct QkvHeads {
 };
 
 // (H), the score of the key without a value; undefined without one.
-at::Tensor NullScores(const fused::LayerShape& shape, const fused::LayerWeights& weights,
-                      const at::Tensor& like);
+at::Tensor NullScores(const Shape& shape, const Weights& weights, const at::Tensor& like);
 
-cuda::AttentionShape AttentionOf(const fused::LayerShape& shape, const fused::LayerInputs& inputs,
-                                 const at::Tensor& null_scores);
+cuda::AttentionShape AttentionOf(const Shape& shape, const Inputs& inputs, const at::Tensor& null_scores);
 
 // Queries and keys in qkv (M, QkvWidth) are turned by their positions, or back; nothing without rotary positions.
-void Rotate(const fused::LayerShape& shape, const fused::LayerInputs& inputs, bool inverse,
-            const at::Tensor& qkv);
+void Rotate(const Shape& shape, const Inputs& inputs, bool inverse, const at::Tensor& qkv);
 
 // The gate (B, H, T) as factors of (B, T, H, h); contexts (M, d) in that form.
-inline at::Tensor GateFactors(const fused::LayerInputs& inputs) {
-  return inputs.gate.transpose(1, 2).unsqueeze(3);
-}
-inline at::Tensor ByHead(const fused::LayerShape& shape, const at::Tensor& context) {
+inline at::Tensor GateFactors(const Inputs& inputs) { return inputs.gate.transpose(1, 2).unsqueeze(3); }
+inline at::Tensor ByHead(const Shape& shape, const at::Tensor& context) {
   return context.view({shape.batch, shape.tokens, shape.heads, shape.attention.head_size});
 }
 
-}  // namespace inlier::device
+}  // namespace inlier::layer::gpu
 
 #endif  // INLIER_CORE_LAYER_CUDA_LAYER_PARTS_H_

@@ -2,11 +2,9 @@
 #include <c10/util/Exception.h>
 
 #include "core/layer_cuda/adam.h"
-#include "core/layer_cuda/device.h"
 #include "core/layer_cuda/layer.h"
-#include "core/layer_cuda/vocabulary_loss.h"
 
-namespace inlier::device {
+namespace inlier::layer::gpu {
 namespace {
 
 constexpr char kNone[] = "this program was built without kernels for CUDA";
@@ -19,19 +17,11 @@ bool CanFuse(std::int64_t, std::int64_t, std::int64_t) { return false; }
 bool TakesAdam(const AdamItem&) { return false; }
 
 at::Tensor DropoutFactors(const kernels::Dropout&, const at::Tensor&) { TORCH_CHECK(false, kNone); }
-at::Tensor LayerForward(const fused::LayerShape&, const fused::LayerWeights&, const fused::LayerInputs&,
-                        fused::LayerSaved&) {
-  TORCH_CHECK(false, kNone);
-}
-fused::LayerGradients LayerBackward(const fused::LayerShape&, const fused::LayerWeights&,
-                                    const fused::LayerInputs&, const fused::LayerSaved&, const at::Tensor&) {
-  TORCH_CHECK(false, kNone);
-}
-fused::VocabularyLoss ComputeVocabularyLoss(const fused::VocabularyInputs&, bool) {
-  TORCH_CHECK(false, kNone);
-}
+Result LayerForward(Call&) { TORCH_CHECK(false, kNone); }
+Gradients LayerBackward(const Call&, const at::Tensor&) { TORCH_CHECK(false, kNone); }
+VocabularyResult ComputeVocabularyLoss(const VocabularyInputs&, bool) { TORCH_CHECK(false, kNone); }
 void AdamStep(const AdamOptions&, const std::vector<AdamItem>&, const at::Tensor&, at::Tensor&) {
   TORCH_CHECK(false, kNone);
 }
 
-}  // namespace inlier::device
+}  // namespace inlier::layer::gpu

@@ -2,7 +2,7 @@
 
 #include "core/layer_cuda/launch.h"
 
-namespace inlier::device {
+namespace inlier::layer::gpu {
 
 bool Holds(const at::Tensor& x) { return x.is_cuda(); }
 
@@ -20,4 +20,4 @@ std::string Obstacle() {
   return major >= kOldest ? "" : "the fused engine needs a GPU of compute capability 8.0";
 }
 
-}  // namespace inlier::device
+}  // namespace inlier::layer::gpu

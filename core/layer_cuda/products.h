@@ -6,7 +6,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/mm.h>
 
-namespace inlier::device {
+namespace inlier::layer::gpu {
 
 // Rounded to bfloat16.
 inline at::Tensor Product(const at::Tensor& left, const at::Tensor& right) { return at::mm(left, right); }
@@ -34,6 +34,6 @@ inline at::Tensor WideProduct(const at::Tensor& left, const at::Tensor& right) {
   return product;
 }
 
-}  // namespace inlier::device
+}  // namespace inlier::layer::gpu
 
 #endif  // INLIER_CORE_LAYER_CUDA_PRODUCTS_H_

@@ -1,5 +1,3 @@
-#include "core/layer_cuda/vocabulary_loss.h"
-
 #include <ATen/ops/mm.h>
 #include <ATen/ops/zeros.h>
 
@@ -8,10 +6,11 @@
 #include "core/cuda/cross_entropy.h"
 #include "core/cuda/rows.h"
 #include "core/layer_cuda/launch.h"
+#include "core/layer_cuda/layer.h"
 #include "core/layer_cuda/layer_parts.h"
 #include "core/layer_cuda/products.h"
 
-namespace inlier::device {
+namespace inlier::layer::gpu {
 namespace {
 
 constexpr std::int64_t kLogitsAtOnce = std::int64_t{1} << 27;  // 256 MiB.
@@ -19,7 +18,7 @@ constexpr std::int64_t kStrideMultiple = 64;                   // Rows of logits
 
 }  // namespace
 
-fused::VocabularyLoss ComputeVocabularyLoss(const fused::VocabularyInputs& inputs, bool gradients) {
+VocabularyResult ComputeVocabularyLoss(const VocabularyInputs& inputs, bool gradients) {
   const std::int64_t n = inputs.hidden.size(0), width = inputs.hidden.size(1),
                      classes = inputs.weight.size(0);
   const std::int64_t stride = (classes + kStrideMultiple - 1) / kStrideMultiple * kStrideMultiple;
@@ -29,16 +28,16 @@ fused::VocabularyLoss ComputeVocabularyLoss(const fused::VocabularyInputs& input
     return at::zeros(sizes, inputs.hidden.options().requires_grad(false));
   };
   const at::Tensor hidden = inputs.hidden.to(at::kBFloat16), weight = inputs.weight.to(at::kBFloat16);
-  const at::Tensor logits = EmptyLike(hidden, {rows_at_once, stride}, at::kBFloat16);
-  const at::Tensor losses = EmptyLike(hidden, {n}, at::kFloat);
-  fused::VocabularyLoss result;
+  const at::Tensor logits = EmptyLike<Bf16>(hidden, {rows_at_once, stride});
+  const at::Tensor losses = EmptyLike<float>(hidden, {n});
+  VocabularyResult result;
   at::Tensor bias_sums, workspace;
   if (gradients) {
-    result.hidden_gradient = EmptyLike(hidden, {n, width}, at::kFloat);
+    result.hidden_gradient = EmptyLike<float>(hidden, {n, width});
     result.weight_gradient = zeros({classes, width});
     if (inputs.bias.defined()) {
       bias_sums = zeros({stride});
-      workspace = EmptyLike(hidden, {cuda::ColumnSumsWorkspace(stride)}, at::kFloat);
+      workspace = EmptyLike<float>(hidden, {cuda::ColumnSumsWorkspace(stride)});
     }
   }
   for (std::int64_t first = 0; first < n; first += rows_at_once) {
@@ -69,4 +68,4 @@ fused::VocabularyLoss ComputeVocabularyLoss(const fused::VocabularyInputs& input
   return result;
 }
 
-}  // namespace inlier::device
+}  // namespace inlier::layer::gpu

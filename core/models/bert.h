@@ -16,7 +16,7 @@ class Bert : public LanguageModel {
   explicit Bert(const BertOptions& options);
 
   bool causal() const override { return false; }
-  bool can_fuse(fused::Place place) const override { return encoder_.can_fuse(place); }
+  bool can_fuse(layer::Place place) const override { return encoder_.can_fuse(place); }
   std::int64_t pad_id() const override { return kBertPadId; }
   std::int64_t vocab_size() const override { return encoder_.options().vocab_size; }
   std::int64_t max_positions() const override { return encoder_.options().max_positions; }

@@ -22,7 +22,7 @@ class BertClassifier : public Model {
   BertClassifier(const BertOptions& options, std::int64_t outputs);
 
   std::int64_t pad_id() const override { return kBertPadId; }
-  bool can_fuse(fused::Place place) const override { return encoder_.can_fuse(place); }
+  bool can_fuse(layer::Place place) const override { return encoder_.can_fuse(place); }
   std::int64_t outputs() const { return classifier_.weight.size(0); }
 
   // ids (B, T) -> (B, outputs).

@@ -34,7 +34,7 @@ class BertEncoder {
   at::Tensor operator()(const ModelInput& input, const ForwardContext& context) const;
 
   // As Model::can_fuse.
-  bool can_fuse(fused::Place place) const { return CanFuseLayers(layers_, place); }
+  bool can_fuse(layer::Place place) const { return CanFuseLayers(layers_, place); }
 
   const BertOptions& options() const { return options_; }
   // (V, d), to which heads are tied.

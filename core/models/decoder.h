@@ -43,7 +43,7 @@ class Decoder : public LanguageModel {
 
   bool causal() const override { return true; }
   std::int64_t prefix_tokens() const override { return frame_.prefix; }
-  bool can_fuse(fused::Place place) const override { return CanFuseLayers(layers_, place); }
+  bool can_fuse(layer::Place place) const override { return CanFuseLayers(layers_, place); }
   std::int64_t pad_id() const override { return -1; }
   std::int64_t vocab_size() const override { return options_.vocab_size; }
   std::int64_t max_positions() const override { return options_.max_positions; }

@@ -66,7 +66,7 @@ at::Tensor LanguageModel::Loss(const ModelInput& input, const at::Tensor& labels
       hidden = hidden.index_select(0, where);
       targets = targets.index_select(0, where);
     }
-    if (input.products != fused::Products::kReference) {
+    if (input.products != layer::Products::kReference) {
       const Vocabulary vocabulary = HeadVocabulary();
       return VocabularyLoss({.hidden = HeadInput(hidden, ContextOf(input, nullptr)).contiguous(),
                              .weight = vocabulary.weight,

@@ -21,7 +21,7 @@ void CheckLengthFits(std::int64_t tokens, std::int64_t max_positions, const char
               architecture, ".max_positions ", max_positions);
 }
 
-bool CanFuseLayers(const std::vector<TransformerLayer>& layers, fused::Place place) {
+bool CanFuseLayers(const std::vector<TransformerLayer>& layers, layer::Place place) {
   return layers.empty() || layers.front().can_fuse(place);
 }
 

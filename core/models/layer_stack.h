@@ -26,7 +26,7 @@ FrameOptions FrameOptionsOf(const LayerOptions& layer, const PositionOptions& po
 void CheckLengthFits(std::int64_t tokens, std::int64_t max_positions, const char* architecture);
 
 // As Model::can_fuse.
-bool CanFuseLayers(const std::vector<TransformerLayer>& layers, fused::Place place);
+bool CanFuseLayers(const std::vector<TransformerLayer>& layers, layer::Place place);
 
 // x: (B, T, d) through all layers and, where there is one, the final norm. A tap sees x as hidden.0 and the
 // output of layer i as hidden.<i + 1>.

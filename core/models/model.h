@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "core/layer_cpu/precision.h"
+#include "core/layer/precision.h"
 #include "core/nn/activation_tap.h"
 #include "core/nn/forward_context.h"
 
@@ -27,7 +27,7 @@ struct ModelInput {
   at::Tensor attention_mask;  // (B, T), 1 = a real token, 0 = padding; undefined = all ones.
   at::Tensor token_type_ids;  // (B, T) int64, BERT only; undefined = all zeros.
   at::Tensor pixels;          // (B, channels, side, side), image classifiers only, without the other fields.
-  fused::Products products = fused::Products::kReference;  // Other ones only where Model::can_fuse().
+  layer::Products products = layer::Products::kReference;  // Other ones only where Model::can_fuse().
   std::uint64_t dropout_seed = 0;                          // Of the draws of dropout in this pass.
   std::int64_t first_example = 0;     // The place of row 0 in the micro-batch, where this is a part of one.
   FfnPenalty* ffn_penalty = nullptr;  // Gathers what the layers of a pass add to it; null: none.
@@ -61,7 +61,7 @@ class Model : public torch::nn::Module {
   }
 
   // True when the fused engine has all of its layers' parts there.
-  virtual bool can_fuse(fused::Place place) const = 0;
+  virtual bool can_fuse(layer::Place place) const = 0;
 
   // True when a position sees only earlier ones.
   virtual bool causal() const { return false; }

@@ -34,7 +34,7 @@ class Vit : public Model {
   explicit Vit(const VitOptions& options);
 
   // pixels (B, channels, image_size, image_size) -> (B, classes).
-  bool can_fuse(fused::Place place) const override { return CanFuseLayers(layers_, place); }
+  bool can_fuse(layer::Place place) const override { return CanFuseLayers(layers_, place); }
 
   at::Tensor Logits(const ModelInput& input, ActivationTap* tap = nullptr) override;
 

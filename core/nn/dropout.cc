@@ -3,14 +3,14 @@
 #include <ATen/Functions.h>
 
 #include "core/layer_cpu/parallel.h"
-#include "core/layer_cuda/device.h"
+#include "core/layer_cuda/layer.h"
 
 namespace inlier {
 namespace {
 
 template <typename R>
 void FillFactors(const kernels::Dropout& dropout, std::int64_t rows, std::int64_t columns, R* factors) {
-  fused::ParallelFor(rows, [&](std::int64_t row) {
+  layer::cpu::ParallelFor(rows, [&](std::int64_t row) {
     kernels::DropoutFactors(dropout, static_cast<std::uint64_t>(row), columns, factors + row * columns);
   });
 }
@@ -21,8 +21,8 @@ at::Tensor DropOut(const at::Tensor& x, double p, const ForwardContext& context)
   const std::int64_t columns = x.size(-1), rows = columns == 0 ? 0 : x.numel() / columns;
   const kernels::Dropout dropout = context.NextDropout(p, rows / context.examples);
   if (!dropout.active()) return x;
-  if (context.products != fused::Products::kReference && device::Holds(x))
-    return at::mul(x, device::DropoutFactors(dropout, x));
+  if (context.products != layer::Products::kReference && layer::gpu::Holds(x))
+    return at::mul(x, layer::gpu::DropoutFactors(dropout, x));
   if (!x.is_cpu()) return at::dropout(x, p, /*train=*/true);
   const bool wide = x.scalar_type() == at::kDouble;
   const at::Tensor factors = at::empty(x.sizes(), x.options().dtype(wide ? at::kDouble : at::kFloat));

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/kernels/dropout.h"
-#include "core/layer_cpu/precision.h"
+#include "core/layer/precision.h"
 #include "core/nn/activation_tap.h"
 #include "core/nn/ffn_penalty.h"
 
@@ -16,7 +16,7 @@ struct ForwardContext {
   ActivationTap* tap = nullptr;  // Null: no observer.
   bool training = false;         // Dropout is on.
   // By which code layers compute; taps see the reference's operations always.
-  fused::Products products = fused::Products::kReference;
+  layer::Products products = layer::Products::kReference;
   std::uint64_t dropout_seed = 0;
   std::int64_t examples = 1;           // In this pass.
   std::int64_t first_example = 0;      // The place of the first of them in the micro-batch.

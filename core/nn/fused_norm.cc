@@ -3,7 +3,7 @@
 #include <ATen/ops/empty_like.h>
 #include <torch/csrc/autograd/custom_function.h>
 
-#include "core/layer_cpu/vector_gradients.h"
+#include "core/layer_cpu/layer_parts.h"
 
 namespace inlier {
 namespace {
@@ -17,12 +17,9 @@ struct Rows {
        const at::Tensor& offset)
       : width(x.size(-1)),
         blocks(x.numel() / x.size(-1), x.size(-1)),
-        weights{.kind = static_cast<kernels::NormKind>(kind),
-                .epsilon = static_cast<R>(epsilon),
-                .gain = fused::Data<R>(gain),
-                .offset = fused::Data<R>(offset)} {}
+        weights(layer::NormOf<R>(static_cast<kernels::NormKind>(kind), epsilon, {gain, offset})) {}
   std::int64_t width;
-  fused::TokenBlocks blocks;
+  layer::cpu::TokenBlocks blocks;
   kernels::NormWeights<R> weights;
 };
 
@@ -43,13 +40,13 @@ class FusedNormFunction : public torch::autograd::Function<FusedNormFunction> {
     at::Tensor y = at::empty_like(x), mean, inverse;
     WithReal(x, [&]<typename R>() {
       const Rows<R> rows(x, kind, epsilon, tensors[1], offset);
-      mean = fused::Empty<R>({rows.blocks.tokens});
-      inverse = fused::Empty<R>({rows.blocks.tokens});
-      fused::ParallelFor(rows.blocks.count, [&](std::int64_t block) {
+      mean = layer::EmptyLike<R>(x, {rows.blocks.tokens});
+      inverse = layer::EmptyLike<R>(x, {rows.blocks.tokens});
+      layer::cpu::ParallelFor(rows.blocks.count, [&](std::int64_t block) {
         const std::int64_t first = rows.blocks.First(block), place = first * rows.width;
-        kernels::NormForward<R>(rows.weights, rows.blocks.Rows(block), rows.width, fused::Data<R>(x) + place,
-                                fused::Data<R>(y) + place, nullptr, fused::Data<R>(mean) + first,
-                                fused::Data<R>(inverse) + first);
+        kernels::NormForward<R>(rows.weights, rows.blocks.Rows(block), rows.width, layer::Data<R>(x) + place,
+                                layer::Data<R>(y) + place, nullptr, layer::Data<R>(mean) + first,
+                                layer::Data<R>(inverse) + first);
       });
     });
     context->save_for_backward({x, tensors[1], offset, mean, inverse});
@@ -68,18 +65,20 @@ class FusedNormFunction : public torch::autograd::Function<FusedNormFunction> {
     WithReal(x, [&]<typename R>() {
       const Rows<R> rows(x, context->saved_data["kind"].toInt(), context->saved_data["epsilon"].toDouble(),
                          gain, offset);
-      fused::VectorGradients<R> vectors(rows.blocks.count);
-      const std::int64_t gain_place = vectors.Add(gain), offset_place = vectors.Add(offset);
-      vectors.Allocate();
-      fused::ParallelFor(rows.blocks.count, [&](std::int64_t block) {
+      // Of each block its own.
+      const at::Tensor gains = at::zeros({rows.blocks.count, gain.numel()}, gain.options()),
+                       offsets = offset.defined()
+                                     ? at::zeros({rows.blocks.count, offset.numel()}, offset.options())
+                                     : at::Tensor();
+      layer::cpu::ParallelFor(rows.blocks.count, [&](std::int64_t block) {
         const std::int64_t first = rows.blocks.First(block), place = first * rows.width;
-        kernels::NormBackward<R>(rows.weights, rows.blocks.Rows(block), rows.width, fused::Data<R>(x) + place,
-                                 fused::Data<R>(mean) + first, fused::Data<R>(inverse) + first,
-                                 fused::Data<R>(dy) + place, fused::Data<R>(dx) + place,
-                                 vectors.Part(block, gain_place), vectors.Part(block, offset_place));
+        kernels::NormBackward<R>(rows.weights, rows.blocks.Rows(block), rows.width, layer::Data<R>(x) + place,
+                                 layer::Data<R>(mean) + first, layer::Data<R>(inverse) + first,
+                                 layer::Data<R>(dy) + place, layer::Data<R>(dx) + place,
+                                 layer::cpu::PartOf<R>(gains, block), layer::cpu::PartOf<R>(offsets, block));
       });
-      result.push_back(vectors.Sum(gain_place, gain));
-      if (offset.defined()) result.push_back(vectors.Sum(offset_place, offset));
+      for (const at::Tensor& parts : {gains, offsets})
+        if (parts.defined()) result.push_back(layer::cpu::SumOfParts<R>(parts));
     });
     result.resize(result.size() + 2);  // Of the kind and of epsilon.
     return result;

@@ -2,7 +2,7 @@
 
 #include <ATen/Functions.h>
 
-#include "core/layer_cuda/device.h"
+#include "core/layer_cuda/layer.h"
 #include "core/nn/fused_norm.h"
 #include "core/nn/precision.h"
 
@@ -28,7 +28,7 @@ Norm Norm::Create(const ParameterScope& scope, std::int64_t size, const NormOpti
 }
 
 at::Tensor Norm::operator()(const at::Tensor& x, const ForwardContext& context) const {
-  if (context.products != fused::Products::kReference && context.tap == nullptr && !device::Holds(x))
+  if (context.products != layer::Products::kReference && context.tap == nullptr && !layer::gpu::Holds(x))
     return FusedNorm(x, KindOf(options), options.epsilon, gain, offset);
   const at::Tensor used_gain = context.Weight(site, gain);
   const at::Tensor wide = AtLeastFloat32(x);

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <vector>
 
-#include "core/layer_cuda/device.h"
+#include "core/layer_cuda/layer.h"
 #include "core/nn/dropout.h"
 #include "core/nn/precision.h"
 
@@ -43,12 +43,12 @@ at::Tensor Scores(const at::Tensor& query, const at::Tensor& key) {
 }
 
 // kContext where there is none, for the gates that are not projected.
-fused::GatedPart GatedPartOf(const ProjectedGate& gate) {
+layer::GatedPart GatedPartOf(const ProjectedGate& gate) {
   using Place = ProjectedGate::Place;
-  if (gate.is_at(Place::kQuery)) return fused::GatedPart::kQuery;
-  if (gate.is_at(Place::kKey)) return fused::GatedPart::kKey;
-  if (gate.is_at(Place::kValue)) return fused::GatedPart::kValue;
-  return gate.is_at(Place::kOutput) ? fused::GatedPart::kOutput : fused::GatedPart::kContext;
+  if (gate.is_at(Place::kQuery)) return layer::GatedPart::kQuery;
+  if (gate.is_at(Place::kKey)) return layer::GatedPart::kKey;
+  if (gate.is_at(Place::kValue)) return layer::GatedPart::kValue;
+  return gate.is_at(Place::kOutput) ? layer::GatedPart::kOutput : layer::GatedPart::kContext;
 }
 
 }  // namespace
@@ -136,23 +136,23 @@ at::Tensor SelfAttention::FastContext(const at::Tensor& x, const AttentionFrame&
       .view({batch, heads, tokens, -1});
 }
 
-bool SelfAttention::can_fuse(fused::Place place) const {
+bool SelfAttention::can_fuse(layer::Place place) const {
   using Kind = SoftmaxOptions::Kind;
   if (options_.key_value_bias) return false;
-  if (place == fused::Place::kCpuBfloat16) return head_size() % 2 == 0;
-  if (place != fused::Place::kGpuBfloat16) return true;
+  if (place == layer::Place::kCpuBfloat16) return head_size() % 2 == 0;
+  if (place != layer::Place::kGpuBfloat16) return true;
   const Kind kind = options_.softmax.kind;
   const bool headwise_context =
       projected_gate_.is_at(ProjectedGate::Place::kContext) && projected_gate_.headwise();
   return kind != Kind::kSoftpick && kind != Kind::kSigmoid && !query_key_norm_.exists() &&
          (!projected_gate_.exists() || headwise_context) && options_.prefix_tokens == 0 &&
-         device::CanFuse(options_.hidden_size, options_.heads, options_.kv_heads);
+         layer::gpu::CanFuse(options_.hidden_size, options_.heads, options_.kv_heads);
 }
 
 void SelfAttention::Describe(const at::Tensor& input, const AttentionFrame& frame,
-                             const ForwardContext& context, fused::LayerShape& shape,
-                             fused::LayerWeights& weights, fused::LayerInputs& inputs) const {
+                             const ForwardContext& context, layer::Call& call) const {
   using Kind = SoftmaxOptions::Kind;
+  auto& [shape, weights, inputs, products, saved] = call;
   const std::int64_t batch = input.size(0), tokens = input.size(1);
   const SoftmaxOptions& softmax = options_.softmax;
   shape.heads = options_.heads;
@@ -177,28 +177,28 @@ void SelfAttention::Describe(const at::Tensor& input, const AttentionFrame& fram
   switch (softmax.kind) {
     case Kind::kClipped:
     case Kind::kNcs:
-      shape.attention.softmax = fused::SoftmaxKind::kClipped;
+      shape.attention.softmax = layer::SoftmaxKind::kClipped;
       shape.attention.zeta = softmax.zeta;
       inputs.row_constant = frame.row_lengths.defined()
                                 ? by_query(NcsGamma(softmax.beta, softmax.zeta, frame.row_lengths))
                                 : at::full({1, tokens}, softmax.UniformGamma(tokens), input.options());
       break;
     case Kind::kNullKey:
-      shape.attention.softmax = fused::SoftmaxKind::kNullKey;
+      shape.attention.softmax = layer::SoftmaxKind::kNullKey;
       shape.null_score = softmax.null_score;
       break;
     case Kind::kSink:
-      shape.attention.softmax = fused::SoftmaxKind::kNullKey;
+      shape.attention.softmax = layer::SoftmaxKind::kNullKey;
       weights.sinks = sinks_;
       break;
     case Kind::kVanilla:
       break;
     case Kind::kSoftpick:
-      shape.attention.softmax = fused::SoftmaxKind::kSoftpick;
+      shape.attention.softmax = layer::SoftmaxKind::kSoftpick;
       shape.attention.epsilon = softmax.epsilon;
       break;
     case Kind::kSigmoid:
-      shape.attention.softmax = fused::SoftmaxKind::kSigmoid;
+      shape.attention.softmax = layer::SoftmaxKind::kSigmoid;
       inputs.row_constant = by_query(frame.row_lengths.clamp_min(1).log());
   }
   if (query_key_norm_.exists()) {

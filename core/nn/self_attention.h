@@ -20,7 +20,7 @@
 #include <optional>
 #include <string>
 
-#include "core/layer_cpu/layer.h"
+#include "core/layer/layer.h"
 #include "core/nn/attention_frame.h"
 #include "core/nn/attention_gate.h"
 #include "core/nn/forward_context.h"
@@ -61,10 +61,10 @@ class SelfAttention {
                 const SelfAttentionOptions& options);
 
   // True when the fused engine has every part there.
-  bool can_fuse(fused::Place place) const;
-  // Fills in the attention's part of a fused layer; `input` (B, T, d) is what query, key and value are projected from.
+  bool can_fuse(layer::Place place) const;
+  // Fills in the attention's part of a call of a fused layer; `input` (B, T, d) is what query, key and value are projected from.
   void Describe(const at::Tensor& input, const AttentionFrame& frame, const ForwardContext& context,
-                fused::LayerShape& shape, fused::LayerWeights& weights, fused::LayerInputs& inputs) const;
+                layer::Call& call) const;
 
   bool has_gate() const {
     return gate_.options().kind != GateOptions::Kind::kNone || projected_gate_.exists();

@@ -76,49 +76,51 @@ at::Tensor TransformerLayer::FeedForward(const at::Tensor& x, const ForwardConte
   return ffn_output_(context.Activation(site_, style_.ffn_activation_site, inner), context);
 }
 
-bool TransformerLayer::can_fuse(fused::Place place) const {
+bool TransformerLayer::can_fuse(layer::Place place) const {
   const bool even = options_.attention.hidden_size % 2 == 0 && options_.ffn_size % 2 == 0;
-  return attention_.can_fuse(place) && (place != fused::Place::kCpuBfloat16 || even);
+  return attention_.can_fuse(place) && (place != layer::Place::kCpuBfloat16 || even);
 }
 
 at::Tensor TransformerLayer::Fused(const at::Tensor& x, const AttentionFrame& frame,
                                    const ForwardContext& context) const {
-  const auto linear = [](const Linear& part) { return fused::LayerLinear{part.weight, part.bias}; };
-  const auto norm = [](const Norm& part) { return fused::LayerNormWeights{part.gain, part.offset}; };
-  fused::LayerShape shape{.batch = x.size(0),
-                          .tokens = x.size(1),
-                          .width = x.size(2),
-                          .ffn = options_.ffn_size,
-                          .in_out = style_.weight_layout == WeightLayout::kInOut,
-                          .pre_norm = options_.pre_norm,
-                          .norm = KindOf(options_.norm),
-                          .epsilon = options_.norm.epsilon,
-                          .activation = KindOf(options_.nonlinearity)};
-  fused::LayerWeights weights{.output = linear(attention_output_),
-                              .ffn_gate = linear(ffn_gate_),
-                              .ffn_input = linear(ffn_input_),
-                              .ffn_output = linear(ffn_output_),
-                              .attention_norm = norm(attention_norm_),
-                              .ffn_norm = norm(ffn_norm_)};
-  fused::LayerInputs inputs{.x = x.contiguous()};
-  at::Tensor attention_input = inputs.x;
+  const auto linear = [](const Linear& part) { return layer::Linear{part.weight, part.bias}; };
+  const auto norm = [](const Norm& part) { return layer::Norm{part.gain, part.offset}; };
+  layer::Call call{.shape = {.batch = x.size(0),
+                             .tokens = x.size(1),
+                             .width = x.size(2),
+                             .ffn = options_.ffn_size,
+                             .in_out = style_.weight_layout == WeightLayout::kInOut,
+                             .pre_norm = options_.pre_norm,
+                             .norm = KindOf(options_.norm),
+                             .epsilon = options_.norm.epsilon,
+                             .activation = KindOf(options_.nonlinearity)},
+                   .weights = {.output = linear(attention_output_),
+                               .ffn_gate = linear(ffn_gate_),
+                               .ffn_input = linear(ffn_input_),
+                               .ffn_output = linear(ffn_output_),
+                               .attention_norm = norm(attention_norm_),
+                               .ffn_norm = norm(ffn_norm_)},
+                   .inputs = {.x = x.contiguous()},
+                   .products = context.products};
+  layer::Shape& shape = call.shape;
+  at::Tensor attention_input = call.inputs.x;
   if (options_.pre_norm && attention_.has_gate()) {
     // The gate reads the norm's output too, so that the norm is a node of its own.
-    attention_input = inputs.attention_input = attention_norm_(x, context);
-    weights.attention_norm = {};
+    attention_input = call.inputs.attention_input = attention_norm_(x, context);
+    call.weights.attention_norm = {};
   }
-  attention_.Describe(attention_input, frame, context, shape, weights, inputs);
+  attention_.Describe(attention_input, frame, context, call);
   shape.attention_dropout = context.NextDropout(options_.dropout, shape.tokens);
   shape.ffn_dropout = context.NextDropout(options_.dropout, shape.tokens);
   if (context.ffn_penalty != nullptr) shape.ffn_penalty = context.ffn_penalty->scaled();
-  const fused::LayerResult result = FusedLayer(shape, weights, inputs, context.products);
+  const layer::Result result = FusedLayer(std::move(call));
   if (context.ffn_penalty != nullptr) context.ffn_penalty->AddMean(result.ffn_penalty);
   return result.y;
 }
 
 at::Tensor TransformerLayer::operator()(const at::Tensor& x, const AttentionFrame& frame,
                                         const ForwardContext& context) const {
-  if (context.products != fused::Products::kReference && context.tap == nullptr && !frame.mask.has_empty_rows)
+  if (context.products != layer::Products::kReference && context.tap == nullptr && !frame.mask.has_empty_rows)
     return Fused(x, frame, context);
   at::Tensor sum = Attend(x, frame, context);
   const std::vector<std::int64_t> shape = sum.sizes().vec();

@@ -59,7 +59,7 @@ class TransformerLayer {
   TransformerLayer(const ParameterScope& scope, const LayerStyle& style, const LayerOptions& options);
 
   // True when the fused engine has every part there.
-  bool can_fuse(fused::Place place) const;
+  bool can_fuse(layer::Place place) const;
 
   // x: (B, T, d) -> (B, T, d).
   at::Tensor operator()(const at::Tensor& x, const AttentionFrame& frame,

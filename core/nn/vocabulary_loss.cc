@@ -8,9 +8,8 @@
 #include <optional>
 #include <utility>
 
-#include "core/kernels/element.h"
-#include "core/layer_cuda/device.h"
-#include "core/layer_cuda/vocabulary_loss.h"
+#include "core/layer_cpu/layer.h"
+#include "core/layer_cuda/layer.h"
 
 namespace inlier {
 namespace {
@@ -18,22 +17,18 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-fused::VocabularyLoss Compute(const fused::VocabularyInputs& inputs, fused::Products products,
-                              bool gradients) {
-  if (device::Holds(inputs.hidden)) return device::ComputeVocabularyLoss(inputs, gradients);
-  if (inputs.hidden.scalar_type() == at::kDouble)
-    return fused::ComputeVocabularyLoss<double>(inputs, gradients);
-  if (products == fused::Products::kBfloat16)
-    return fused::ComputeVocabularyLoss<kernels::Bf16>(inputs, gradients);
-  return fused::ComputeVocabularyLoss<float>(inputs, gradients);
+layer::VocabularyResult Compute(const layer::VocabularyInputs& inputs, layer::Products products,
+                                bool gradients) {
+  return layer::gpu::Holds(inputs.hidden) ? layer::gpu::ComputeVocabularyLoss(inputs, gradients)
+                                          : layer::cpu::ComputeVocabularyLoss(inputs, products, gradients);
 }
 
 // The gradients, computed with the loss, until the backward pass hands them on.
 struct KeptGradients : torch::CustomClassHolder {
-  fused::VocabularyLoss loss;
+  layer::VocabularyResult loss;
 };
 
-void Multiply(const fused::VocabularyLoss& loss, const at::Tensor& factor) {
+void Multiply(const layer::VocabularyResult& loss, const at::Tensor& factor) {
   for (const at::Tensor& gradient : {loss.hidden_gradient, loss.weight_gradient, loss.bias_gradient}) {
     if (gradient.defined()) gradient.mul_(factor);
   }
@@ -43,7 +38,7 @@ class VocabularyLossFunction : public torch::autograd::Function<VocabularyLossFu
  public:
   static at::Tensor forward(AutogradContext* context, const at::Tensor& hidden, const at::Tensor& weight,
                             const std::optional<at::Tensor>& bias, const at::Tensor& targets,
-                            double label_smoothing, fused::Products products) {
+                            double label_smoothing, layer::Products products) {
     const auto kept = c10::make_intrusive<KeptGradients>();
     kept->loss = Compute({.hidden = hidden,
                           .weight = weight,
@@ -59,7 +54,7 @@ class VocabularyLossFunction : public torch::autograd::Function<VocabularyLossFu
     const auto kept =
         c10::static_intrusive_pointer_cast<KeptGradients>(context->saved_data["kept"].toCapsule());
     // Handed over, not shared: the parameter takes its gradient without a copy.
-    fused::VocabularyLoss loss = std::exchange(kept->loss, {});
+    layer::VocabularyResult loss = std::exchange(kept->loss, {});
     TORCH_CHECK(loss.hidden_gradient.defined(), "the backward pass of a vocabulary loss runs once");
     if (loss.gradient_factor.defined()) {
       Multiply(loss, gradients[0] * loss.gradient_factor);
@@ -79,7 +74,7 @@ bool Differentiable(const at::Tensor& tensor) { return tensor.defined() && tenso
 
 }  // namespace
 
-at::Tensor VocabularyLoss(const fused::VocabularyInputs& inputs, fused::Products products) {
+at::Tensor VocabularyLoss(const layer::VocabularyInputs& inputs, layer::Products products) {
   if (!c10::GradMode::is_enabled() ||
       !(Differentiable(inputs.hidden) || Differentiable(inputs.weight) || Differentiable(inputs.bias))) {
     return Compute(inputs, products, /*gradients=*/false).loss;

@@ -35,14 +35,14 @@ Adam::Adam(const ParameterGroups& groups, const Options& options) : options_(opt
                         .weight_decay = group.list.weight_decay});
     }
   }
-  if (!std::all_of(items_.begin(), items_.end(), device::TakesAdam)) items_.clear();
+  if (!std::all_of(items_.begin(), items_.end(), layer::gpu::TakesAdam)) items_.clear();
 }
 
 void Adam::Step(double learning_rate) {
   c10::NoGradGuard no_grad;
   updates_.add_(1);
   if (!items_.empty()) return StepOnDevice(learning_rate);
-  const fused::LoopThreadsGuard guard;  // Each element by itself.
+  const layer::cpu::LoopThreadsGuard guard;  // Each element by itself.
   for (Group& group : groups_) {
     const std::vector<at::Tensor> gradients = group.list.Gradients();
     switch (options_.decay) {
@@ -63,16 +63,16 @@ void Adam::Step(double learning_rate) {
 
 void Adam::StepOnDevice(double learning_rate) {
   numbers_[0].fill_(learning_rate);
-  std::vector<device::AdamItem> items = items_;
+  std::vector<layer::gpu::AdamItem> items = items_;
   auto item = items.begin();
   for (const Group& group : groups_) {
     for (const at::Tensor& gradient : group.list.Gradients()) (item++)->gradient = gradient;
   }
-  device::AdamStep({.beta1 = options_.beta1,
-                    .beta2 = options_.beta2,
-                    .epsilon = options_.epsilon,
-                    .decoupled = options_.decay == Decay::kDecoupled},
-                   items, numbers_, stretches_);
+  layer::gpu::AdamStep({.beta1 = options_.beta1,
+                        .beta2 = options_.beta2,
+                        .epsilon = options_.epsilon,
+                        .decoupled = options_.decay == Decay::kDecoupled},
+                       items, numbers_, stretches_);
 }
 
 std::vector<NamedParameter> Adam::State() const {

@@ -51,8 +51,8 @@ class Adam : public Optimizer {
   at::Tensor numbers_;  // The learning rate, t and 1, float32, on the parameters' device.
   at::Tensor updates_;  // The t of `numbers_`.
   std::vector<Group> groups_;
-  // Of device::AdamStep, where it takes all parameters; else empty. In the order of the groups, without gradients.
-  std::vector<device::AdamItem> items_;
+  // Of layer::gpu::AdamStep, where it takes all parameters; else empty. In the order of the groups, without gradients.
+  std::vector<layer::gpu::AdamItem> items_;
   at::Tensor stretches_;
 };
 

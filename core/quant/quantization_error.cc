@@ -91,7 +91,7 @@ Moments MomentsOnCpu(const at::Tensor& exact, const at::Tensor& rounded) {
   constexpr std::int64_t kGrain = 1 << 16;
   const std::int64_t numbers = x.numel();
   std::vector<Moments> parts((numbers + kGrain - 1) / kGrain);
-  fused::ParallelFor(static_cast<std::int64_t>(parts.size()), [&](std::int64_t part) {
+  layer::cpu::ParallelFor(static_cast<std::int64_t>(parts.size()), [&](std::int64_t part) {
     const std::int64_t begin = part * kGrain;
     parts[part] = of_part(from + begin, to + begin, std::min(kGrain, numbers - begin));
   });

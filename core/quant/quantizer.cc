@@ -84,7 +84,7 @@ at::Tensor RoundOnCpu(const at::Tensor& x, const QuantizationGrid& grid) {
   Real* to = result.mutable_data_ptr<Real>();
   constexpr std::int64_t kGrain = 1 << 16;
   const std::int64_t numbers = input.numel();
-  fused::ParallelFor((numbers + kGrain - 1) / kGrain, [&](std::int64_t part) {
+  layer::cpu::ParallelFor((numbers + kGrain - 1) / kGrain, [&](std::int64_t part) {
     const std::int64_t begin = part * kGrain;
     round(from + begin, to + begin, std::min(kGrain, numbers - begin), scale, low, high);
   });

@@ -1,7 +1,7 @@
 #include "core/train/engine.h"
 
 #include "core/layer_cpu/matmul.h"
-#include "core/layer_cuda/device.h"
+#include "core/layer_cuda/layer.h"
 #include "core/train/regularizer.h"
 
 namespace inlier {
@@ -29,18 +29,18 @@ EngineChoice ChooseOnGpu(const v1::TrainingSpec& spec, const Model& model) {
     choice.reason = kNeedsActivations;
     return choice;
   }
-  choice.reason = device::Obstacle();
+  choice.reason = layer::gpu::Obstacle();
   if (!choice.reason.empty()) return choice;
   if (spec.precision() != v1::BFLOAT16) {
     choice.reason = "on a GPU the fused engine has products of BFLOAT16 alone";
-  } else if (!model.can_fuse(fused::Place::kGpuBfloat16)) {
+  } else if (!model.can_fuse(layer::Place::kGpuBfloat16)) {
     choice.reason =
         "the fused engine has not every part of this model on a GPU (softpick, sigmoid attention, "
         "query_key_norm, key_value_bias, prefix_tokens, a projected gate that is not HEADWISE at CONTEXT, "
         "heads of another "
         "size than 32, 64 or 128, or a width above 8192)";
   } else {
-    choice.products = fused::Products::kBfloat16;
+    choice.products = layer::Products::kBfloat16;
   }
   return choice;
 }
@@ -60,13 +60,13 @@ EngineChoice ChooseEngine(const v1::TrainingSpec& spec, const Model& model, c10:
   if (spec.engine() != v1::TrainingSpec::FUSED) return choice;
   if (spec.regularizer().has_kurtosis()) {
     choice.reason = kNeedsLinears;
-  } else if (!model.can_fuse(bfloat16 ? fused::Place::kCpuBfloat16 : fused::Place::kCpuFloat32)) {
+  } else if (!model.can_fuse(bfloat16 ? layer::Place::kCpuBfloat16 : layer::Place::kCpuFloat32)) {
     choice.reason =
         "the fused engine has not every part of this model (key_value_bias, or odd widths with BFLOAT16)";
-  } else if (!(bfloat16 ? fused::CanMultiply<fused::Bf16>() : fused::CanMultiply<float>())) {
+  } else if (!(bfloat16 ? layer::cpu::CanMultiply<layer::cpu::Bf16>() : layer::cpu::CanMultiply<float>())) {
     choice.reason = "the fused engine needs a processor with AVX2, for BFLOAT16 with AVX-512";
   } else {
-    choice.products = bfloat16 ? fused::Products::kBfloat16 : fused::Products::kFloat32;
+    choice.products = bfloat16 ? layer::Products::kBfloat16 : layer::Products::kFloat32;
   }
   return choice;
 }

@@ -6,14 +6,14 @@
 
 #include <string>
 
-#include "core/layer_cpu/precision.h"
+#include "core/layer/precision.h"
 #include "core/models/model.h"
 #include "inlier/v1/training_spec.pb.h"
 
 namespace inlier {
 
 struct EngineChoice {
-  fused::Products products = fused::Products::kReference;
+  layer::Products products = layer::Products::kReference;
   std::string reason;  // Why products are kReference though the spec asks for FUSED; else empty.
   std::string
       warning;  // What a person should know about the spec's precision on this processor; mostly empty.

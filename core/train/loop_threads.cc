@@ -31,7 +31,7 @@ void LoopThreads::OnUpdate(double seconds) {
     choice_.Add(seconds);
     if (choice_.threads() == before) return;
   }
-  fused::SetLoopThreads(choice_.threads(), bound_);
+  layer::cpu::SetLoopThreads(choice_.threads(), bound_);
 }
 
 }  // namespace inlier

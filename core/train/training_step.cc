@@ -39,7 +39,7 @@ at::Tensor ForwardLoss(Model& model, ModelInput input, const at::Tensor& labels,
   input.products = settings.products;
   input.ffn_penalty = regularizer.ffn_penalty();
   ActivationTap* const tap = regularizer.tap();
-  if (settings.products != fused::Products::kReference)
+  if (settings.products != layer::Products::kReference)
     return model.Loss(input, labels, tap, settings.label_smoothing);
   switch (settings.precision) {
     case v1::BFLOAT16: {
@@ -61,7 +61,7 @@ TrainingStep::TrainingStep(Model& model, std::unique_ptr<Optimizer> optimizer, c
       parameters_(model.parameters()),
       device_type_(parameters_.at(0).device().type()) {
   INLIER_CHECK(settings.gradient_accumulation >= 1);
-  INLIER_CHECK(!settings.regularizer.has_kurtosis() || settings.products == fused::Products::kReference);
+  INLIER_CHECK(!settings.regularizer.has_kurtosis() || settings.products == layer::Products::kReference);
 }
 
 at::Tensor TrainingStep::AddMicroBatch(const ModelInput& input, const at::Tensor& labels,

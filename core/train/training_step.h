@@ -31,7 +31,7 @@ class TrainingStep {
     int gradient_accumulation;
     v1::Precision precision;
     double label_smoothing = 0;
-    fused::Products products = fused::Products::kReference;  // Of ChooseEngine.
+    layer::Products products = layer::Products::kReference;  // Of ChooseEngine.
     v1::RegularizerSpec regularizer = {};  // REQUIRES: kReference with kurtosis, on a GPU with any.
   };
 
@@ -69,7 +69,7 @@ class TrainingStep {
 
   // True where the fused engine's loops on the CPU compute an update.
   bool HasFusedLoops() const {
-    return device_type_ == c10::kCPU && settings_.products != fused::Products::kReference;
+    return device_type_ == c10::kCPU && settings_.products != layer::Products::kReference;
   }
 
  private:

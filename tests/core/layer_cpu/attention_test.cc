@@ -16,7 +16,7 @@
 
 #include "core/layer_cpu/layer_parts.h"
 
-namespace inlier::fused {
+namespace inlier::layer::cpu {
 namespace {
 
 struct Call {
@@ -411,4 +411,4 @@ TEST(AttentionInFloat64Test, GradientsAreFiniteDifferences) {
 }
 
 }  // namespace
-}  // namespace inlier::fused
+}  // namespace inlier::layer::cpu

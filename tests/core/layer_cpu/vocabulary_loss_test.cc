@@ -18,8 +18,8 @@
 namespace inlier {
 namespace {
 
-using fused::Products;
-using fused::VocabularyInputs;
+using layer::Products;
+using layer::VocabularyInputs;
 
 struct Sizes {
   std::int64_t rows, width, classes;
@@ -87,7 +87,7 @@ TEST(VocabularyLossTest, EqualsCrossEntropyInEveryPrecision) {
     SCOPED_TRACE(std::to_string(sizes.rows) + " x " + std::to_string(sizes.classes));
     EXPECT_LT(ErrorOf(sizes, at::kDouble, Products::kFloat32), 1e-12);
     EXPECT_LT(ErrorOf(sizes, at::kFloat, Products::kFloat32), 1e-5);
-    if (!fused::CanMultiply<fused::Bf16>()) continue;
+    if (!layer::cpu::CanMultiply<layer::cpu::Bf16>()) continue;
     EXPECT_LT(ErrorOf(sizes, at::kFloat, Products::kBfloat16), 4e-2);
   }
 }
@@ -114,7 +114,7 @@ TEST(VocabularyLossTest, ThreadsChangeNoBit) {
   const int threads = at::get_num_threads();
   for (const Sizes& sizes : kSizes) {
     for (const Products products : {Products::kFloat32, Products::kBfloat16}) {
-      if (products == Products::kBfloat16 && !fused::CanMultiply<fused::Bf16>()) continue;
+      if (products == Products::kBfloat16 && !layer::cpu::CanMultiply<layer::cpu::Bf16>()) continue;
       const VocabularyInputs inputs = Draw(sizes, at::kFloat);
       at::set_num_threads(1);
       const std::vector<at::Tensor> one = Results(VocabularyLoss(inputs, products), inputs);

@@ -9,15 +9,13 @@
 #include <string>
 #include <vector>
 
+#include "core/layer_cpu/layer.h"
 #include "core/layer_cpu/matmul.h"
-#include "core/layer_cuda/device.h"
 #include "tests/core/layer_cuda/place.h"
 
-namespace inlier::device {
+namespace inlier::layer::gpu {
 namespace {
 
-using fused::LayerLinear;
-using fused::SoftmaxKind;
 using kernels::Activation;
 using kernels::NormKind;
 
@@ -36,10 +34,7 @@ struct Case {
 
 void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 
-struct Call {
-  fused::LayerShape shape;
-  fused::LayerWeights weights;
-  fused::LayerInputs inputs;
+struct DrawnCall : Call {
   at::Tensor y_gradient;
 };
 
@@ -47,20 +42,20 @@ at::Tensor Draw(at::IntArrayRef sizes, double scale, double middle = 0) {
   return torch::randn(sizes, at::kDouble) * scale + middle;
 }
 
-LayerLinear DrawLinear(const Case& c, std::int64_t in, std::int64_t out) {
+Linear DrawLinear(const Case& c, std::int64_t in, std::int64_t out) {
   const double scale = 1 / std::sqrt(static_cast<double>(in));
   return {c.in_out ? Draw({in, out}, scale) : Draw({out, in}, scale),
           c.bias ? Draw({out}, 0.3) : at::Tensor()};
 }
 
-fused::LayerNormWeights DrawNorm(const Case& c, std::int64_t width) {
+Norm DrawNorm(const Case& c, std::int64_t width) {
   return {Draw({c.norm == NormKind::kRmsSingle ? 1 : width}, 0.3, 1),
           c.norm == NormKind::kLayerNorm ? Draw({width}, 0.3) : at::Tensor()};
 }
 
-void DrawInputs(const Case& c, Call& call) {
+void DrawInputs(const Case& c, DrawnCall& call) {
   const std::int64_t d = call.shape.width;
-  fused::LayerInputs& inputs = call.inputs;
+  Inputs& inputs = call.inputs;
   inputs.x = Draw({c.batch, c.tokens, d}, 1);
   if (c.gate) {
     inputs.gate = Draw({c.batch, c.heads, c.tokens}, 1).sigmoid();
@@ -85,13 +80,13 @@ void DrawInputs(const Case& c, Call& call) {
   call.y_gradient = Draw({c.batch, c.tokens, d}, 1);
 }
 
-Call MakeCall(const Case& c) {
+DrawnCall MakeCall(const Case& c) {
   torch::manual_seed(static_cast<std::uint64_t>(c.tokens));
   const std::int64_t d = c.heads * c.head_size, keys = c.kv_heads * c.head_size;
   const auto dropout = [&c](std::uint32_t site) {
     return kernels::Dropout{.seed = 0x1234567890abcdefull, .site = site, .probability = c.dropout};
   };
-  Call call;
+  DrawnCall call;
   call.shape = {.batch = c.batch,
                 .tokens = c.tokens,
                 .width = d,
@@ -113,7 +108,7 @@ Call MakeCall(const Case& c) {
                 .probabilities = dropout(3),
                 .attention_dropout = dropout(4),
                 .ffn_dropout = dropout(5)};
-  fused::LayerWeights& w = call.weights;
+  Weights& w = call.weights;
   if (c.in_out) {
     w.projections = {DrawLinear(c, d, d + 2 * keys)};
   } else {
@@ -130,29 +125,13 @@ Call MakeCall(const Case& c) {
   return call;
 }
 
-void VisitWeights(fused::LayerWeights& weights, const std::function<void(at::Tensor&)>& visit) {
-  for (LayerLinear& linear : weights.projections) {
-    visit(linear.weight);
-    visit(linear.bias);
-  }
-  for (LayerLinear* linear : {&weights.output, &weights.ffn_gate, &weights.ffn_input, &weights.ffn_output}) {
-    visit(linear->weight);
-    visit(linear->bias);
-  }
-  for (fused::LayerNormWeights* norm : {&weights.attention_norm, &weights.ffn_norm}) {
-    visit(norm->gain);
-    visit(norm->offset);
-  }
-  visit(weights.sinks);
-}
-
 // In float32 on `device`.
-Call Moved(Call call, c10::Device device) {
+DrawnCall Moved(DrawnCall call, c10::Device device) {
   const auto narrow = [device](at::Tensor& x) {
     if (x.defined()) x = x.to(device, x.scalar_type() == at::kDouble ? at::kFloat : x.scalar_type());
   };
   VisitWeights(call.weights, narrow);
-  fused::LayerInputs& inputs = call.inputs;
+  Inputs& inputs = call.inputs;
   for (at::Tensor* x : {&inputs.x, &inputs.attention_input, &inputs.gate, &inputs.cosine, &inputs.sine,
                         &inputs.row_constant, &inputs.key_mask, &call.y_gradient}) {
     narrow(*x);
@@ -163,8 +142,8 @@ Call Moved(Call call, c10::Device device) {
 using Named = std::vector<std::pair<std::string, at::Tensor>>;
 
 // The output and all gradients. Those of query, key and value in one: a part of them may be 0 but for rounding.
-Named Results(const at::Tensor& y, const fused::LayerGradients& found) {
-  const fused::LayerWeights& w = found.weights;
+Named Results(const at::Tensor& y, const Gradients& found) {
+  const Weights& w = found.weights;
   Named results = {{"y", y},
                    {"x", found.x},
                    {"attention_input", found.attention_input},
@@ -183,7 +162,7 @@ Named Results(const at::Tensor& y, const fused::LayerGradients& found) {
                    {"ffn_norm.offset", w.ffn_norm.offset},
                    {"sinks", w.sinks}};
   std::vector<at::Tensor> projections, biases;
-  for (const LayerLinear& linear : w.projections) {
+  for (const Linear& linear : w.projections) {
     projections.push_back(linear.weight.flatten());
     if (linear.bias.defined()) biases.push_back(linear.bias);
   }
@@ -192,17 +171,15 @@ Named Results(const at::Tensor& y, const fused::LayerGradients& found) {
   return results;
 }
 
-template <typename T>
-Named OnCpuWith(const Call& call) {
-  fused::LayerSaved saved;
-  const at::Tensor y = fused::LayerForward<T>(call.shape, call.weights, call.inputs, saved).y;
-  return Results(y, fused::LayerBackward<T>(call.shape, call.weights, call.inputs, saved, call.y_gradient));
+Named OnCpu(DrawnCall call, Products products) {
+  call.products = products;
+  const at::Tensor y = cpu::LayerForward(call).y;
+  return Results(y, cpu::LayerBackward(call, call.y_gradient, 0));
 }
 
-Named OnDeviceOf(const Call& call) {
-  fused::LayerSaved saved;
-  const at::Tensor y = LayerForward(call.shape, call.weights, call.inputs, saved);
-  return Results(y, LayerBackward(call.shape, call.weights, call.inputs, saved, call.y_gradient));
+Named OnDeviceOf(DrawnCall call) {
+  const at::Tensor y = LayerForward(call).y;
+  return Results(y, LayerBackward(call, call.y_gradient));
 }
 
 double Distance(const at::Tensor& a, const at::Tensor& b) {
@@ -226,8 +203,8 @@ void ExpectClose(const Named& got, const Named& want, double tolerance) {
 class LayerTest : public testing::TestWithParam<Case> {};
 
 TEST_P(LayerTest, IsTheOneOfTheCpuInFloat64) {
-  const Call exact = MakeCall(GetParam()), call = Moved(exact, TestDevice());
-  ExpectClose(OnDeviceOf(call), OnCpuWith<double>(exact), 0.012);
+  const DrawnCall exact = MakeCall(GetParam()), call = Moved(exact, TestDevice());
+  ExpectClose(OnDeviceOf(call), OnCpu(exact, Products::kFloat32), 0.012);
 }
 
 const std::vector<Case> kCases = {
@@ -299,7 +276,7 @@ TEST(LayerTest, OrderOfThreadsChangesNoBit) {
   for (const char* const name : {"Vanilla", "SinksLlama"}) {
     for (const Case& c : kCases) {
       if (c.name != name) continue;
-      const Call call = Moved(MakeCall(c), TestDevice());
+      const DrawnCall call = Moved(MakeCall(c), TestDevice());
       const Named a = OnDeviceOf(call);
       ReverseThreads(true);
       const Named b = OnDeviceOf(call);
@@ -314,10 +291,11 @@ TEST(LayerTest, OrderOfThreadsChangesNoBit) {
 
 // ReLU's gradient comes or goes where rounding moves a number across 0, on the CPU as often.
 TEST(LayerTest, ReluIsRoundedAsOnTheCpu) {
-  if (!fused::CanMultiply<fused::Bf16>()) GTEST_SKIP() << "this processor has no products of bfloat16";
-  const Call exact = MakeCall({.name = "", .tokens = 63, .pre_norm = true, .activation = Activation::kRelu});
-  const Named want = OnCpuWith<double>(exact), got = OnDeviceOf(Moved(exact, TestDevice())),
-              cpu = OnCpuWith<fused::Bf16>(Moved(exact, c10::kCPU));
+  if (!cpu::CanMultiply<cpu::Bf16>()) GTEST_SKIP() << "this processor has no products of bfloat16";
+  const DrawnCall exact =
+      MakeCall({.name = "", .tokens = 63, .pre_norm = true, .activation = Activation::kRelu});
+  const Named want = OnCpu(exact, Products::kFloat32), got = OnDeviceOf(Moved(exact, TestDevice())),
+              cpu = OnCpu(Moved(exact, c10::kCPU), Products::kBfloat16);
   for (std::size_t i = 0; i < want.size(); ++i) {
     if (!want[i].second.defined()) continue;
     EXPECT_LE(Distance(got[i].second, want[i].second), 1.5 * Distance(cpu[i].second, want[i].second))
@@ -335,8 +313,9 @@ TEST(LayerTest, RealSizes) {
   causal.tokens = 512;
   causal.causal = causal.pre_norm = true;
   for (const Case& c : {base, clipped, causal}) {
-    const Call exact = MakeCall(c);
-    ExpectClose(OnDeviceOf(Moved(exact, TestDevice())), OnCpuWith<float>(Moved(exact, c10::kCPU)), 0.012);
+    const DrawnCall exact = MakeCall(c);
+    ExpectClose(OnDeviceOf(Moved(exact, TestDevice())), OnCpu(Moved(exact, c10::kCPU), Products::kFloat32),
+                0.012);
   }
 }
 
@@ -350,4 +329,4 @@ TEST(LayerTest, OtherSizesAreRefused) {
 }
 
 }  // namespace
-}  // namespace inlier::device
+}  // namespace inlier::layer::gpu

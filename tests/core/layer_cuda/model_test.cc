@@ -17,7 +17,7 @@
 namespace inlier {
 namespace {
 
-using fused::Products;
+using layer::Products;
 
 // Two layers with heads of 32, which the kernels take.
 v1::TrialSpec Spec(const std::string& architecture, const std::string& attention,
@@ -33,10 +33,10 @@ v1::TrialSpec Spec(const std::string& architecture, const std::string& attention
 }
 
 LossAndGradients OnDevice(Model& model, ModelInput input, const at::Tensor& labels) {
-  const device::OnDevice on_device;
-  model.to(device::TestDevice());
-  input.ids = input.ids.to(device::TestDevice());
-  LossAndGradients result = Compute(model, input, labels.to(device::TestDevice()), Products::kBfloat16);
+  const layer::gpu::OnDevice on_device;
+  model.to(layer::gpu::TestDevice());
+  input.ids = input.ids.to(layer::gpu::TestDevice());
+  LossAndGradients result = Compute(model, input, labels.to(layer::gpu::TestDevice()), Products::kBfloat16);
   model.to(c10::kCPU);
   return result;
 }
@@ -52,7 +52,7 @@ TEST(DeviceModelTest, EqualsTheReferenceWithinBfloat16) {
             SmallModel(Spec(architecture, "dropout: 0.2 softmax { " + softmax + " } gate { " + gate + " }",
                             architecture == "opt" ? "activation: GELU_ERF" : "", "dropout: 0.1"));
         const std::string what = architecture + ", " + softmax + ", " + gate;
-        ASSERT_TRUE(model->can_fuse(fused::Place::kGpuBfloat16)) << what;
+        ASSERT_TRUE(model->can_fuse(layer::Place::kGpuBfloat16)) << what;
         MoveWeights(*model, 0.1);
         model->train();
         ModelInput input = SmallInput();
@@ -63,7 +63,7 @@ TEST(DeviceModelTest, EqualsTheReferenceWithinBfloat16) {
         const double loss = exact.loss.item<double>();
         EXPECT_NEAR(device.loss.item<double>(), loss, 0.01 * loss) << what;
         // The CPU's rounding is as large: with one of these draws a probability lies at the edge of the clip.
-        const double rounding = fused::CanMultiply<fused::Bf16>()
+        const double rounding = layer::cpu::CanMultiply<layer::cpu::Bf16>()
                                     ? Difference(exact, Compute(*model, input, labels, Products::kBfloat16))
                                     : 0.08;
         EXPECT_LT(Difference(exact, device), 1.5 * rounding + 0.005) << what;
@@ -100,9 +100,9 @@ TEST(DeviceModelTest, TrainsAsTheCpuDoes) {
       "constant {} } optimizer { adamw { learning_rate: 0.003 weight_decay: 0.1 } } }");
   std::vector<double> losses[2];
   for (const bool on_device : {false, true}) {
-    std::optional<device::OnDevice> guard;
+    std::optional<layer::gpu::OnDevice> guard;
     if (on_device) guard.emplace();
-    const c10::Device place = on_device ? device::TestDevice() : c10::Device(c10::kCPU);
+    const c10::Device place = on_device ? layer::gpu::TestDevice() : c10::Device(c10::kCPU);
     const auto model = SmallModel(spec);
     model->to(place);
     model->train();

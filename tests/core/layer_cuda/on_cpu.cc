@@ -1,7 +1,7 @@
 #include "core/layer_cuda/launch.h"
 #include "tests/core/layer_cuda/place.h"
 
-namespace inlier::device {
+namespace inlier::layer::gpu {
 
 bool Holds(const at::Tensor&) { return OnDevice::on(); }
 cudaStream_t StreamOf(const at::Tensor&) { return nullptr; }
@@ -12,4 +12,4 @@ void ReverseThreads(bool reversed) {
   on_cpu::order = reversed ? on_cpu::Order::kReversed : on_cpu::Order::kForward;
 }
 
-}  // namespace inlier::device
+}  // namespace inlier::layer::gpu

@@ -1,8 +1,8 @@
 #include "tests/core/layer_cuda/place.h"
 
-namespace inlier::device {
+namespace inlier::layer::gpu {
 
 c10::Device TestDevice() { return c10::kCUDA; }
 void ReverseThreads(bool) {}
 
-}  // namespace inlier::device
+}  // namespace inlier::layer::gpu

@@ -4,7 +4,7 @@
 
 #include <c10/core/Device.h>
 
-namespace inlier::device {
+namespace inlier::layer::gpu {
 
 c10::Device TestDevice();
 
@@ -27,6 +27,6 @@ class OnDevice {
   static inline bool on_ = false;
 };
 
-}  // namespace inlier::device
+}  // namespace inlier::layer::gpu
 
 #endif  // INLIER_TESTS_CORE_LAYER_CUDA_PLACE_H_

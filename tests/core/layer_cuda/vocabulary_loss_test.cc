@@ -1,5 +1,5 @@
 // The vocabulary's loss, dropout and AdamW on a GPU, run on the CPU.
-#include "core/layer_cuda/vocabulary_loss.h"
+#include "core/nn/vocabulary_loss.h"
 
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
@@ -8,17 +8,17 @@
 
 #include <cmath>
 
-#include "core/nn/vocabulary_loss.h"
+#include "core/layer_cuda/layer.h"
 #include "core/optim/adam.h"
 #include "tests/core/layer_cuda/place.h"
 
-namespace inlier::device {
+namespace inlier::layer::gpu {
 namespace {
 
-fused::VocabularyInputs Draw(std::int64_t rows, std::int64_t width, std::int64_t classes, bool bias,
+layer::VocabularyInputs Draw(std::int64_t rows, std::int64_t width, std::int64_t classes, bool bias,
                              double smoothing) {
   torch::manual_seed(5);
-  fused::VocabularyInputs inputs;
+  layer::VocabularyInputs inputs;
   inputs.hidden = torch::randn({rows, width}).requires_grad_();
   inputs.weight = (torch::randn({classes, width}) / std::sqrt(width)).requires_grad_();
   if (bias) inputs.bias = torch::randn({classes}).requires_grad_();
@@ -28,7 +28,7 @@ fused::VocabularyInputs Draw(std::int64_t rows, std::int64_t width, std::int64_t
   return inputs;
 }
 
-fused::VocabularyInputs Moved(fused::VocabularyInputs inputs) {
+layer::VocabularyInputs Moved(layer::VocabularyInputs inputs) {
   for (at::Tensor* x : {&inputs.hidden, &inputs.weight, &inputs.bias}) {
     if (x->defined()) *x = x->detach().to(TestDevice()).clone().requires_grad_();
   }
@@ -37,7 +37,7 @@ fused::VocabularyInputs Moved(fused::VocabularyInputs inputs) {
 }
 
 // The loss and the gradients of 0.5 * loss, in float64.
-std::vector<at::Tensor> Results(const at::Tensor& loss, const fused::VocabularyInputs& inputs) {
+std::vector<at::Tensor> Results(const at::Tensor& loss, const layer::VocabularyInputs& inputs) {
   std::vector<at::Tensor> variables = {inputs.hidden, inputs.weight};
   if (inputs.bias.defined()) variables.push_back(inputs.bias);
   std::vector<at::Tensor> results = torch::autograd::grad({loss * 0.5}, variables);
@@ -56,36 +56,36 @@ TEST(VocabularyLossTest, IsTheOneOfTheCpu) {
                          {63, 16, 65, true, 0.1},
                          {200, 40, 513, true, 0},
                          {70, 24, 1000, false, 0.3}}) {
-    const fused::VocabularyInputs inputs = Draw(s.rows, s.width, s.classes, s.bias, s.smoothing);
-    const auto want = Results(VocabularyLoss(inputs, fused::Products::kFloat32), inputs);
+    const layer::VocabularyInputs inputs = Draw(s.rows, s.width, s.classes, s.bias, s.smoothing);
+    const auto want = Results(VocabularyLoss(inputs, layer::Products::kFloat32), inputs);
     const OnDevice on_device;
-    const fused::VocabularyInputs moved = Moved(inputs);
-    const auto got = Results(VocabularyLoss(moved, fused::Products::kBfloat16), moved);
+    const layer::VocabularyInputs moved = Moved(inputs);
+    const auto got = Results(VocabularyLoss(moved, layer::Products::kBfloat16), moved);
     ASSERT_EQ(want.size(), got.size());
     for (std::size_t i = 0; i < want.size(); ++i) {
       EXPECT_LE((got[i] - want[i]).norm().item<double>(), 0.008 * want[i].norm().item<double>())
           << s.classes << ", result " << i;
     }
     const at::NoGradGuard no_grad;
-    EXPECT_EQ(got.back().item<double>(), VocabularyLoss(moved, fused::Products::kBfloat16).item<double>());
+    EXPECT_EQ(got.back().item<double>(), VocabularyLoss(moved, layer::Products::kBfloat16).item<double>());
   }
 }
 
 TEST(VocabularyLossTest, WithoutTargetsIsZero) {
-  fused::VocabularyInputs inputs = Draw(5, 8, 17, true, 0);
+  layer::VocabularyInputs inputs = Draw(5, 8, 17, true, 0);
   inputs.targets.fill_(-100);
   inputs = Moved(inputs);
   const OnDevice on_device;
-  for (const at::Tensor& x : Results(VocabularyLoss(inputs, fused::Products::kBfloat16), inputs))
+  for (const at::Tensor& x : Results(VocabularyLoss(inputs, layer::Products::kBfloat16), inputs))
     EXPECT_EQ(0, x.abs().max().item<double>());
 }
 
 TEST(VocabularyLossTest, TargetThatIsNoClassIsNotANumber) {
-  fused::VocabularyInputs inputs = Draw(5, 8, 17, true, 0);
+  layer::VocabularyInputs inputs = Draw(5, 8, 17, true, 0);
   inputs.targets[3] = 17;
   inputs = Moved(inputs);
   const OnDevice on_device;
-  EXPECT_TRUE(std::isnan(VocabularyLoss(inputs, fused::Products::kBfloat16).item<double>()));
+  EXPECT_TRUE(std::isnan(VocabularyLoss(inputs, layer::Products::kBfloat16).item<double>()));
 }
 
 TEST(DropoutTest, DropsWhatTheCpuDrops) {
@@ -129,4 +129,4 @@ TEST(AdamTest, IsTheOneOfTheCpu) {
 }
 
 }  // namespace
-}  // namespace inlier::device
+}  // namespace inlier::layer::gpu

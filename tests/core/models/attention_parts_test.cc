@@ -235,7 +235,7 @@ TEST(AttentionPartsTest, TheFusedEngineHasAllButTheBias) {
     for (const std::string part : kAttentionParts) {
       const auto model = SmallModel(SmallSpec(architecture, part));
       const bool fused = part.find("key_value_bias") == part.npos;
-      EXPECT_EQ(model->can_fuse(fused::Place::kCpuFloat32), fused) << architecture << ", " << part;
+      EXPECT_EQ(model->can_fuse(layer::Place::kCpuFloat32), fused) << architecture << ", " << part;
       EXPECT_EQ(UnfusedPart(SmallSpec(architecture, part)).empty(), fused) << "what `check` says of " << part;
     }
   }

@@ -14,7 +14,7 @@
 namespace inlier {
 namespace {
 
-using fused::Products;
+using layer::Products;
 
 void ExpectEqualBits(const LossAndGradients& a, const LossAndGradients& b, const std::string& what) {
   EXPECT_TRUE(at::equal(a.loss, b.loss)) << what;
@@ -45,7 +45,7 @@ TEST(FusedEngineTest, EqualsTheReferenceInDoubleWithDropout) {
            {kGates[0], kGates[1], kGates[6], "projected { granularity: HEADWISE }", "projected {}"}) {
         const auto model = SmallModel(SmallSpec(
             architecture, "dropout: 0.2 softmax { " + softmax + " } gate { " + gate + " }", "", kDropout));
-        ASSERT_TRUE(model->can_fuse(fused::Place::kCpuFloat32));
+        ASSERT_TRUE(model->can_fuse(layer::Place::kCpuFloat32));
         const std::string what = architecture + ", " + softmax + ", " + gate;
         ModelInput input = SmallInput();
         const at::Tensor labels = SomeLabels(input);
@@ -68,7 +68,7 @@ TEST(FusedEngineTest, EqualsTheReferenceInDoubleWithEveryPartOfAttention) {
     for (const std::string& part : parts) {
       const std::string what = architecture + ", " + part;
       const auto model = SmallModel(SmallSpec(architecture, "dropout: 0.2 " + part, fields, kDropout));
-      if (!model->can_fuse(fused::Place::kCpuFloat32)) continue;
+      if (!model->can_fuse(layer::Place::kCpuFloat32)) continue;
       ModelInput input = SmallInput();
       ExpectTheReferenceInDouble(*model, input, SomeLabels(input), what);
     }
@@ -86,8 +86,8 @@ TEST(FusedEngineTest, RoundingIsThatOfTheFormat) {
       const at::Tensor labels = SomeLabels(input);
       const LossAndGradients exact = Compute(*model, input, labels, Products::kReference);
       EXPECT_LT(Difference(exact, Compute(*model, input, labels, Products::kFloat32)), 2e-6) << architecture;
-      ASSERT_TRUE(model->can_fuse(fused::Place::kCpuBfloat16));
-      if (!fused::CanMultiply<fused::Bf16>()) continue;
+      ASSERT_TRUE(model->can_fuse(layer::Place::kCpuBfloat16));
+      if (!layer::cpu::CanMultiply<layer::cpu::Bf16>()) continue;
       // Of the same size as that of LibTorch's autocast.
       const double fused = Difference(exact, Compute(*model, input, labels, Products::kBfloat16));
       const double autocast = Difference(exact, ComputeWithAutocast(*model, input, labels));
@@ -105,7 +105,7 @@ TEST(FusedEngineTest, ThreadsChangeNoBit) {
     const ModelInput input = SmallInput(45, 11);
     const at::Tensor labels = SomeLabels(input);
     for (const Products products : {Products::kFloat32, Products::kBfloat16}) {
-      if (products == Products::kBfloat16 && !fused::CanMultiply<fused::Bf16>()) continue;
+      if (products == Products::kBfloat16 && !layer::cpu::CanMultiply<layer::cpu::Bf16>()) continue;
       at::set_num_threads(1);
       const LossAndGradients one = Compute(*model, input, labels, products);
       at::set_num_threads(2);
@@ -126,7 +126,7 @@ TEST(FusedEngineTest, TheControlEqualsTheOrdinarySoftmaxBitForBit) {
     const ModelInput input = SmallInput();
     const at::Tensor labels = SomeLabels(input);
     for (const Products products : {Products::kReference, Products::kFloat32, Products::kBfloat16}) {
-      if (products == Products::kBfloat16 && !fused::CanMultiply<fused::Bf16>()) continue;
+      if (products == Products::kBfloat16 && !layer::cpu::CanMultiply<layer::cpu::Bf16>()) continue;
       ExpectEqualBits(Compute(*ordinary, input, labels, products), Compute(*control, input, labels, products),
                       architecture + (products == Products::kReference ? ", reference" : ", fused"));
     }

@@ -26,7 +26,7 @@ struct Penalised {
   double penalty;
 };
 
-Penalised Penalise(Model& model, ModelInput input, const at::Tensor& labels, fused::Products products,
+Penalised Penalise(Model& model, ModelInput input, const at::Tensor& labels, layer::Products products,
                    const kernels::ScaledPower& scaled, double weight = kPenaltyWeight) {
   FfnPenalty penalty(weight, scaled);
   input.ffn_penalty = &penalty;
@@ -42,8 +42,8 @@ std::string Text(const kernels::ScaledPower& scaled) {
 void ExpectTheSameByBoth(Model& model, const ModelInput& input, const at::Tensor& labels, bool exact,
                          const std::string& what) {
   for (const kernels::ScaledPower& scaled : kPenaltyPowers) {
-    const Penalised reference = Penalise(model, input, labels, fused::Products::kReference, scaled);
-    const Penalised fused = Penalise(model, input, labels, fused::Products::kFloat32, scaled);
+    const Penalised reference = Penalise(model, input, labels, layer::Products::kReference, scaled);
+    const Penalised fused = Penalise(model, input, labels, layer::Products::kFloat32, scaled);
     EXPECT_GT(reference.penalty, 1e-3) << what;
     EXPECT_NEAR(fused.penalty, reference.penalty, (exact ? 1e-12 : 2e-6) * reference.penalty)
         << what << Text(scaled);
@@ -109,7 +109,7 @@ TEST(FusedPenaltyTest, Padding) {
       ExpectTheSameByBoth(*model, input, labels, /*exact=*/true, what);
       model->eval();
       const auto value = [&] {
-        return Penalise(*model, input, labels, fused::Products::kFloat32, kPenaltyPowers[0]).penalty;
+        return Penalise(*model, input, labels, layer::Products::kFloat32, kPenaltyPowers[0]).penalty;
       };
       const double before = value();
       input.ids[1][left ? 2 : 6] = (input.ids[1][left ? 2 : 6].item<std::int64_t>() + 1) % 31;
@@ -121,7 +121,8 @@ TEST(FusedPenaltyTest, Padding) {
 // Of several inputs: the difference of one is a matter of chance. Not with ReLU, whose slope jumps where rounding
 // changes a sign: by 1 to 25 % of a gradient, in both.
 TEST(FusedPenaltyTest, Bfloat16IsAsNearAsThatOfAutocast) {
-  if (!fused::CanMultiply<fused::Bf16>()) GTEST_SKIP() << "no products of bfloat16 on this processor";
+  if (!layer::cpu::CanMultiply<layer::cpu::Bf16>())
+    GTEST_SKIP() << "no products of bfloat16 on this processor";
   for (const std::string architecture : kArchitectures) {
     const auto model = SmallModel(SmallSpec(architecture, "", "activation: GELU_ERF"));
     MoveWeights(*model, 0.2);
@@ -131,8 +132,8 @@ TEST(FusedPenaltyTest, Bfloat16IsAsNearAsThatOfAutocast) {
         ModelInput input = SmallInput(4, 12);
         input.ids = (input.ids - 3 + 5 * number).remainder(28) + 3;
         const at::Tensor labels = SomeLabels(input);
-        const Penalised exact = Penalise(*model, input, labels, fused::Products::kReference, scaled);
-        const Penalised fused = Penalise(*model, input, labels, fused::Products::kBfloat16, scaled);
+        const Penalised exact = Penalise(*model, input, labels, layer::Products::kReference, scaled);
+        const Penalised fused = Penalise(*model, input, labels, layer::Products::kBfloat16, scaled);
         FfnPenalty penalty(kPenaltyWeight, scaled);
         ModelInput penalised = input;
         penalised.ffn_penalty = &penalty;
@@ -153,8 +154,8 @@ TEST(FusedPenaltyTest, ThreadsChangeNoBit) {
     model->train();
     const ModelInput input = SmallInput(45, 11);
     const at::Tensor labels = SomeLabels(input);
-    for (const fused::Products products : {fused::Products::kFloat32, fused::Products::kBfloat16}) {
-      if (products == fused::Products::kBfloat16 && !fused::CanMultiply<fused::Bf16>()) continue;
+    for (const layer::Products products : {layer::Products::kFloat32, layer::Products::kBfloat16}) {
+      if (products == layer::Products::kBfloat16 && !layer::cpu::CanMultiply<layer::cpu::Bf16>()) continue;
       for (const kernels::ScaledPower& scaled : kPenaltyPowers) {
         at::set_num_threads(1);
         const Penalised one = Penalise(*model, input, labels, products, scaled);
@@ -176,9 +177,9 @@ TEST(FusedPenaltyTest, AWeightOfZeroChangesNoBit) {
     model->train();
     const ModelInput input = SmallInput();
     const at::Tensor labels = SomeLabels(input);
-    for (const fused::Products products :
-         {fused::Products::kReference, fused::Products::kFloat32, fused::Products::kBfloat16}) {
-      if (products == fused::Products::kBfloat16 && !fused::CanMultiply<fused::Bf16>()) continue;
+    for (const layer::Products products :
+         {layer::Products::kReference, layer::Products::kFloat32, layer::Products::kBfloat16}) {
+      if (products == layer::Products::kBfloat16 && !layer::cpu::CanMultiply<layer::cpu::Bf16>()) continue;
       const LossAndGradients without = Compute(*model, input, labels, products);
       const Penalised with = Penalise(*model, input, labels, products, kPenaltyPowers[0], /*weight=*/0);
       EXPECT_TRUE(at::equal(with.whole.loss, without.loss)) << architecture;
@@ -191,11 +192,11 @@ TEST(FusedPenaltyTest, WithoutGradientsTheValueIsTheSame) {
   const auto model = SmallModel(SmallSpec("opt"));
   ModelInput input = SmallInput();
   const at::Tensor labels = SomeLabels(input);
-  const double with = Penalise(*model, input, labels, fused::Products::kFloat32, kPenaltyPowers[1]).penalty;
+  const double with = Penalise(*model, input, labels, layer::Products::kFloat32, kPenaltyPowers[1]).penalty;
   const at::NoGradGuard no_gradient;
   FfnPenalty penalty(kPenaltyWeight, kPenaltyPowers[1]);
   input.ffn_penalty = &penalty;
-  input.products = fused::Products::kFloat32;
+  input.products = layer::Products::kFloat32;
   model->Loss(input, labels);
   EXPECT_EQ(penalty.Value().item<double>(), with);
 }

@@ -83,9 +83,9 @@ void CheckGradients(const v1::TrialSpec& spec, bool padded, const std::string& w
     labels = labels.masked_fill(input.attention_mask.eq(0), kIgnoredLabel);
   }
   CheckGradientsOf(model, input, labels, what);
-  if (!model->can_fuse(fused::Place::kCpuFloat32)) return;
+  if (!model->can_fuse(layer::Place::kCpuFloat32)) return;
   model->zero_grad();
-  input.products = fused::Products::kFloat32;
+  input.products = layer::Products::kFloat32;
   CheckGradientsOf(model, input, labels, what + ", fused");
 }
 

@@ -22,7 +22,7 @@ struct LossAndGradients {
 };
 
 inline LossAndGradients Compute(Model& model, ModelInput input, const at::Tensor& labels,
-                                fused::Products products) {
+                                layer::Products products) {
   input.products = products;
   model.zero_grad();
   at::Tensor loss = model.Loss(input, labels);
@@ -39,7 +39,7 @@ inline LossAndGradients Compute(Model& model, ModelInput input, const at::Tensor
 // By LibTorch's operations in bfloat16.
 inline LossAndGradients ComputeWithAutocast(Model& model, const ModelInput& input, const at::Tensor& labels) {
   at::autocast::set_autocast_enabled(at::kCPU, true);
-  LossAndGradients result = Compute(model, input, labels, fused::Products::kReference);
+  LossAndGradients result = Compute(model, input, labels, layer::Products::kReference);
   at::autocast::clear_cache();
   at::autocast::set_autocast_enabled(at::kCPU, false);
   return result;

@@ -94,8 +94,8 @@ void CompareCase(GoldenReport& report, const GoldenCase& golden, at::ScalarType 
     largest = std::max(largest, golden.Tensor("grad/" + name).abs().max().item<double>());
   }
   const Tolerance gradients{.absolute = (is_double ? 1e-7 : 1e-4) * largest};
-  for (const fused::Products products : {fused::Products::kReference, fused::Products::kFloat32}) {
-    if (products != fused::Products::kReference && !model->can_fuse(fused::Place::kCpuFloat32)) continue;
+  for (const layer::Products products : {layer::Products::kReference, layer::Products::kFloat32}) {
+    if (products != layer::Products::kReference && !model->can_fuse(layer::Place::kCpuFloat32)) continue;
     training.products = products;
     model->zero_grad();
     const at::Tensor loss = model->Loss(training, labels);

@@ -92,7 +92,7 @@ TEST(ThreadChoiceTest, TryingAgainTakesThreePerCentOfTheTimeAtMost) {
 std::size_t ThreadsOfALoop() {
   std::mutex mutex;
   std::set<std::thread::id> ids;
-  fused::ParallelFor(1000, [&](std::int64_t) {
+  layer::cpu::ParallelFor(1000, [&](std::int64_t) {
     std::this_thread::yield();
     const std::scoped_lock lock(mutex);
     ids.insert(std::this_thread::get_id());

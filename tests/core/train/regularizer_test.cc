@@ -80,11 +80,11 @@ v1::RegularizerSpec Penalties(const std::string& text) {
 }
 
 // Every penalty with the reference's operations, and those on feed-forward outputs with the fused engine too.
-std::vector<std::pair<std::string, fused::Products>> PenaltiesAndEngines() {
-  std::vector<std::pair<std::string, fused::Products>> pairs;
+std::vector<std::pair<std::string, layer::Products>> PenaltiesAndEngines() {
+  std::vector<std::pair<std::string, layer::Products>> pairs;
   for (const std::string& text : kPenalties) {
-    pairs.emplace_back(text, fused::Products::kReference);
-    if (!Penalties(text).has_kurtosis()) pairs.emplace_back(text, fused::Products::kFloat32);
+    pairs.emplace_back(text, layer::Products::kReference);
+    if (!Penalties(text).has_kurtosis()) pairs.emplace_back(text, layer::Products::kFloat32);
   }
   return pairs;
 }
@@ -162,7 +162,7 @@ TEST(RegularizerTest, PenaltiesAreTheirFormulas) {
 TEST(RegularizerTest, GradientsAreThoseOfTheWholeLoss) {
   for (const auto& [architecture, fields] : kPenalizedModels) {
     for (const auto& [text, products] : PenaltiesAndEngines()) {
-      const bool fused = products != fused::Products::kReference;
+      const bool fused = products != layer::Products::kReference;
       const std::string what = architecture + ", " + text + (fused ? ", fused" : "");
       const v1::RegularizerSpec spec = Penalties(text);
       Penalized made = Make(architecture);
@@ -214,7 +214,7 @@ TEST(RegularizerTest, GradientsAreThoseOfTheWholeLoss) {
 
 // As for a part of a micro-batch.
 TEST(RegularizerTest, AWeightScalesThePenaltyInBothEngines) {
-  for (const fused::Products products : {fused::Products::kReference, fused::Products::kFloat32}) {
+  for (const layer::Products products : {layer::Products::kReference, layer::Products::kFloat32}) {
     Penalized made = Make("opt");
     const v1::RegularizerSpec spec = Penalties(kPenalties[0]);
     v1::OptimizerSpec sgd;
@@ -226,7 +226,7 @@ TEST(RegularizerTest, AWeightScalesThePenaltyInBothEngines) {
                        .precision = v1::FLOAT32,
                        .products = products,
                        .regularizer = spec});
-    EXPECT_EQ(step.HasFusedLoops(), products != fused::Products::kReference);
+    EXPECT_EQ(step.HasFusedLoops(), products != layer::Products::kReference);
     const auto gradients = [&](const TrainingStep::Weight& weight) {
       for (at::Tensor& parameter : made.model->parameters()) parameter.mutable_grad().reset();
       step.AddMicroBatch(made.input, made.labels, weight);
@@ -246,20 +246,20 @@ TEST(RegularizerTest, AWeightScalesThePenaltyInBothEngines) {
 TEST(RegularizerTest, TheEngineIsTheOneThatTakesThePenalty) {
   const Penalized made = Make("bert");
   v1::TrainingSpec spec;
-  ASSERT_NE(ChooseEngine(spec, *made.model, c10::kCPU).products, fused::Products::kReference);
+  ASSERT_NE(ChooseEngine(spec, *made.model, c10::kCPU).products, layer::Products::kReference);
   for (const std::string& text : kPenalties) {
     *spec.mutable_regularizer() = Penalties(text);
     const EngineChoice choice = ChooseEngine(spec, *made.model, c10::kCPU);
     if (spec.regularizer().has_kurtosis()) {
-      EXPECT_EQ(choice.products, fused::Products::kReference) << text;
+      EXPECT_EQ(choice.products, layer::Products::kReference) << text;
       EXPECT_THAT(choice.reason,
                   testing::StartsWith("training.regularizer.kurtosis is a function of the outputs"));
     } else {
-      EXPECT_EQ(choice.products, fused::Products::kFloat32) << text;
+      EXPECT_EQ(choice.products, layer::Products::kFloat32) << text;
       EXPECT_EQ(choice.reason, "") << text;
     }
     const EngineChoice on_gpu = ChooseEngine(spec, *made.model, c10::kCUDA);
-    EXPECT_EQ(on_gpu.products, fused::Products::kReference) << text;
+    EXPECT_EQ(on_gpu.products, layer::Products::kReference) << text;
     EXPECT_THAT(on_gpu.reason, testing::StartsWith("training.regularizer is a function of activations"));
   }
 }

@@ -65,10 +65,10 @@ ModelInput OnDevice(ModelInput input, c10::Device device) {
   return input;
 }
 
-constexpr fused::Products kEngines[] = {fused::Products::kReference, fused::Products::kFloat32};
+constexpr layer::Products kEngines[] = {layer::Products::kReference, layer::Products::kFloat32};
 
 // Runs the case's training and compares on the way.
-void CompareTraining(const GoldenCase& golden, at::ScalarType dtype, fused::Products products,
+void CompareTraining(const GoldenCase& golden, at::ScalarType dtype, layer::Products products,
                      GoldenReport& report) {
   const Recipe recipe = ReadRecipe(golden);
   if (!report.Accepts(golden, recipe.all_used)) return;
@@ -77,8 +77,8 @@ void CompareTraining(const GoldenCase& golden, at::ScalarType dtype, fused::Prod
   const auto model = ModelOfCase(golden, dtype);
   ASSERT_NE(model, nullptr);
   const c10::Device device = TestDevice();
-  if (products != fused::Products::kReference &&
-      (!device.is_cpu() || !model->can_fuse(fused::Place::kCpuFloat32))) {
+  if (products != layer::Products::kReference &&
+      (!device.is_cpu() || !model->can_fuse(layer::Place::kCpuFloat32))) {
     return;
   }
   model->to(device);
@@ -125,7 +125,7 @@ TEST(TrainingStepsGoldenTest, EveryUpdateMatchesTheReferenceInDouble) {
   GoldenReport report("training_steps");
   for (const GoldenCase& golden : FindGoldenCases("training_steps")) {
     if (report.SkipWhatIsNotSupported(golden)) continue;
-    for (const fused::Products products : kEngines) CompareTraining(golden, at::kDouble, products, report);
+    for (const layer::Products products : kEngines) CompareTraining(golden, at::kDouble, products, report);
   }
   report.Finish();
 }
@@ -134,7 +134,7 @@ TEST(TrainingStepsGoldenTest, EveryUpdateMatchesTheReferenceInFloat) {
   GoldenReport report("training_steps");
   for (const GoldenCase& golden : FindGoldenCases("training_steps")) {
     if (report.SkipWhatIsNotSupported(golden)) continue;
-    for (const fused::Products products : kEngines) CompareTraining(golden, at::kFloat, products, report);
+    for (const layer::Products products : kEngines) CompareTraining(golden, at::kFloat, products, report);
   }
   report.Finish();
 }

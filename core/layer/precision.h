@@ -1,8 +1,8 @@
 // How the products of a training step are computed, and where the layers' parts.
-#ifndef INLIER_CORE_LAYER_CPU_PRECISION_H_
-#define INLIER_CORE_LAYER_CPU_PRECISION_H_
+#ifndef INLIER_CORE_LAYER_PRECISION_H_
+#define INLIER_CORE_LAYER_PRECISION_H_
 
-namespace inlier::fused {
+namespace inlier::layer {
 
 enum class Products {
   kReference,  // By LibTorch's operations, gradients by its autograd.
@@ -17,6 +17,6 @@ enum class Place {
   kGpuBfloat16,  // core/layer_cuda
 };
 
-}  // namespace inlier::fused
+}  // namespace inlier::layer
 
-#endif  // INLIER_CORE_LAYER_CPU_PRECISION_H_
+#endif  // INLIER_CORE_LAYER_PRECISION_H_
