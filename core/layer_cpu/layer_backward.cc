@@ -6,8 +6,8 @@
 #include "core/layer_cpu/head_parts.h"
 #include "core/layer_cpu/layer.h"
 #include "core/layer_cpu/layer_parts.h"
+#include "core/layer_cpu/matmul.h"
 #include "core/layer_cpu/profile.h"
-#include "core/layer_cpu/weight_gradient.h"
 
 namespace inlier::layer::cpu {
 namespace {

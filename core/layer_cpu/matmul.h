@@ -28,6 +28,14 @@ template <typename T>
 void Multiply(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, std::int64_t a_stride,
               const T* packed, Real<T>* c, std::int64_t c_stride, bool add);
 
+// out (columns of left, columns of right) = left^T right, or out + left^T right with `add`, over `rows` rows; both
+// row-major with a stride. The weight (out, in) of y = x W^T has the gradient of left = dy, right = x; one of layout
+// (in, out) the other way round. Runs on all threads; the result does not depend on their number.
+template <typename T>
+void ProductOverRows(std::int64_t rows, const T* left, std::int64_t left_stride, std::int64_t left_columns,
+                     const T* right, std::int64_t right_stride, std::int64_t right_columns, Real<T>* out,
+                     std::int64_t out_stride, bool add = false);
+
 // True where the block kernel runs for T on this processor.
 template <typename T>
 bool CanMultiply();

@@ -9,9 +9,9 @@
 #include "core/kernels/cross_entropy.h"
 #include "core/layer_cpu/layer.h"
 #include "core/layer_cpu/layer_parts.h"
+#include "core/layer_cpu/matmul.h"
 #include "core/layer_cpu/parallel.h"
 #include "core/layer_cpu/profile.h"
-#include "core/layer_cpu/weight_gradient.h"
 
 namespace inlier::layer::cpu {
 namespace {

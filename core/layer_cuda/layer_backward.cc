@@ -7,7 +7,6 @@
 
 #include "core/layer_cuda/launch.h"
 #include "core/layer_cuda/layer_parts.h"
-#include "core/layer_cuda/products.h"
 
 namespace inlier::layer::gpu {
 namespace {

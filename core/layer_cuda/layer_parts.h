@@ -2,6 +2,9 @@
 #ifndef INLIER_CORE_LAYER_CUDA_LAYER_PARTS_H_
 #define INLIER_CORE_LAYER_CUDA_LAYER_PARTS_H_
 
+#include <ATen/ops/addmm.h>
+#include <ATen/ops/mm.h>
+
 #include "core/cuda/attention.h"
 #include "core/cuda/rows.h"
 #include "core/layer/parts.h"
@@ -15,6 +18,33 @@ inline at::Tensor ForwardSide(const Shape& shape, const Linear& linear) {
 }
 inline at::Tensor BackwardSide(const Shape& shape, const Linear& linear) {
   return shape.in_out ? linear.weight.t() : linear.weight;
+}
+
+// Products of bfloat16 matrices, left (m, k) and right (k, n), any strides.
+// Rounded to bfloat16.
+inline at::Tensor Product(const at::Tensor& left, const at::Tensor& right) { return at::mm(left, right); }
+
+// sum (m, n), float32, becomes the product, or sum + product. LibTorch has this for CUDA alone; on a CPU (tests)
+// factors are widened.
+inline void WideProductTo(at::Tensor sum, const at::Tensor& left, const at::Tensor& right) {
+  if (left.is_cpu()) {
+    at::mm_out(sum, left.to(at::kFloat), right.to(at::kFloat));
+  } else {
+    at::mm_out(sum, left, right, at::kFloat);
+  }
+}
+inline void AddProduct(at::Tensor sum, const at::Tensor& left, const at::Tensor& right) {
+  if (left.is_cpu()) {
+    at::addmm_out(sum, sum, left.to(at::kFloat), right.to(at::kFloat));
+  } else {
+    at::addmm_out(sum, sum, left, right, at::kFloat);
+  }
+}
+
+inline at::Tensor WideProduct(const at::Tensor& left, const at::Tensor& right) {
+  at::Tensor product = at::empty({left.size(0), right.size(1)}, left.options().dtype(at::kFloat));
+  WideProductTo(product, left, right);
+  return product;
 }
 
 // Columns [column, column + size) of a projection's result, as heads of bfloat16. matrix: (M, width).
