@@ -144,12 +144,12 @@ struct Saved {
   Weights operands = {};  // On a GPU: the linears' weights as T, those of the projections in one.
 };
 
-// A call of a layer, with what it keeps for its backward pass.
+// One call of a layer, with what its forward pass keeps for the backward one.
 struct Call {
   Shape shape = {};
   Weights weights = {};
   Inputs inputs = {};
-  Products products = Products::kReference;  // One of the others.
+  Products products = Products::kReference;  // The caller names another.
   Saved saved = {};
 };
 

@@ -21,7 +21,7 @@ constexpr c10::ScalarType kTypeOf = std::is_same_v<T, double> ? c10::kDouble
                                     : std::is_same_v<T, Bf16> ? c10::kBFloat16
                                                               : c10::kFloat;
 
-// Where `x` is.
+// A new tensor that lies where `x` does.
 template <typename T>
 at::Tensor EmptyLike(const at::Tensor& x, at::IntArrayRef sizes) {
   return at::empty(sizes, x.options().dtype(kTypeOf<T>).requires_grad(false));
@@ -33,7 +33,7 @@ T* Data(const at::Tensor& tensor) {
   return tensor.defined() ? static_cast<T*>(tensor.mutable_data_ptr()) : nullptr;
 }
 
-// What either pass names often.
+// What the passes in both directions name often.
 struct Pass {
   explicit Pass(const Call& call) : shape(call.shape), weights(call.weights), inputs(call.inputs) {}
 
@@ -58,7 +58,7 @@ inline std::vector<std::int64_t> ProjectionWidths(const Shape& shape, const Weig
   return widths;
 }
 
-// The projections' biases in one; undefined without them.
+// The projections' biases as one vector, which is undefined where they have none.
 inline at::Tensor JoinedBias(const Weights& weights) {
   std::vector<at::Tensor> biases;
   for (const Linear& linear : weights.projections)
@@ -78,7 +78,7 @@ kernels::NormWeights<R> NormOf(const Shape& shape, const Norm& norm) {
   return NormOf<R>(shape.norm, shape.epsilon, norm);
 }
 
-// Vectors are biases, gains, offsets and sinks; their gradients lie side by side, those of the projections' biases first.
+// Vectors are biases, gains, offsets and sinks. Their gradients lie side by side, those of the projections' biases first.
 inline bool IsVector(const at::Tensor& weight) { return weight.defined() && weight.dim() == 1; }
 
 inline std::int64_t VectorsWidth(const Weights& weights) {

@@ -66,13 +66,13 @@ at::Tensor PackBackward(const Shape& shape, const Linear& linear) {
   return linear.weight.defined() ? PackMatrix<T>(linear.weight, /*transposed=*/shape.in_out) : at::Tensor();
 }
 
-// The place of a block in `parts` (blocks, n), gradients of vectors of which each block has its own; null for none.
+// Each block adds to its own row of `parts` (blocks, n), gradients of vectors; null where there are no parts.
 template <typename R>
 R* PartOf(const at::Tensor& parts, std::int64_t block) {
   return parts.defined() ? Data<R>(parts) + block * parts.stride(0) : nullptr;
 }
 
-// Their sum (n), in the order of the blocks.
+// The rows are summed (n) in the order of the blocks, on any number of threads alike.
 template <typename R>
 at::Tensor SumOfParts(const at::Tensor& parts) {
   const std::int64_t blocks = parts.size(0), columns = parts.size(1), at_once = 1024;

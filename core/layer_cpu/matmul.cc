@@ -15,7 +15,7 @@ namespace {
 
 namespace blas = at::native::cpublas;
 
-// Of ProductOverRows.
+// ProductOverRows cuts by these.
 constexpr std::int64_t kRowsAtOnce = 512;  // A block of either side and the sums fit into the second cache.
 constexpr std::int64_t kColumnsOfRight = 256;  // Of one item.
 

@@ -65,7 +65,7 @@ class FusedNormFunction : public torch::autograd::Function<FusedNormFunction> {
     WithReal(x, [&]<typename R>() {
       const Rows<R> rows(x, context->saved_data["kind"].toInt(), context->saved_data["epsilon"].toDouble(),
                          gain, offset);
-      // Of each block its own.
+      // Each block has its own.
       const at::Tensor gains = at::zeros({rows.blocks.count, gain.numel()}, gain.options()),
                        offsets = offset.defined()
                                      ? at::zeros({rows.blocks.count, offset.numel()}, offset.options())
