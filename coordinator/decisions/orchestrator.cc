@@ -5,9 +5,8 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
-#include "base/check.h"
+#include "absl/strings/strip.h"
 #include "base/deliberate_bug.h"
-#include "base/status.h"
 #include "coordinator/attempts/attempt_end.h"
 #include "coordinator/attempts/timers.h"
 #include "coordinator/data/data_check.h"
@@ -20,8 +19,6 @@
 #include "coordinator/scheduling/placement.h"
 #include "coordinator/sweeps/control.h"
 #include "coordinator/sweeps/edit.h"
-#include "coordinator/sweeps/settle.h"
-#include "coordinator/sweeps/store_analysis.h"
 #include "coordinator/sweeps/submit.h"
 
 namespace inlier {
@@ -35,54 +32,10 @@ bool IsBulk(const ChangeBatch& batch) {
   });
 }
 
-// AlreadyExists when the id was used for something else; `digest` becomes that of the content.
-absl::Status CheckRequest(const State& state, const char* method, const std::string& id,
-                          const google::protobuf::Message& request, std::string& digest) {
-  if (absl::Status fits = CheckRequestId(id); !fits.ok()) return fits;
-  digest = ContentDigest(request);
-  std::string used;
-  if (const std::optional<SweepId> sweep = state.sweeps.FindRequest(id)) {
-    used = absl::StrCat("the submission of sweep ", sweep->ToString());
-  } else if (const RequestRow* earlier = state.requests.Find(id)) {
-    if (earlier->method != method) {
-      used = absl::StrCat("another call (", earlier->method, ")");
-    } else if (earlier->digest != digest) {
-      used = absl::StrCat("a ", method, " with other content");
-    }
-  }
-  if (used.empty()) return absl::OkStatus();
-  return absl::AlreadyExistsError(
-      absl::StrCat("request_id ", id, " was used for ", used, "; use a new request_id"));
-}
-
 }  // namespace
 
-template <typename Decide>
-auto Orchestrator::Run(Moment now, Effects& effects, Decide decide) {
-  Context context{state_, now, effects};
-  auto result = decide(context);
-  Finish(context);
-  return result;
-}
-
-template <typename Response, typename Request, typename Decide>
-absl::StatusOr<Response> Orchestrator::RunOnce(const char* method, const Request& request,
-                                               const Caller& caller, Moment now, Effects& effects,
-                                               Decide decide) {
-  RETURN_IF_ERROR(CheckOwner(state_, caller, request));
-  const std::string& id = request.request_id();
-  if (id.empty()) return Run(now, effects, decide);
-  std::string digest;
-  if (absl::Status known = CheckRequest(state_, method, id, request, digest); !known.ok()) return known;
-  if (const RequestRow* earlier = state_.requests.Find(id)) {
-    Response response;
-    INLIER_CHECK(response.ParseFromString(earlier->answer));
-    return response;
-  }
-  absl::StatusOr<Response> response = Run(now, effects, decide);
-  if (response.ok())
-    effects.changes.Add(state_.requests.Add(id, method, digest, response->SerializeAsString(), now.wall));
-  return response;
+std::string RpcOf(const google::protobuf::Descriptor& request) {
+  return std::string(absl::StripSuffix(request.name(), "Request"));
 }
 
 absl::Status Orchestrator::Recover(Snapshot snapshot, Moment now, Effects& effects) {
@@ -97,53 +50,12 @@ absl::StatusOr<v1::SubmitSweepResponse> Orchestrator::OnSubmit(const v1::SubmitS
              [&](Context& context) { return SubmitSweep(context, request, std::move(grid), caller); });
 }
 
-absl::StatusOr<v1::CancelResponse> Orchestrator::OnCancel(const v1::CancelRequest& request, Moment now,
-                                                          Effects& effects, const Caller& caller) {
-  return RunOnce<v1::CancelResponse>("Cancel", request, caller, now, effects,
-                                     [&](Context& context) { return Cancel(context, request, caller); });
-}
-
-absl::StatusOr<v1::RetryResponse> Orchestrator::OnRetry(const v1::RetryRequest& request, Moment now,
-                                                        Effects& effects, const Caller& caller) {
-  return RunOnce<v1::RetryResponse>("Retry", request, caller, now, effects,
-                                    [&](Context& context) { return Retry(context, request, caller); });
-}
-
-absl::StatusOr<v1::PauseSweepResponse> Orchestrator::OnPause(const v1::PauseSweepRequest& request, Moment now,
-                                                             Effects& effects, const Caller& caller) {
-  return RunOnce<v1::PauseSweepResponse>("PauseSweep", request, caller, now, effects, [&](Context& context) {
-    return PauseSweep(context, request, caller);
-  });
-}
-
-absl::StatusOr<v1::ResumeSweepResponse> Orchestrator::OnResume(const v1::ResumeSweepRequest& request,
-                                                               Moment now, Effects& effects,
-                                                               const Caller& caller) {
-  return RunOnce<v1::ResumeSweepResponse>(
-      "ResumeSweep", request, caller, now, effects,
-      [&](Context& context) { return ResumeSweep(context, request, caller); });
-}
-
 absl::StatusOr<v1::EditSweepResponse> Orchestrator::OnEdit(const v1::EditSweepRequest& request, Moment now,
                                                            Effects& effects, std::optional<SweepGrid> grid,
                                                            const Caller& caller) {
-  return RunOnce<v1::EditSweepResponse>("EditSweep", request, caller, now, effects, [&](Context& context) {
+  return RunOnce<v1::EditSweepResponse>(request, now, effects, caller, [&](Context& context) {
     return EditSweep(context, request, std::move(grid), caller);
   });
-}
-
-absl::StatusOr<v1::DrainWorkerResponse> Orchestrator::OnDrain(const v1::DrainWorkerRequest& request,
-                                                              Moment now, Effects& effects,
-                                                              const Caller& caller) {
-  return RunOnce<v1::DrainWorkerResponse>("DrainWorker", request, caller, now, effects,
-                                          [&](Context& context) { return DrainWorker(context, request); });
-}
-
-absl::StatusOr<v1::StoreAnalysisResponse> Orchestrator::OnStoreAnalysis(
-    const v1::StoreAnalysisRequest& request, Moment now, Effects& effects, const Caller& caller) {
-  return RunOnce<v1::StoreAnalysisResponse>(
-      "StoreAnalysis", request, caller, now, effects,
-      [&](Context& context) { return StoreAnalysis(context, request, caller.name); });
 }
 
 ClusterView Orchestrator::OnJobDrain(const JobDrain& drain, Moment now, Effects& effects) {
@@ -154,22 +66,40 @@ ClusterView Orchestrator::OnJobDrain(const JobDrain& drain, Moment now, Effects&
 }
 
 absl::StatusOr<std::optional<std::string>> Orchestrator::EarlierAnswer(
-    const char* method, const std::string& request_id, const google::protobuf::Message& request) const {
+    const std::string& request_id, const google::protobuf::Message& request) const {
   std::optional<std::string> answer;
   if (request_id.empty()) return answer;
-  std::string digest;
-  RETURN_IF_ERROR(CheckRequest(state_, method, request_id, request, digest));
-  if (const RequestRow* earlier = state_.requests.Find(request_id)) answer = earlier->answer;
-  return answer;
+  RETURN_IF_ERROR(CheckRequestId(request_id));
+  std::string used;
+  if (const std::optional<SweepId> sweep = state_.sweeps.FindRequest(request_id)) {
+    used = absl::StrCat("the submission of sweep ", sweep->ToString());
+  } else if (const RequestRow* earlier = state_.requests.Find(request_id)) {
+    if (const std::string rpc = RpcOf(*request.GetDescriptor()); earlier->method != rpc) {
+      used = absl::StrCat("another call (", earlier->method, ")");
+    } else if (earlier->digest != ContentDigest(request)) {
+      used = absl::StrCat("a ", rpc, " with other content");
+    } else {
+      answer = earlier->answer;
+    }
+  }
+  if (used.empty()) return answer;
+  return absl::AlreadyExistsError(
+      absl::StrCat("request_id ", request_id, " was used for ", used, "; use a new request_id"));
 }
 
-absl::StatusOr<std::string> Orchestrator::OnAnswer(const char* method, const std::string& request_id,
+void Orchestrator::Keep(const std::string& request_id, const google::protobuf::Message& request,
+                        std::string answer, Moment now, Effects& effects) {
+  if (request_id.empty()) return;
+  effects.changes.Add(state_.requests.Add(request_id, RpcOf(*request.GetDescriptor()), ContentDigest(request),
+                                          std::move(answer), now.wall));
+}
+
+absl::StatusOr<std::string> Orchestrator::OnAnswer(const std::string& request_id,
                                                    const google::protobuf::Message& request,
                                                    std::string answer, Moment now, Effects& effects) {
-  ASSIGN_OR_RETURN(std::optional<std::string> earlier, EarlierAnswer(method, request_id, request));
+  ASSIGN_OR_RETURN(std::optional<std::string> earlier, EarlierAnswer(request_id, request));
   if (earlier) return *std::move(earlier);
-  if (!request_id.empty())
-    effects.changes.Add(state_.requests.Add(request_id, method, ContentDigest(request), answer, now.wall));
+  Keep(request_id, request, answer, now, effects);
   return answer;
 }
 

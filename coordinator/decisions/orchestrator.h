@@ -30,15 +30,21 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/check.h"
+#include "base/status.h"
 #include "coordinator/state/caller.h"
 #include "coordinator/state/context.h"
 #include "coordinator/status/cluster_view.h"
 #include "coordinator/store/snapshot.h"
+#include "coordinator/sweeps/settle.h"
 #include "inlier/v1/sweep_service.pb.h"
 #include "inlier/v1/worker_service.pb.h"
 #include "spec/sweep/sweep_edit.h"
 
 namespace inlier {
+
+// The rpc that has this request: Cancel of CancelRequest.
+std::string RpcOf(const google::protobuf::Descriptor& request);
 
 class Orchestrator {
  public:
@@ -77,41 +83,31 @@ class Orchestrator {
   // with what they are to be sent, ended attempts included. Called after every other call, into the same effects.
   void Offer(Moment now, bool grant_leases, Effects& effects);
 
-  // PermissionDenied, of all that follow, for another's sweep (CheckOwner).
-  absl::StatusOr<v1::CancelResponse> OnCancel(const v1::CancelRequest& request, Moment now, Effects& effects,
-                                              const Caller& caller = {});
-  absl::StatusOr<v1::RetryResponse> OnRetry(const v1::RetryRequest& request, Moment now, Effects& effects,
-                                            const Caller& caller = {});
-  absl::StatusOr<v1::PauseSweepResponse> OnPause(const v1::PauseSweepRequest& request, Moment now,
-                                                 Effects& effects, const Caller& caller = {});
-  absl::StatusOr<v1::ResumeSweepResponse> OnResume(const v1::ResumeSweepRequest& request, Moment now,
-                                                   Effects& effects, const Caller& caller = {});
-  // `grid`: the checked grid of the new sweep, if the caller has made it. FailedPrecondition where the sweep
+  // Runs `change`, a function of sweeps/, for a caller that may change the sweep or trial of its request; else
+  // PermissionDenied (CheckOwner). A repeated request, by its request_id, gets the answer of the first; AlreadyExists
+  // where its request_id was used for something else.
+  template <typename Request, typename Response>
+  absl::StatusOr<Response> Change(absl::StatusOr<Response> (*change)(Context&, const Request&, const Caller&),
+                                  const Request& request, Moment now, Effects& effects,
+                                  const Caller& caller = {}) {
+    return RunOnce<Response>(request, now, effects, caller,
+                             [&](Context& context) { return change(context, request, caller); });
+  }
+  // The same of EditSweep with a grid: the checked grid of the new sweep. FailedPrecondition where the sweep
   // cannot become the new one (SweepEdit), or has been edited since request.revision.
   absl::StatusOr<v1::EditSweepResponse> OnEdit(const v1::EditSweepRequest& request, Moment now,
                                                Effects& effects, std::optional<SweepGrid> grid,
                                                const Caller& caller = {});
-  absl::StatusOr<v1::EditSweepResponse> OnEdit(const v1::EditSweepRequest& request, Moment now,
-                                               Effects& effects, const Caller& caller = {}) {
-    return OnEdit(request, now, effects, std::nullopt, caller);
-  }
-  absl::StatusOr<v1::DrainWorkerResponse> OnDrain(const v1::DrainWorkerRequest& request, Moment now,
-                                                  Effects& effects, const Caller& caller = {});
-
-  // Stores what a caller measured on a model; InvalidArgument for one without numbers.
-  absl::StatusOr<v1::StoreAnalysisResponse> OnStoreAnalysis(const v1::StoreAnalysisRequest& request,
-                                                            Moment now, Effects& effects,
-                                                            const Caller& caller = {});
 
   // Drains jobs of a cluster's engine, and gives what there is to know about it then (status/cluster_view.h).
   ClusterView OnJobDrain(const JobDrain& drain, Moment now, Effects& effects);
 
   // Of a call that a service beside the decisions answers: the answer that its request_id has had; nullopt: none.
   // AlreadyExists where the request_id was used for something else.
-  absl::StatusOr<std::optional<std::string>> EarlierAnswer(const char* method, const std::string& request_id,
+  absl::StatusOr<std::optional<std::string>> EarlierAnswer(const std::string& request_id,
                                                            const google::protobuf::Message& request) const;
   // That answer, else `answer`, which is kept.
-  absl::StatusOr<std::string> OnAnswer(const char* method, const std::string& request_id,
+  absl::StatusOr<std::string> OnAnswer(const std::string& request_id,
                                        const google::protobuf::Message& request, std::string answer,
                                        Moment now, Effects& effects);
 
@@ -125,12 +121,29 @@ class Orchestrator {
  private:
   // Runs `decide(context)` as one call, and finishes it.
   template <typename Decide>
-  auto Run(Moment now, Effects& effects, Decide decide);
-  // The same for a request of a caller that may make it (CheckOwner), and that may have a request_id: a repeated
-  // request gets the answer of the first.
+  auto Run(Moment now, Effects& effects, Decide decide) {
+    Context context{state_, now, effects};
+    auto result = decide(context);
+    Finish(context);
+    return result;
+  }
   template <typename Response, typename Request, typename Decide>
-  absl::StatusOr<Response> RunOnce(const char* method, const Request& request, const Caller& caller,
-                                   Moment now, Effects& effects, Decide decide);
+  absl::StatusOr<Response> RunOnce(const Request& request, Moment now, Effects& effects, const Caller& caller,
+                                   Decide decide) {
+    RETURN_IF_ERROR(CheckOwner(state_, caller, request));
+    ASSIGN_OR_RETURN(const std::optional<std::string> earlier, EarlierAnswer(request.request_id(), request));
+    if (earlier) {
+      Response response;
+      INLIER_CHECK(response.ParseFromString(*earlier));
+      return response;
+    }
+    absl::StatusOr<Response> response = Run(now, effects, decide);
+    if (response.ok()) Keep(request.request_id(), request, response->SerializeAsString(), now, effects);
+    return response;
+  }
+  // Keeps the answer of a request that has an id.
+  void Keep(const std::string& request_id, const google::protobuf::Message& request, std::string answer,
+            Moment now, Effects& effects);
 
   State state_;
 };

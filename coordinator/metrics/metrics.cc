@@ -10,6 +10,7 @@
 #include "fleet/status.h"
 #include "inlier/v1/attempt.pb.h"
 #include "inlier/v1/sweep_service.pb.h"
+#include "rpc/methods.h"
 
 namespace inlier {
 namespace {
@@ -27,12 +28,6 @@ constexpr v1::FailureClass kFailures[] = {v1::INVALID_SPEC, v1::OUT_OF_MEMORY, v
                                           v1::STALLED,      v1::OTHER_DATA,    v1::SICK_DEVICE};
 constexpr const char* kOutcomes[] = {"SUCCEEDED", "DIVERGED", "FAILED", "CANCELLED", "PREEMPTED"};
 constexpr const char* kWorkerStates[] = {"CONNECTED", "DRAINING", "LOST"};
-constexpr const char* kMethods[] = {
-    "Session",     "Sync",          "SubmitSweep",   "ListSweeps", "GetSweep",    "ListTrials",
-    "WatchSweep",  "Cancel",        "Retry",         "PauseSweep", "ResumeSweep", "EditSweep",
-    "DrainWorker", "Explain",       "ListWorkers",   "Query",      "BuildTable",  "GetLogs",
-    "GetMatrix",   "StoreAnalysis", "DescribeStore", "Stat",       "Upload",      "Download",
-    "Collect",     "ListFleet",     "SetFleet",      "ScaleFleet", "StopFleet"};
 
 template <typename Range, typename Name>
 Labels LabelsOf(const Range& range, Name name) {
@@ -67,7 +62,7 @@ MetricSpec Histogram(std::string name, std::string help, std::vector<double> buc
 std::vector<MetricSpec> MakeTable() {
   const auto text = [](const char* name) { return std::string(name); };
   const Labels kinds = LabelsOf(kKinds, KindLabel);
-  const Labels methods = LabelsOf(kMethods, text);
+  const Labels methods = LabelsOf(Methods(), [](const Method& method) { return method.name; });
   const Labels states = LabelsOf(kStates, [](v1::TrialState s) { return v1::TrialState_Name(s); });
   const Labels sweep_states = LabelsOf(kSweepStates, [](v1::SweepState s) { return v1::SweepState_Name(s); });
   const Labels failures = LabelsOf(kFailures, [](v1::FailureClass f) { return v1::FailureClass_Name(f); });

@@ -18,6 +18,7 @@
 #include "base/utf8.h"
 #include "base/version.h"
 #include "base/version_skew.h"
+#include "rpc/methods.h"
 #include "rpc/rpc.h"
 
 namespace inlier {
@@ -50,14 +51,6 @@ bool SameDigest(const std::string& a, const std::string& b) {
   return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
 }
 
-const MethodRole* Find(const char* method) {
-  const auto& roles = MethodRoles();
-  const auto at = std::find_if(roles.begin(), roles.end(), [method](const MethodRole& entry) {
-    return std::strcmp(entry.method, method) == 0;
-  });
-  return at == roles.end() ? nullptr : &*at;
-}
-
 bool IsShowable(std::string_view name) {
   return name.size() <= kCommonNameBytesMax && IsUtf8(name) &&
          std::none_of(name.begin(), name.end(), [](unsigned char c) { return absl::ascii_iscntrl(c); });
@@ -87,41 +80,6 @@ absl::Status CheckNames(const v1::CoordinatorConfig& config) {
 }
 
 }  // namespace
-
-const std::vector<MethodRole>& MethodRoles() {
-  static const std::vector<MethodRole> roles = {
-      {"SubmitSweep", Role::kSubmit, true},
-      {"Cancel", Role::kSubmit, true},
-      {"Retry", Role::kSubmit, true},
-      {"PauseSweep", Role::kSubmit, true},
-      {"ResumeSweep", Role::kSubmit, true},
-      {"EditSweep", Role::kSubmit, true},
-      {"StoreAnalysis", Role::kSubmit, true},
-      {"DrainWorker", Role::kAdmin, true},
-      {"SetFleet", Role::kAdmin, true, true},
-      {"ScaleFleet", Role::kAdmin, true},
-      {"StopFleet", Role::kAdmin, true},
-      {"Collect", Role::kAdmin, true},
-      {"ListSweeps", Role::kRead},
-      {"GetSweep", Role::kRead},
-      {"ListTrials", Role::kRead},
-      {"GetMatrix", Role::kRead},
-      {"WatchSweep", Role::kRead},
-      {"Explain", Role::kRead},
-      {"ListWorkers", Role::kRead},
-      {"ListFleet", Role::kRead},
-      {"Query", Role::kRead},
-      {"BuildTable", Role::kRead},
-      {"GetLogs", Role::kRead},
-      {"Session", Role::kWork, true},
-      {"Sync", Role::kWork, true},
-      {"Upload", Role::kWork, true},
-      {"DescribeStore", Role::kWork},
-      {"Stat", Role::kWork},
-      {"Download", Role::kWork},
-  };
-  return roles;
-}
 
 Access::Access(const v1::CoordinatorConfig& config, CoordinatorMetrics& metrics)
     : tokens_file_(config.tokens_file()),
@@ -220,8 +178,8 @@ absl::StatusOr<Introduction> Access::Introduce(const std::string& authorization,
   ASSIGN_OR_RETURN(const Identity who, IdentifyHttp(authorization, absl::StrCat("http:", peer), "about"));
   Introduction introduction{
       .name = who.caller.name, .role = who.caller.role, .admin = who.caller.admin, .methods = {}};
-  for (const MethodRole& entry : MethodRoles()) {
-    if (CheckRole(who, entry.method).ok()) introduction.methods.emplace_back(entry.method);
+  for (const Method& method : Methods()) {
+    if (CheckRole(who, method.name.c_str()).ok()) introduction.methods.push_back(method.name);
   }
   return introduction;
 }
@@ -244,7 +202,7 @@ absl::StatusOr<Access::Identity> Access::IdentifyByCertificate(grpc::CallbackSer
 }
 
 absl::Status Access::CheckRole(const Identity& who, const char* method) const {
-  const MethodRole* needed = Find(method);
+  const Method* needed = FindMethod(method);
   if (who.caller.name.empty()) {  // Callers are not checked.
     if (needed == nullptr || !needed->runs_programs) return absl::OkStatus();
     return absl::PermissionDeniedError(absl::StrCat(
@@ -254,9 +212,7 @@ absl::Status Access::CheckRole(const Identity& who, const char* method) const {
         "the "
         "coordinator's configuration"));
   }
-  if (needed == nullptr)
-    return absl::PermissionDeniedError(
-        absl::StrCat(method, " has no role in MethodRoles and is refused to every caller"));
+  if (needed == nullptr) return absl::PermissionDeniedError(absl::StrCat("there is no method ", method));
   if (!who.role) {
     if (needed->role != Role::kAdmin || who.caller.admin) return absl::OkStatus();
     return absl::PermissionDeniedError(
@@ -322,7 +278,7 @@ absl::Status Access::Refuse(grpc::CallbackServerContext& context, const Caller& 
 absl::Status Access::RefusePeer(const std::string& peer, const Caller& caller, const char* method,
                                 const char* reason, const absl::Status& status) {
   metrics_.CountRefusedCall(reason);
-  const MethodRole* entry = Find(method);
+  const Method* entry = FindMethod(method);
   if (of_coordinator_.refused && entry != nullptr && entry->changes) {
     Caller refused = caller;
     refused.peer = peer;
@@ -386,7 +342,7 @@ absl::Status Access::Recheck(grpc::CallbackServerContext& context, Admission& ad
     return absl::OkStatus();
   const std::lock_guard lock(mutex_);
   ReloadIfChanged();
-  const bool is_open = Find(admission.method_) == nullptr;  // To all callers.
+  const bool is_open = FindMethod(admission.method_) == nullptr;  // To all callers.
   if (admission.tokens_read_ == tokens_read_ || is_open) return absl::OkStatus();
   ASSIGN_OR_RETURN(const Caller caller, Check(context, admission.method_));
   admission.caller_ = caller;

@@ -1,10 +1,10 @@
 // Access control: which caller may make which call.
 //
-// Every RPC needs a role, named in one table (MethodRoles); once callers are checked at all, an RPC that is not
-// in the table is refused. A caller is identified by its token; without tokens, by its certificate
-// (tls_client_ca: any caller whose certificate the authority signed may make every call but those of an admin,
-// whom `admins` names); with neither, callers are not checked, and the daemon listens on loopback. Whose sweep a
-// call may change is decided with the call (CheckOwner).
+// Every RPC needs the role that its declaration names (rpc/methods.h). A caller is identified by its
+// token; without tokens, by its certificate (tls_client_ca: any caller whose certificate the authority
+// signed may make every call but those of an admin, whom `admins` names); with neither, callers are not
+// checked, and the daemon listens on loopback. Whose sweep a call may change is decided with the call
+// (CheckOwner).
 //
 // A call is admitted before anything of its messages is read. Callers are counted: each may make so many
 // calls a second and have so many open at once. Which workers a caller may sync for is decided with the sync
@@ -42,14 +42,6 @@
 #include "rpc/file_stamp.h"
 
 namespace inlier {
-
-struct MethodRole {
-  const char* method;  // Its name without the service; no two services have the same.
-  Role role;
-  bool changes = false;        // Something that outlives the call.
-  bool runs_programs = false;  // As the coordinator's user: refused where callers are not checked.
-};
-const std::vector<MethodRole>& MethodRoles();
 
 // Who a token is, and the methods that it may call.
 struct Introduction {

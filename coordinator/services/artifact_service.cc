@@ -165,7 +165,7 @@ class ArtifactService::DownloadCall final : public Transfer {
 
 void ArtifactService::DescribeStore(UnaryContext* context, const v1::DescribeStoreRequest*,
                                     v1::StoreDescription* response) {
-  calls_.OnCaller(context, "DescribeStore", response, [this](Reply<v1::StoreDescription> reply) {
+  calls_.OnCaller(context, response, [this](Reply<v1::StoreDescription> reply) {
     v1::StoreDescription description;
     description.set_store_id(store_.id());
     if (bucket_ == nullptr) return reply(std::move(description));
@@ -189,7 +189,7 @@ void ArtifactService::Stat(UnaryContext* context, const v1::StatArtifactRequest*
     stat.set_received(found.received);
     return stat;
   };
-  calls_.OnPool(calls_.reads(), context, "Stat", response, look);
+  calls_.OnPool(calls_.reads(), context, response, look);
 }
 
 void ArtifactService::Collect(UnaryContext* context, const v1::CollectRequest* request,
@@ -199,24 +199,23 @@ void ArtifactService::Collect(UnaryContext* context, const v1::CollectRequest* r
     if (!one) return absl::UnavailableError("another collection is under way; try again when it is done");
     return CollectArtifacts(state_dir_, store_, bucket_, reader_, *request, WallNow());
   };
-  calls_.OnCaller(context, "Collect", response,
-                  [this, context, request, collect](Reply<v1::CollectResponse> reply) {
-                    // It changes files alone: its row of the audit follows it.
-                    const auto answer = [this, request, reply,
-                                         row = Audit::RowOf(context->calling(), "Collect", request)](
-                                            const absl::StatusOr<v1::CollectResponse>& result) {
-                      calls_.loop().Post([this, request, reply, row, result] {
-                        // It makes space, and must not wait for space.
-                        const bool waits = !calls_.loop().CheckStore().ok();
-                        calls_.DecideAudited(
-                            row, *request, [&](Orchestrator&, Moment, Effects&) { return result; },
-                            waits ? [](const absl::StatusOr<v1::CollectResponse>&) {} : reply);
-                        if (waits) reply(result);
-                      });
-                    };
-                    calls_.reads().Run(
-                        context->calling().name, [collect, answer] { answer(collect()); }, answer);
-                  });
+  calls_.OnCaller(context, response, [this, context, request, collect](Reply<v1::CollectResponse> reply) {
+    // It changes files alone: its row of the audit follows it.
+    const auto answer = [this, request, reply,
+                         row = Audit::RowOf(context->calling(), context->called(), request)](
+                            const absl::StatusOr<v1::CollectResponse>& result) {
+      calls_.loop().Post([this, request, reply, row, result] {
+        // It makes space, and must not wait for space.
+        const bool waits = !calls_.loop().CheckStore().ok();
+        calls_.DecideAudited(
+            row, *request, [&](Orchestrator&, Moment, Effects&) { return result; },
+            waits ? [](const absl::StatusOr<v1::CollectResponse>&) {} : reply);
+        if (waits) reply(result);
+      });
+    };
+    calls_.reads().Run(
+        context->calling().name, [collect, answer] { answer(collect()); }, answer);
+  });
 }
 
 void ArtifactService::CheckBucket() {

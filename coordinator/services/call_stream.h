@@ -158,6 +158,7 @@ class UnaryContext {
   virtual void Reply(const grpc::Status& status) = 0;
   virtual grpc::CallbackServerContext& server_context() = 0;
   virtual const Caller& calling() const = 0;
+  virtual const char* called() const = 0;  // The method.
 
  protected:
   ~UnaryContext() = default;
@@ -180,6 +181,7 @@ class UnaryCall final : public CallStream, public UnaryContext {
   }
   grpc::CallbackServerContext& server_context() override { return context(); }
   const Caller& calling() const override { return caller(); }
+  const char* called() const override { return method(); }
 
  private:
   void OnMessage(absl::StatusOr<bool> got) override {

@@ -40,11 +40,11 @@ class Calls {
 
   // Answers a unary call: `work(reply)` runs on gRPC's thread and calls `reply` once, then or later.
   template <typename Response, typename Work>
-  void OnCaller(UnaryContext* context, const char* method, Response* response, Work work) {
+  void OnCaller(UnaryContext* context, Response* response, Work work) {
     Reply<Response> reply = [=, this, started = MonotonicNow()](absl::StatusOr<Response> result) {
       const grpc::Status status = ToGrpcStatus(result.status());
       if (result.ok()) *response = *std::move(result);
-      Observe(method, status, started);
+      Observe(context->called(), status, started);
       AddNotice(context->server_context());
       context->Reply(status);
     };
@@ -53,24 +53,23 @@ class Calls {
 
   // The same with `work(reply)` on the coordinator's thread.
   template <typename Response, typename Work>
-  void OnLoop(UnaryContext* context, const char* method, Response* response, Work work) {
-    OnCaller(context, method, response, [this, work = std::move(work)](Reply<Response> reply) mutable {
+  void OnLoop(UnaryContext* context, Response* response, Work work) {
+    OnCaller(context, response, [this, work = std::move(work)](Reply<Response> reply) mutable {
       loop_.Post([work = std::move(work), reply = std::move(reply)] { work(reply); });
     });
   }
 
   // The same on a pool, for `work()` that blocks and returns a StatusOr<Response>.
   template <typename Response, typename Work>
-  void OnPool(BlockingPool& pool, UnaryContext* context, const char* method, Response* response, Work work) {
-    OnCaller(context, method, response,
-             [&pool, context, work = std::move(work)](Reply<Response> reply) mutable {
-               const auto run = [context, work = std::move(work), reply] {
-                 if (context->server_context().IsCancelled())
-                   return reply(absl::CancelledError("the caller has gone"));
-                 reply(work());
-               };
-               pool.Run(context->calling().name, run, reply);
-             });
+  void OnPool(BlockingPool& pool, UnaryContext* context, Response* response, Work work) {
+    OnCaller(context, response, [&pool, context, work = std::move(work)](Reply<Response> reply) mutable {
+      const auto run = [context, work = std::move(work), reply] {
+        if (context->server_context().IsCancelled())
+          return reply(absl::CancelledError("the caller has gone"));
+        reply(work());
+      };
+      pool.Run(context->calling().name, run, reply);
+    });
   }
 
   // The call of a person that changes something: replies with the response of `decide(orchestrator, now, effects)` to

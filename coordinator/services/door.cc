@@ -26,15 +26,13 @@ class RefusedCall final : public grpc::ServerGenericBidiReactor {
   void OnDone() override { delete this; }
 };
 
-struct Health {
-  void Check(UnaryContext* context, const health::HealthCheckRequest* request,
-             health::HealthCheckResponse* response) {
-    if (!request->service().empty())
-      return context->Reply({grpc::StatusCode::NOT_FOUND, "service: only \"\", the whole server, is known"});
-    response->set_status(health::HealthCheckResponse::SERVING);
-    context->Reply(grpc::Status::OK);
-  }
-};
+void CheckHealth(UnaryContext* context, const health::HealthCheckRequest* request,
+                 health::HealthCheckResponse* response) {
+  if (!request->service().empty())
+    return context->Reply({grpc::StatusCode::NOT_FOUND, "service: only \"\", the whole server, is known"});
+  response->set_status(health::HealthCheckResponse::SERVING);
+  context->Reply(grpc::Status::OK);
+}
 
 // A question is read, answered, and the next one is read.
 class ReflectionCall final : public CallStream {
@@ -61,13 +59,13 @@ class ReflectionCall final : public CallStream {
 }  // namespace
 
 Door::Door(Calls& calls) : calls_(calls) {
-  Add(kHealth, "Check", std::make_shared<Health>(), &Health::Check);
+  Add<health::HealthCheckRequest, health::HealthCheckResponse>(kHealth, "Check", CheckHealth);
   AddStream(kReflection, "ServerReflectionInfo",
             [this](Arrival arrival) { return new ReflectionCall(std::move(arrival), services_); });
   for (auto& [path, method] : methods_) method.open = true;
 }
 
-void Door::AddStream(const std::string& service, const char* method, Enter enter) {
+void Door::AddStream(const std::string& service, const std::string& method, Enter enter) {
   if (std::find(services_.begin(), services_.end(), service) == services_.end()) services_.push_back(service);
   const bool added =
       methods_

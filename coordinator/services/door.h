@@ -15,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "coordinator/services/call_stream.h"
@@ -31,18 +32,23 @@ class Door final : public grpc::CallbackGenericService {
   explicit Door(Calls& calls);
 
   // `service`: its full name.
-  void AddStream(const std::string& service, const char* method, Enter enter);
+  void AddStream(const std::string& service, const std::string& method, Enter enter);
 
-  // A unary method, a member of `handler`, which the door keeps.
+  // A unary method.
+  template <typename Request, typename Response>
+  void Add(const std::string& service, const std::string& method,
+           std::function<void(UnaryContext*, const Request*, Response*)> handle) {
+    AddStream(service, method, [handle = std::move(handle)](Arrival arrival) {
+      return new UnaryCall<Request, Response>(std::move(arrival), handle);
+    });
+  }
+  // The same by a member of `handler`, which the door keeps.
   template <typename Handler, typename Request, typename Response>
-  void Add(const std::string& service, const char* method, std::shared_ptr<Handler> handler,
+  void Add(const std::string& service, const std::string& method, std::shared_ptr<Handler> handler,
            void (Handler::*call)(UnaryContext*, const Request*, Response*)) {
-    using Call = UnaryCall<Request, Response>;
-    const typename Call::Handler handle = [handler, call](UnaryContext* context, const Request* request,
-                                                          Response* response) {
+    Add<Request, Response>(service, method, [=](auto* context, auto* request, auto* response) {
       (handler.get()->*call)(context, request, response);
-    };
-    AddStream(service, method, [handle](Arrival arrival) { return new Call(std::move(arrival), handle); });
+    });
   }
 
   grpc::ServerGenericBidiReactor* CreateReactor(grpc::GenericCallbackServerContext* context) override;

@@ -14,6 +14,8 @@
 #include "coordinator/status/explain.h"
 #include "coordinator/status/status.h"
 #include "coordinator/store/sweep_matrix.h"
+#include "coordinator/sweeps/control.h"
+#include "coordinator/sweeps/store_analysis.h"
 #include "inlier/v1/sweep_service.grpc.pb.h"
 #include "results/tables/table_builder.h"
 #include "spec/sweep/sweep_reader.h"
@@ -64,8 +66,8 @@ class SweepService {
 
   // Replies with the result of `look(orchestrator)`, once it is durable.
   template <typename Request, typename Response, typename Look>
-  void Show(Context* context, const char* method, const Request* request, Response* response, Look look) {
-    return calls_.OnLoop(context, method, response, [=, this](Reply<Response> reply) {
+  void Show(Context* context, const Request* request, Response* response, Look look) {
+    return calls_.OnLoop(context, response, [=, this](Reply<Response> reply) {
       if (absl::Status fits = CheckWords(*request); !fits.ok()) return reply(std::move(fits));
       NoteNames(context, *request);
       calls_.loop().Show(look, std::move(reply));
@@ -74,34 +76,33 @@ class SweepService {
 
   // Replies with the result of `read()`, which reads the database, on `pool`.
   template <typename Request, typename Response, typename Read>
-  void ReadStored(BlockingPool& pool, Context* context, const char* method, const Request* request,
-                  Response* response, Read read) {
+  void ReadStored(BlockingPool& pool, Context* context, const Request* request, Response* response,
+                  Read read) {
     const auto checked = [request, read]() -> absl::StatusOr<Response> {
       RETURN_IF_ERROR(CheckWords(*request));
       return read();
     };
-    if constexpr (!kNamesSweep<Request>) return calls_.OnPool(pool, context, method, response, checked);
-    return calls_.OnLoop(context, method, response, [=, this, &pool](Reply<Response> reply) {
+    if constexpr (!kNamesSweep<Request>) return calls_.OnPool(pool, context, response, checked);
+    return calls_.OnLoop(context, response, [=, this, &pool](Reply<Response> reply) {
       NoteNames(context, *request);
       pool.Run(
           context->calling().name, [checked, reply] { reply(checked()); }, reply);
     });
   }
 
-  // Replies with the result of the orchestrator's `decide`, once it is durable.
+  // Replies with the result of `change`, a function of sweeps/, once it is durable.
   template <typename Request, typename Response>
-  void Change(Context* context, const char* method, const Request* request, Response* response,
-              absl::StatusOr<Response> (Orchestrator::*decide)(const Request&, Moment, Effects&,
-                                                               const Caller&)) {
-    return calls_.OnCaller(context, method, response, [=, this](Reply<Response> reply) {
-      calls_.loop().Post([=, this, row = Audit::RowOf(context->calling(), method, request)] {
+  void Change(Context* context, const Request* request, Response* response,
+              absl::StatusOr<Response> (*change)(inlier::Context&, const Request&, const Caller&)) {
+    return calls_.OnCaller(context, response, [=, this](Reply<Response> reply) {
+      calls_.loop().Post([=, this, row = Audit::RowOf(context->calling(), context->called(), request)] {
         calls_.DecideAudited(
             row, *request,
             [&](Orchestrator& orchestrator, Moment now, Effects& effects) -> absl::StatusOr<Response> {
               RETURN_IF_ERROR(CheckWords(*request));
               RETURN_IF_ERROR(calls_.loop().CheckStore());
               NoteNames(context, *request);
-              return (orchestrator.*decide)(*request, now, effects, context->calling());
+              return orchestrator.Change(change, *request, now, effects, context->calling());
             },
             reply);
       });
@@ -111,10 +112,10 @@ class SweepService {
   // Replies with the result of the fleet's `change`, which blocks, once it is stored with its row of the audit. A request_id
   // that was used before gets the answer of then.
   template <typename Request, typename Response>
-  void ChangeFleet(Context* context, const char* method, const Request* request, Response* response,
+  void ChangeFleet(Context* context, const Request* request, Response* response,
                    absl::StatusOr<Response> (FleetService::*change)(const Request&)) {
-    return calls_.OnCaller(context, method, response, [=, this](Reply<Response> reply) {
-      const auto answer = [=, this, row = Audit::RowOf(context->calling(), method, request)](
+    return calls_.OnCaller(context, response, [=, this](Reply<Response> reply) {
+      const auto answer = [=, this, row = Audit::RowOf(context->calling(), context->called(), request)](
                               const absl::StatusOr<Response>& result) {
         calls_.loop().Post([=, this] {
           calls_.DecideAudited(
@@ -123,7 +124,7 @@ class SweepService {
                 RETURN_IF_ERROR(result.status());
                 Response kept;
                 ASSIGN_OR_RETURN(const std::string text,
-                                 orchestrator.OnAnswer(method, request->request_id(), *request,
+                                 orchestrator.OnAnswer(request->request_id(), *request,
                                                        result->SerializeAsString(), now, effects));
                 INLIER_CHECK(kept.ParseFromString(text));
                 return kept;
@@ -134,8 +135,7 @@ class SweepService {
       calls_.loop().Post([=, this] {
         if (absl::Status fits = CheckWords(*request); !fits.ok()) return answer(fits);
         if (absl::Status stores = calls_.loop().CheckStore(); !stores.ok()) return answer(stores);
-        const auto earlier =
-            calls_.loop().orchestrator().EarlierAnswer(method, request->request_id(), *request);
+        const auto earlier = calls_.loop().orchestrator().EarlierAnswer(request->request_id(), *request);
         if (!earlier.ok()) return answer(earlier.status());
         if (earlier->has_value()) return answer(Response());  // It is not used.
         calls_.reads().Run(
@@ -147,8 +147,8 @@ class SweepService {
   // The same for a request with a sweep. On the thread of heavy messages `check` looks at the rest of the request, and
   // `decide` gets the grid that was made there.
   template <typename Request, typename Response, typename Check>
-  void ChangeSweep(Context* context, const char* method, const Request* request, const v1::SweepSpec& sweep,
-                   Check check, Response* response,
+  void ChangeSweep(Context* context, const Request* request, const v1::SweepSpec& sweep, Check check,
+                   Response* response,
                    absl::StatusOr<Response> (Orchestrator::*decide)(const Request&, Moment, Effects&,
                                                                     std::optional<SweepGrid>,
                                                                     const Caller&)) {
@@ -157,9 +157,9 @@ class SweepService {
       RETURN_IF_ERROR(CheckLimits(sweep));
       return CheckedGrid(sweep);
     };
-    return calls_.OnCaller(context, method, response, [=, this](Reply<Response> reply) {
+    return calls_.OnCaller(context, response, [=, this](Reply<Response> reply) {
       const auto prepare = [=, this] {
-        calls_.loop().Post([=, this, row = Audit::RowOf(context->calling(), method, request),
+        calls_.loop().Post([=, this, row = Audit::RowOf(context->calling(), context->called(), request),
                             grid = make_grid()]() mutable {
           calls_.DecideAudited(
               row, *request,
@@ -178,18 +178,17 @@ class SweepService {
   void SubmitSweep(Context* context, const v1::SubmitSweepRequest* request,
                    v1::SubmitSweepResponse* response) {
     const auto check = [request] { return CheckRequestId(request->request_id()); };
-    return ChangeSweep(context, "SubmitSweep", request, request->sweep(), check, response,
-                       &Orchestrator::OnSubmit);
+    return ChangeSweep(context, request, request->sweep(), check, response, &Orchestrator::OnSubmit);
   }
 
   void ListSweeps(Context* context, const v1::ListSweepsRequest* request, v1::ListSweepsResponse* response) {
-    return Show(context, "ListSweeps", request, response, [request](const Orchestrator& orchestrator) {
+    return Show(context, request, response, [request](const Orchestrator& orchestrator) {
       return inlier::ListSweeps(orchestrator.state(), *request, CoordinatorLoop::Now().at);
     });
   }
 
   void GetSweep(Context* context, const v1::GetSweepRequest* request, v1::SweepStatus* response) {
-    return Show(context, "GetSweep", request, response,
+    return Show(context, request, response,
                 [context, request](const Orchestrator& orchestrator) -> absl::StatusOr<v1::SweepStatus> {
                   ASSIGN_OR_RETURN(const SweepId sweep, FindSweep(orchestrator.state(), request->sweep(),
                                                                   context->calling().name));
@@ -198,38 +197,20 @@ class SweepService {
   }
 
   void ListTrials(Context* context, const v1::ListTrialsRequest* request, v1::ListTrialsResponse* response) {
-    return ReadStored(calls_.reads(), context, "ListTrials", request, response, [this, context, request] {
+    return ReadStored(calls_.reads(), context, request, response, [this, context, request] {
       return reader_.ListTrials(*request, context->calling().name);
     });
   }
 
   void GetMatrix(Context* context, const v1::GetMatrixRequest* request, v1::SweepMatrix* response) {
-    return ReadStored(calls_.reads(), context, "GetMatrix", request, response, [this, context, request] {
+    return ReadStored(calls_.reads(), context, request, response, [this, context, request] {
       return ReadMatrix(reader_, *request, context->calling().name);
     });
   }
 
-  void Cancel(Context* context, const v1::CancelRequest* request, v1::CancelResponse* response) {
-    return Change(context, "Cancel", request, response, &Orchestrator::OnCancel);
-  }
-
-  void Retry(Context* context, const v1::RetryRequest* request, v1::RetryResponse* response) {
-    return Change(context, "Retry", request, response, &Orchestrator::OnRetry);
-  }
-
-  void PauseSweep(Context* context, const v1::PauseSweepRequest* request, v1::PauseSweepResponse* response) {
-    return Change(context, "PauseSweep", request, response, &Orchestrator::OnPause);
-  }
-
-  void ResumeSweep(Context* context, const v1::ResumeSweepRequest* request,
-                   v1::ResumeSweepResponse* response) {
-    return Change(context, "ResumeSweep", request, response, &Orchestrator::OnResume);
-  }
-
   void EditSweep(Context* context, const v1::EditSweepRequest* request, v1::EditSweepResponse* response) {
     const auto check = [request] { return CheckWords(*request); };
-    return ChangeSweep(context, "EditSweep", request, request->spec(), check, response,
-                       &Orchestrator::OnEdit);
+    return ChangeSweep(context, request, request->spec(), check, response, &Orchestrator::OnEdit);
   }
 
   // Why the fleet brings no more workers, where something waits for one.
@@ -245,67 +226,44 @@ class SweepService {
   }
 
   void Explain(Context* context, const v1::ExplainRequest* request, v1::Explanation* response) {
-    return calls_.OnLoop(
-        context, "Explain", response, [this, context, request](Reply<v1::Explanation> reply) {
-          if (absl::Status fits = CheckWords(*request); !fits.ok()) return reply(std::move(fits));
-          NoteNames(context, *request);
-          const auto look = [context, request](const Orchestrator& orchestrator) {
-            return inlier::Explain(orchestrator.state(), *request, CoordinatorLoop::Now(),
-                                   context->calling().name);
-          };
-          const auto answer = [this, context, request, reply](absl::StatusOr<v1::Explanation> seen) {
-            if (!seen.ok()) return reply(std::move(seen));
-            const auto add = [this, request, explanation = *std::move(seen), reply]() mutable {
-              AddFleetReasons(explanation);
-              // Past attempts are in the database alone.
-              const absl::Status added = request->has_trial()
-                                             ? reader_.AddPastAttempts(request->trial(), explanation)
-                                             : absl::OkStatus();
-              reply(added.ok() ? absl::StatusOr<v1::Explanation>(std::move(explanation)) : added);
-            };
-            calls_.reads().Run(context->calling().name, add, reply);
-          };
-          calls_.loop().Show<v1::Explanation>(look, answer);
-        });
-  }
-
-  void DrainWorker(Context* context, const v1::DrainWorkerRequest* request,
-                   v1::DrainWorkerResponse* response) {
-    return Change(context, "DrainWorker", request, response, &Orchestrator::OnDrain);
-  }
-
-  void SetFleet(Context* context, const v1::SetFleetRequest* request, v1::SetFleetResponse* response) {
-    return ChangeFleet(context, "SetFleet", request, response, &FleetService::Set);
-  }
-
-  void ScaleFleet(Context* context, const v1::ScaleFleetRequest* request, v1::ScaleFleetResponse* response) {
-    return ChangeFleet(context, "ScaleFleet", request, response, &FleetService::Scale);
-  }
-
-  void StopFleet(Context* context, const v1::StopFleetRequest* request, v1::StopFleetResponse* response) {
-    return ChangeFleet(context, "StopFleet", request, response, &FleetService::StopFleet);
+    return calls_.OnLoop(context, response, [this, context, request](Reply<v1::Explanation> reply) {
+      if (absl::Status fits = CheckWords(*request); !fits.ok()) return reply(std::move(fits));
+      NoteNames(context, *request);
+      const auto look = [context, request](const Orchestrator& orchestrator) {
+        return inlier::Explain(orchestrator.state(), *request, CoordinatorLoop::Now(),
+                               context->calling().name);
+      };
+      const auto answer = [this, context, request, reply](absl::StatusOr<v1::Explanation> seen) {
+        if (!seen.ok()) return reply(std::move(seen));
+        const auto add = [this, request, explanation = *std::move(seen), reply]() mutable {
+          AddFleetReasons(explanation);
+          // Past attempts are in the database alone.
+          const absl::Status added = request->has_trial()
+                                         ? reader_.AddPastAttempts(request->trial(), explanation)
+                                         : absl::OkStatus();
+          reply(added.ok() ? absl::StatusOr<v1::Explanation>(std::move(explanation)) : added);
+        };
+        calls_.reads().Run(context->calling().name, add, reply);
+      };
+      calls_.loop().Show<v1::Explanation>(look, answer);
+    });
   }
 
   void ListFleet(Context* context, const v1::ListFleetRequest* request, v1::FleetStatus* response) {
-    return calls_.OnPool(calls_.reads(), context, "ListFleet", response,
+    return calls_.OnPool(calls_.reads(), context, response,
                          [this]() -> absl::StatusOr<v1::FleetStatus> { return fleet_.Status(); });
-  }
-
-  void StoreAnalysis(Context* context, const v1::StoreAnalysisRequest* request,
-                     v1::StoreAnalysisResponse* response) {
-    return Change(context, "StoreAnalysis", request, response, &Orchestrator::OnStoreAnalysis);
   }
 
   void ListWorkers(Context* context, const v1::ListWorkersRequest* request,
                    v1::ListWorkersResponse* response) {
     // Who is connected is known in memory alone.
-    return Show(context, "ListWorkers", request, response, [this, request](const Orchestrator&) {
+    return Show(context, request, response, [this, request](const Orchestrator&) {
       return inlier::ListWorkers(calls_.loop().orchestrator().state(), *request);
     });
   }
 
   void Query(Context* context, const v1::QueryRequest* request, v1::QueryResponse* response) {
-    return ReadStored(calls_.queries(), context, "Query", request, response, [this, context, request] {
+    return ReadStored(calls_.queries(), context, request, response, [this, context, request] {
       QueryLimits limits;
       limits.rows = std::clamp<std::uint32_t>(request->max_rows(), 1, kQueryRowsMax);
       return queries_.Run(request->sql(), limits,
@@ -314,26 +272,25 @@ class SweepService {
   }
 
   void BuildTable(Context* context, const v1::BuildTableRequest* request, v1::Table* response) {
-    return ReadStored(calls_.tables(), context, "BuildTable", request, response,
-                      [this, context, request]() -> absl::StatusOr<v1::Table> {
-                        RETURN_IF_ERROR(CheckLimits(request->table()));
-                        if (request->more_sweeps_size() >= kTableSweepsMax)
-                          return absl::InvalidArgumentError(absl::StrCat(
-                              "more_sweeps: a table is of at most ", kTableSweepsMax, " sweeps"));
-                        std::vector<SweepId> sweeps;
-                        const std::string& caller = context->calling().name;
-                        ASSIGN_OR_RETURN(sweeps.emplace_back(), reader_.FindSweep(request->sweep(), caller));
-                        for (const std::string& more : request->more_sweeps()) {
-                          ASSIGN_OR_RETURN(sweeps.emplace_back(), reader_.FindSweep(more, caller));
-                        }
-                        return inlier::BuildTable(reader_, sweeps, request->table(), [context] {
-                          return context->server_context().IsCancelled();
-                        });
-                      });
+    return ReadStored(
+        calls_.tables(), context, request, response, [this, context, request]() -> absl::StatusOr<v1::Table> {
+          RETURN_IF_ERROR(CheckLimits(request->table()));
+          if (request->more_sweeps_size() >= kTableSweepsMax)
+            return absl::InvalidArgumentError(
+                absl::StrCat("more_sweeps: a table is of at most ", kTableSweepsMax, " sweeps"));
+          std::vector<SweepId> sweeps;
+          const std::string& caller = context->calling().name;
+          ASSIGN_OR_RETURN(sweeps.emplace_back(), reader_.FindSweep(request->sweep(), caller));
+          for (const std::string& more : request->more_sweeps()) {
+            ASSIGN_OR_RETURN(sweeps.emplace_back(), reader_.FindSweep(more, caller));
+          }
+          return inlier::BuildTable(reader_, sweeps, request->table(),
+                                    [context] { return context->server_context().IsCancelled(); });
+        });
   }
 
   void GetLogs(Context* context, const v1::GetLogsRequest* request, v1::GetLogsResponse* response) {
-    return ReadStored(calls_.reads(), context, "GetLogs", request, response,
+    return ReadStored(calls_.reads(), context, request, response,
                       [this, request]() -> absl::StatusOr<v1::GetLogsResponse> {
                         ASSIGN_OR_RETURN(const TrialId trial, reader_.FindTrial(request->trial()));
                         return reader_.Logs(trial, request->after_line(),
@@ -351,28 +308,45 @@ class SweepService {
 
 void SweepService::AddTo(Door& door, std::shared_ptr<SweepService> service) {
   const std::string name = v1::SweepService::service_full_name();
-  const auto add = [&](const char* method, auto call) { door.Add(name, method, service, call); };
-  add("SubmitSweep", &SweepService::SubmitSweep);
-  add("ListSweeps", &SweepService::ListSweeps);
-  add("GetSweep", &SweepService::GetSweep);
-  add("ListTrials", &SweepService::ListTrials);
-  add("GetMatrix", &SweepService::GetMatrix);
-  add("Cancel", &SweepService::Cancel);
-  add("Retry", &SweepService::Retry);
-  add("PauseSweep", &SweepService::PauseSweep);
-  add("ResumeSweep", &SweepService::ResumeSweep);
-  add("EditSweep", &SweepService::EditSweep);
-  add("Explain", &SweepService::Explain);
-  add("DrainWorker", &SweepService::DrainWorker);
-  add("StoreAnalysis", &SweepService::StoreAnalysis);
-  add("ListWorkers", &SweepService::ListWorkers);
-  add("ListFleet", &SweepService::ListFleet);
-  add("SetFleet", &SweepService::SetFleet);
-  add("ScaleFleet", &SweepService::ScaleFleet);
-  add("StopFleet", &SweepService::StopFleet);
-  add("Query", &SweepService::Query);
-  add("BuildTable", &SweepService::BuildTable);
-  add("GetLogs", &SweepService::GetLogs);
+  const auto add = [&]<typename Request, typename Response>(
+                       void (SweepService::*call)(Context*, const Request*, Response*)) {
+    door.Add(name, RpcOf(*Request::descriptor()), service, call);
+  };
+  const auto change = [&]<typename Request, typename Response>(absl::StatusOr<Response> (*decide)(
+                          inlier::Context&, const Request&, const Caller&)) {
+    door.Add<Request, Response>(name, RpcOf(*Request::descriptor()),
+                                [=](auto* context, auto* request, auto* response) {
+                                  service->Change(context, request, response, decide);
+                                });
+  };
+  const auto change_fleet = [&]<typename Request, typename Response>(
+                                absl::StatusOr<Response> (FleetService::*decide)(const Request&)) {
+    door.Add<Request, Response>(name, RpcOf(*Request::descriptor()),
+                                [=](auto* context, auto* request, auto* response) {
+                                  service->ChangeFleet(context, request, response, decide);
+                                });
+  };
+  add(&SweepService::SubmitSweep);
+  add(&SweepService::EditSweep);
+  change(&inlier::Cancel);
+  change(&inlier::Retry);
+  change(&inlier::PauseSweep);
+  change(&inlier::ResumeSweep);
+  change(&inlier::DrainWorker);
+  change(&inlier::StoreAnalysis);
+  change_fleet(&FleetService::Set);
+  change_fleet(&FleetService::Scale);
+  change_fleet(&FleetService::StopFleet);
+  add(&SweepService::ListSweeps);
+  add(&SweepService::GetSweep);
+  add(&SweepService::ListTrials);
+  add(&SweepService::GetMatrix);
+  add(&SweepService::Explain);
+  add(&SweepService::ListWorkers);
+  add(&SweepService::ListFleet);
+  add(&SweepService::Query);
+  add(&SweepService::BuildTable);
+  add(&SweepService::GetLogs);
   door.AddStream(name, "WatchSweep",
                  [service](Arrival arrival) { return service->watches_.Open(std::move(arrival)); });
 }

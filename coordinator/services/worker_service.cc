@@ -137,7 +137,7 @@ class WorkerService {
   explicit WorkerService(Calls& calls) : calls_(calls) {}
 
   void Sync(UnaryContext* context, const v1::WorkerSync* sync, v1::CoordinatorSync* response) {
-    calls_.OnCaller(context, "Sync", response, [=, this](Reply<v1::CoordinatorSync> reply) {
+    calls_.OnCaller(context, response, [=, this](Reply<v1::CoordinatorSync> reply) {
       if (absl::Status status = CheckLimits(*sync); !status.ok()) return reply(status);
       calls_.loop().Post([=, this] {
         calls_.loop().Sync(*sync, {.by_stream = false, .caller = context->calling().name},

@@ -181,7 +181,8 @@ absl::StatusOr<v1::ResumeSweepResponse> ResumeSweep(Context& context, const v1::
   return response;
 }
 
-absl::StatusOr<v1::DrainWorkerResponse> DrainWorker(Context& context, const v1::DrainWorkerRequest& request) {
+absl::StatusOr<v1::DrainWorkerResponse> DrainWorker(Context& context, const v1::DrainWorkerRequest& request,
+                                                    const Caller&) {
   State& state = context.state;
   if (request.resume() && request.now()) {
     return absl::InvalidArgumentError("DrainWorker: resume and now exclude each other; give one of the two");

@@ -28,7 +28,8 @@ absl::StatusOr<v1::ResumeSweepResponse> ResumeSweep(Context& context, const v1::
 
 // Assigns no more work to a worker, or ends that (`resume`). With `now`, its attempts write a checkpoint and
 // stop.
-absl::StatusOr<v1::DrainWorkerResponse> DrainWorker(Context& context, const v1::DrainWorkerRequest& request);
+absl::StatusOr<v1::DrainWorkerResponse> DrainWorker(Context& context, const v1::DrainWorkerRequest& request,
+                                                    const Caller& caller);
 
 // The same of jobs of a cluster's engine, in place of those of before; also of workers that come from them later. A start
 // of the coordinator ends it.

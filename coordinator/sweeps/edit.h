@@ -15,6 +15,10 @@ namespace inlier {
 // sweep; who owns it stays.
 absl::StatusOr<v1::EditSweepResponse> EditSweep(Context& context, const v1::EditSweepRequest& request,
                                                 std::optional<SweepGrid> grid, const Caller& caller);
+inline absl::StatusOr<v1::EditSweepResponse> EditSweep(Context& context, const v1::EditSweepRequest& request,
+                                                       const Caller& caller) {
+  return EditSweep(context, request, std::nullopt, caller);
+}
 
 }  // namespace inlier
 

@@ -9,7 +9,7 @@ namespace inlier {
 
 absl::StatusOr<v1::StoreAnalysisResponse> StoreAnalysis(Context& context,
                                                         const v1::StoreAnalysisRequest& request,
-                                                        const std::string& owner) {
+                                                        const Caller& caller) {
   if (request.model().empty()) return absl::InvalidArgumentError("model: is missing; name the model");
   if (request.numbers().empty())
     return absl::InvalidArgumentError("numbers: are missing; an analysis has measured something");
@@ -27,7 +27,7 @@ absl::StatusOr<v1::StoreAnalysisResponse> StoreAnalysis(Context& context,
                   .model = request.model(),
                   .model_sha256 = request.model_sha256(),
                   .spec_json = request.spec_json(),
-                  .owner = owner,
+                  .owner = caller.name,
                   .at = context.now.wall,
                   .numbers = {request.numbers().begin(), request.numbers().end()}};
   v1::StoreAnalysisResponse response;

@@ -2,18 +2,17 @@
 #ifndef INLIER_COORDINATOR_SWEEPS_STORE_ANALYSIS_H_
 #define INLIER_COORDINATOR_SWEEPS_STORE_ANALYSIS_H_
 
-#include <string>
-
 #include "absl/status/statusor.h"
+#include "coordinator/state/caller.h"
 #include "coordinator/state/context.h"
 #include "inlier/v1/sweep_service.pb.h"
 
 namespace inlier {
 
-// InvalidArgument for a request without a model or numbers, or with a number twice. `owner`: the caller's name.
+// InvalidArgument for a request without a model or numbers, or with a number twice.
 absl::StatusOr<v1::StoreAnalysisResponse> StoreAnalysis(Context& context,
                                                         const v1::StoreAnalysisRequest& request,
-                                                        const std::string& owner);
+                                                        const Caller& caller);
 
 }  // namespace inlier
 

@@ -23,6 +23,9 @@
 #include "coordinator/status/status.h"
 #include "coordinator/store/database.h"
 #include "coordinator/store/store.h"
+#include "coordinator/sweeps/control.h"
+#include "coordinator/sweeps/edit.h"
+#include "coordinator/sweeps/store_analysis.h"
 #include "tests/coordinator/invariants.h"
 #include "tests/support/temporary_folder.h"
 
@@ -304,19 +307,15 @@ class Harness {
   std::uint64_t CancelSweep(SweepId sweep) {
     v1::CancelRequest request;
     request.set_sweep(sweep.ToString());
-    Effects effects;
-    const auto response = orchestrator_->OnCancel(request, now_, effects, caller_);
+    const auto response = Ask(&Cancel, request);
     EXPECT_TRUE(response.ok()) << response.status();
-    Commit(std::move(effects));
     return response.ok() ? response->cancelled() : 0;
   }
   std::uint64_t RetrySweep(SweepId sweep) {
     v1::RetryRequest request;
     request.set_sweep(sweep.ToString());
-    Effects effects;
-    const auto response = orchestrator_->OnRetry(request, now_, effects, caller_);
+    const auto response = Ask(&Retry, request);
     EXPECT_TRUE(response.ok()) << response.status();
-    Commit(std::move(effects));
     return response.ok() ? response->retried() : 0;
   }
   // Rows as the database has them, a line each, columns apart by "|".
@@ -332,13 +331,12 @@ class Harness {
   }
   // The current content of the store.
   absl::StatusOr<Snapshot> Load() { return store_->Load(); }
-  // Any other request of a person; `method` is the orchestrator's.
+  // Any other request of a user; `change` is a function of sweeps/.
   template <typename Request, typename Response>
-  absl::StatusOr<Response> Ask(absl::StatusOr<Response> (Orchestrator::*method)(const Request&, Moment,
-                                                                                Effects&, const Caller&),
+  absl::StatusOr<Response> Ask(absl::StatusOr<Response> (*change)(Context&, const Request&, const Caller&),
                                const Request& request) {
     Effects effects;
-    absl::StatusOr<Response> response = (orchestrator_.get()->*method)(request, now_, effects, caller_);
+    absl::StatusOr<Response> response = orchestrator_->Change(change, request, now_, effects, caller_);
     Commit(std::move(effects));
     return response;
   }

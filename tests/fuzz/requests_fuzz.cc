@@ -125,20 +125,20 @@ class Service {
           Clear(orchestrator_->OnSync(static_cast<const v1::WorkerSync&>(*message), now_, effects).status());
         break;
       case kPause:
-        Decide<v1::PauseSweepRequest>(&Orchestrator::OnPause, *message, effects);
+        Decide<v1::PauseSweepRequest>(&PauseSweep, *message, effects);
         break;
       case kResume:
-        Decide<v1::ResumeSweepRequest>(&Orchestrator::OnResume, *message, effects);
+        Decide<v1::ResumeSweepRequest>(&ResumeSweep, *message, effects);
         break;
       case kEdit: {
         auto& request = static_cast<v1::EditSweepRequest&>(*message);
         request.set_max_trials(std::min<std::uint64_t>(request.max_trials(), 2000));
         if (CheckLimits(request.spec()).ok() && CheckedGrid(request.spec()).ok())
-          Decide<v1::EditSweepRequest>(&Orchestrator::OnEdit, request, effects);
+          Decide<v1::EditSweepRequest>(&EditSweep, request, effects);
         break;
       }
       case kDrain:
-        Decide<v1::DrainWorkerRequest>(&Orchestrator::OnDrain, *message, effects);
+        Decide<v1::DrainWorkerRequest>(&DrainWorker, *message, effects);
         break;
       case kSetFleet:
         return Clear(fleet_->Set(static_cast<const v1::SetFleetRequest&>(*message)).status());
@@ -161,11 +161,10 @@ class Service {
         orchestrator_->SetListening(record.bytes, true);
         break;
       case kCancel:
-        Clear(
-            orchestrator_->OnCancel(static_cast<const v1::CancelRequest&>(*message), now_, effects).status());
+        Decide<v1::CancelRequest>(&Cancel, *message, effects);
         break;
       case kRetry:
-        Clear(orchestrator_->OnRetry(static_cast<const v1::RetryRequest&>(*message), now_, effects).status());
+        Decide<v1::RetryRequest>(&Retry, *message, effects);
         break;
       case kTick: {
         const Duration step =
@@ -242,10 +241,9 @@ class Service {
 
  private:
   template <typename Request, typename Response>
-  void Decide(absl::StatusOr<Response> (Orchestrator::*method)(const Request&, Moment, Effects&,
-                                                               const Caller&),
+  void Decide(absl::StatusOr<Response> (*change)(Context&, const Request&, const Caller&),
               const google::protobuf::Message& request, Effects& effects) {
-    Clear(((*orchestrator_).*method)(static_cast<const Request&>(request), now_, effects, Caller()).status());
+    Clear(orchestrator_->Change(change, static_cast<const Request&>(request), now_, effects).status());
   }
 
   FleetPorts PortsOfFleet() {

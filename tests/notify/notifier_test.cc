@@ -390,7 +390,7 @@ TEST(NoWorkerTest, AWorkerThatIsTooSmallOrDrainedCannotRunThem) {
   notified.harness.CancelSweep(SweepId(1));
   v1::DrainWorkerRequest drain;
   drain.set_worker("w");
-  ASSERT_TRUE(notified.harness.Ask(&Orchestrator::OnDrain, drain).ok());
+  ASSERT_TRUE(notified.harness.Ask(&DrainWorker, drain).ok());
   notified.harness.Submit(SmallSweep("gamma", 1));
   notified.Pass(130, &worker);
   EXPECT_EQ(notified.Rows("count(*)"), "2\n");
@@ -405,7 +405,7 @@ TEST(NoWorkerTest, AWorkerThatIsBusyOrASweepThatIsPausedIsNoCondition) {
   notified.Pass(300, &worker);
   v1::PauseSweepRequest pause;
   pause.set_sweep("s-1");
-  ASSERT_TRUE(notified.harness.Ask(&Orchestrator::OnPause, pause).ok());
+  ASSERT_TRUE(notified.harness.Ask(&PauseSweep, pause).ok());
   notified.Pass(300);
   EXPECT_EQ(notified.Rows("count(*)"), "0\n");
 }

@@ -192,7 +192,8 @@ void People::CancelSweep() {
         const auto asked = std::make_shared<std::optional<std::uint64_t>>();
         coordinator_.Decide<v1::CancelResponse>(
             [&](Orchestrator& o, Moment now, Effects& effects) {
-              absl::StatusOr<v1::CancelResponse> response = o.OnCancel(request, now, effects, caller);
+              absl::StatusOr<v1::CancelResponse> response =
+                  o.Change(&inlier::Cancel, request, now, effects, caller);
               oracle_.AnswerDecided(caller, request, response.status());
               if (request.request_id().empty() || Oracle::Remembers(effects, request.request_id()))
                 *asked = oracle_.Asked(request.sweep());
@@ -214,8 +215,8 @@ void People::CancelTrial() {
   if (request.trial().empty()) return;
   if (const std::string id = SomeRequestId(500); !id.empty()) request.set_request_id(id);
   world_.Note(absl::StrCat("people cancel ", request.trial()));
-  AskOnce<v1::CancelRequest, v1::CancelResponse>(request, SomebodyFor(request.trial()),
-                                                 &Orchestrator::OnCancel, nullptr, nullptr);
+  AskOnce<v1::CancelRequest, v1::CancelResponse>(request, SomebodyFor(request.trial()), &inlier::Cancel,
+                                                 nullptr, nullptr);
 }
 
 namespace {
@@ -248,7 +249,8 @@ void People::Retry(v1::RetryRequest request) {
         oracle_.RetryArrives(request);
         coordinator_.Decide<v1::RetryResponse>(
             [&](Orchestrator& o, Moment now, Effects& effects) {
-              absl::StatusOr<v1::RetryResponse> response = o.OnRetry(request, now, effects, caller);
+              absl::StatusOr<v1::RetryResponse> response =
+                  o.Change(&inlier::Retry, request, now, effects, caller);
               oracle_.AnswerDecided(caller, request, response.status());
               return response;
             },

@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "coordinator/sweeps/control.h"
+#include "coordinator/sweeps/edit.h"
 #include "tests/simulation/coordinator_process.h"
 #include "tests/simulation/network.h"
 #include "tests/simulation/oracle.h"
@@ -59,8 +61,7 @@ class People {
   // now.
   template <typename Request, typename Response>
   void AskOnce(const Request& request, const Caller& caller,
-               absl::StatusOr<Response> (Orchestrator::*method)(const Request&, Moment, Effects&,
-                                                                const Caller&),
+               absl::StatusOr<Response> (*change)(Context&, const Request&, const Caller&),
                std::function<void(const Response&)> decided, std::function<void(const Response&)> answered);
   // Who submits; who asks for a change of this sweep or trial: its owner mostly.
   Caller Somebody();
@@ -134,16 +135,15 @@ void People::Ask(std::function<void(CoordinatorProcess::Reply<Response>)> call,
 
 template <typename Request, typename Response>
 void People::AskOnce(const Request& request, const Caller& caller,
-                     absl::StatusOr<Response> (Orchestrator::*method)(const Request&, Moment, Effects&,
-                                                                      const Caller&),
+                     absl::StatusOr<Response> (*change)(Context&, const Request&, const Caller&),
                      std::function<void(const Response&)> decided,
                      std::function<void(const Response&)> answered) {
   Ask<Response>(
-      [this, request, caller, method,
+      [this, request, caller, change,
        decided = std::move(decided)](CoordinatorProcess::Reply<Response> reply) {
         coordinator_.Decide<Response>(
             [&](Orchestrator& orchestrator, Moment now, Effects& effects) {
-              absl::StatusOr<Response> response = (orchestrator.*method)(request, now, effects, caller);
+              absl::StatusOr<Response> response = orchestrator.Change(change, request, now, effects, caller);
               oracle_.AnswerDecided(caller, request, response.status());
               const bool is_new =
                   request.request_id().empty() || Oracle::Remembers(effects, request.request_id());

@@ -71,7 +71,7 @@ void People::Pause() {
   world_.Note(absl::StrCat("people pause ", request.sweep(), request.now() ? " now" : ""));
   const auto decision = std::make_shared<std::uint64_t>(0);
   AskOnce<v1::PauseSweepRequest, v1::PauseSweepResponse>(
-      request, SomebodyFor(request.sweep()), &Orchestrator::OnPause,
+      request, SomebodyFor(request.sweep()), &inlier::PauseSweep,
       [this, request, decision](const v1::PauseSweepResponse&) {
         *decision = oracle_.PauseDecided(request.sweep(), true);
       },
@@ -92,7 +92,7 @@ void People::ResumeSweep(const std::string& sweep, const Caller& caller) {
   world_.Note(absl::StrCat("people resume ", sweep));
   const auto decision = std::make_shared<std::uint64_t>(0);
   AskOnce<v1::ResumeSweepRequest, v1::ResumeSweepResponse>(
-      request, caller, &Orchestrator::OnResume,
+      request, caller, &inlier::ResumeSweep,
       [this, sweep, decision](const v1::ResumeSweepResponse&) {
         *decision = oracle_.PauseDecided(sweep, false);
       },
@@ -119,7 +119,7 @@ void People::Edit() {
   if (!request.has_request_id() || world_.random().PerMille(500)) request.set_revision(seen.revision());
   world_.Note(absl::StrCat("people edit ", id, " at revision ", seen.revision()));
   AskOnce<v1::EditSweepRequest, v1::EditSweepResponse>(
-      request, SomebodyFor(id), &Orchestrator::OnEdit,
+      request, SomebodyFor(id), &inlier::EditSweep,
       [this, request](const v1::EditSweepResponse& response) { oracle_.EditDecided(request, response); },
       [this, request](const v1::EditSweepResponse& response) { oracle_.EditAnswered(request, response); });
 }
@@ -143,7 +143,7 @@ void People::Hold(const std::string& worker, bool resume, bool now) {
   world_.Note(absl::StrCat("people ", resume ? "resume " : "drain ", worker, request.now() ? " now" : ""));
   const auto decision = std::make_shared<std::uint64_t>(0);
   AskOnce<v1::DrainWorkerRequest, v1::DrainWorkerResponse>(
-      request, Admin(), &Orchestrator::OnDrain,
+      request, Admin(), &inlier::DrainWorker,
       [this, worker, resume, decision](const v1::DrainWorkerResponse&) {
         *decision = oracle_.HoldDecided(worker, !resume);
       },

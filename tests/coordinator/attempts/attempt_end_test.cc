@@ -248,7 +248,7 @@ TEST(OrchestratorFailureTest, RetryOfOneTrialOfACancelledSweepRunsThatTrialAlone
   v1::RetryRequest request;
   request.set_trial("t-1");
   Effects effects;
-  const auto response = harness.orchestrator().OnRetry(request, harness.now(), effects);
+  const auto response = harness.orchestrator().Change(&Retry, request, harness.now(), effects);
   ASSERT_TRUE(response.ok()) << response.status();
   EXPECT_EQ(response->retried(), 1u);
   harness.Commit(std::move(effects));

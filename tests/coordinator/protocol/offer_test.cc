@@ -86,7 +86,7 @@ TEST(OrchestratorOfferTest, ACancelIsPushedAtOnceWithItsReason) {
   v1::CancelRequest request;
   request.set_sweep(sweep.ToString());
   Effects effects;
-  ASSERT_TRUE(harness.orchestrator().OnCancel(request, harness.now(), effects).ok());
+  ASSERT_TRUE(harness.orchestrator().Change(&Cancel, request, harness.now(), effects).ok());
   harness.orchestrator().Offer(harness.now(), /*grant_leases=*/true, effects);
   ASSERT_THAT(effects.pushes, ElementsAre(Key("w")));
   const v1::CoordinatorSync push = effects.pushes.at("w");

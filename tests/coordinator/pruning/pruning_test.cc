@@ -34,7 +34,7 @@ v1::RetryResponse RetryTrial(Harness& harness, int trial) {
   v1::RetryRequest request;
   request.set_trial(TrialId(trial).ToString());
   Effects effects;
-  const auto response = harness.orchestrator().OnRetry(request, harness.now(), effects);
+  const auto response = harness.orchestrator().Change(&Retry, request, harness.now(), effects);
   EXPECT_TRUE(response.ok()) << response.status();
   harness.Commit(std::move(effects));
   return response.ok() ? *response : v1::RetryResponse();
@@ -347,13 +347,13 @@ TEST(PruningTest, PrunedTrialThatAnEditWithdrawsAndBringsBackIsNotTrainedAgain) 
   edit.set_sweep(state.sweep.ToString());
   *edit.mutable_spec() = Pruned(SmallSweep("s", 3));
   edit.mutable_spec()->mutable_axes(0)->mutable_values()->DeleteSubrange(1, 1);  // Seed 2.
-  ASSERT_TRUE(harness.Ask(&Orchestrator::OnEdit, edit).ok());
+  ASSERT_TRUE(harness.Ask(&EditSweep, edit).ok());
   EXPECT_EQ(harness.Status(state.sweep).trials().pruned(), 0u);
   EXPECT_EQ(harness.Status(state.sweep).trials().cancelled(), 0u);
   harness.Restart();
   EXPECT_EQ(harness.Status(state.sweep).trials().pruned(), 0u);
   *edit.mutable_spec() = Pruned(SmallSweep("s", 3));
-  ASSERT_TRUE(harness.Ask(&Orchestrator::OnEdit, edit).ok());
+  ASSERT_TRUE(harness.Ask(&EditSweep, edit).ok());
   harness.Tick();
   EXPECT_EQ(harness.Status(state.sweep).trials().pruned(), 1u);
   EXPECT_EQ(harness.Status(state.sweep).trials().cancelled(), 1u);

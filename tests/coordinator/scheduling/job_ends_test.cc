@@ -163,7 +163,7 @@ TEST(BacklogTest, CountsWhatMayStartAndEachStageOnce) {
   EXPECT_EQ(Backlog(harness.orchestrator().state(), 100).at(ResourceRequest()), 10u);
   v1::PauseSweepRequest pause;
   pause.set_sweep(same.ToString());
-  ASSERT_TRUE(harness.Ask(&Orchestrator::OnPause, pause).ok());
+  ASSERT_TRUE(harness.Ask(&PauseSweep, pause).ok());
   EXPECT_EQ(Backlog(harness.orchestrator().state(), 100).at(ResourceRequest()), 3u);
 }
 

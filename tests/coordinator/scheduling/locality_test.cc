@@ -95,13 +95,13 @@ TEST(LocalityOfTrainingTest, APreemptedTrainingResumesWhereItsCheckpointIs) {
   v1::PauseSweepRequest pause;
   pause.set_sweep(sweep.ToString());
   pause.set_now(true);
-  ASSERT_TRUE(harness.Ask(&Orchestrator::OnPause, pause).ok());
+  ASSERT_TRUE(harness.Ask(&PauseSweep, pause).ok());
   holder.Emit(1, CheckpointEvent(40, false));
   holder.Emit(1, FailureEvent(v1::PREEMPTED, "stopped"));
   harness.Sync(holder);
   v1::ResumeSweepRequest resume;
   resume.set_sweep(sweep.ToString());
-  ASSERT_TRUE(harness.Ask(&Orchestrator::OnResume, resume).ok());
+  ASSERT_TRUE(harness.Ask(&ResumeSweep, resume).ok());
   EXPECT_EQ(harness.Sync(other).desired_size(), 0);
   EXPECT_EQ(harness.Sync(holder).desired_size(), 1);
 }

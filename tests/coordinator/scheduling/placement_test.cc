@@ -147,7 +147,7 @@ TEST(OrchestratorPlacementTest, AnEditOfTheRequestAppliesToWaitingStages) {
   v1::EditSweepRequest request;
   request.set_sweep(sweep.ToString());
   *request.mutable_spec() = spec;
-  ASSERT_TRUE(harness.Ask(&Orchestrator::OnEdit, request).ok());
+  ASSERT_TRUE(harness.Ask(&EditSweep, request).ok());
   EXPECT_EQ(harness.Sync(worker).desired_size(), 2);
   harness.Restart();
 }

@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <fstream>
-#include <set>
 
 #include "base/file_lock.h"
 #include "rpc/endpoint_file.h"
@@ -40,27 +39,6 @@ class AccessTest : public GuardedTest {
     return v1::WorkerService::NewStub(channel)->Sync(&context, worker.Sync(), &reply);
   }
 };
-
-TEST(MethodRolesTest, EveryRpcNamesTheRoleItNeeds) {
-  std::set<std::string> named, known;
-  for (const MethodRole& entry : MethodRoles())
-    EXPECT_TRUE(named.insert(entry.method).second) << entry.method;
-  for (const auto* service : Services()) {
-    for (int i = 0; i < service->method_count(); ++i) {
-      const std::string method = service->method(i)->name();
-      EXPECT_TRUE(known.insert(method).second) << "two services have a method " << method;
-      EXPECT_TRUE(named.contains(method))
-          << service->full_name() << "/" << method
-          << " has no role, so every caller with a token is refused: add {\"" << method
-          << "\", Role::kRead} (it only shows), kSubmit (a person changes something), kAdmin (for all) or "
-             "kWork (a "
-             "worker's) to "
-          << "MethodRoles() in coordinator/services/access.cc";
-    }
-  }
-  for (const std::string& method : named)
-    EXPECT_TRUE(known.contains(method)) << method << " is no RPC any more";
-}
 
 // The port that an endpoint file names may be another coordinator's now, and the folder a copy.
 TEST_F(AccessTest, ACallForAnotherDatabaseIsRefusedBeforeItChangesAnything) {

@@ -19,7 +19,7 @@ absl::StatusOr<v1::EditSweepResponse> Edit(Harness& harness, SweepId sweep, cons
   *request.mutable_spec() = spec;
   request.set_request_id(request_id);
   request.set_max_trials(max_trials);
-  return harness.Ask(&Orchestrator::OnEdit, request);
+  return harness.Ask(&EditSweep, request);
 }
 
 void FinishAll(HandWorker& worker) {
@@ -202,7 +202,7 @@ TEST(OrchestratorEditTest, EditMadeFromAnOlderRevisionIsRefused) {
   request.set_sweep("s");
   request.set_revision(1);
   *request.mutable_spec() = SmallSweep("s", 4);
-  const auto refused = harness.Ask(&Orchestrator::OnEdit, request);
+  const auto refused = harness.Ask(&EditSweep, request);
   EXPECT_EQ(refused.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(refused.status().message()), HasSubstr("it is at revision 2"));
 }
@@ -240,8 +240,7 @@ TEST(OrchestratorEditTest, WithdrawnTrialCannotBeRetried) {
   ASSERT_TRUE(Edit(harness, sweep, SmallSweep("s", 1)).ok());
   v1::RetryRequest retry;
   retry.set_trial("t-2");
-  EXPECT_EQ(harness.Ask(&Orchestrator::OnRetry, retry).status().code(),
-            absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(harness.Ask(&Retry, retry).status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(harness.RetrySweep(sweep), 0u);
 }
 

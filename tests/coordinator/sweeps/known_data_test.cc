@@ -255,7 +255,7 @@ TEST(KnownDataTest, PointsThatAnEditAddsAreOfTheDataWithWhichTheSweepBegan) {
   edit.set_sweep(sweep.ToString());
   *edit.mutable_spec() = SmallSweep("s", 1, {8, 4});
   edit.set_max_trials(10);
-  ASSERT_TRUE(harness.Ask(&Orchestrator::OnEdit, edit).ok());
+  ASSERT_TRUE(harness.Ask(&EditSweep, edit).ok());
   RunToEnd(harness, {&worker});
   EXPECT_EQ(harness.Status(sweep).trials().succeeded(), 2u);
   EXPECT_EQ(worker.attempts, 3);  // One training.

@@ -33,13 +33,13 @@ std::vector<absl::StatusCode> ChangeAll(Harness& harness, SweepId sweep) {
   v1::RetryRequest retry_trial;
   retry_trial.set_trial("t-1");
   return {
-      harness.Ask(&Orchestrator::OnPause, OfSweep<v1::PauseSweepRequest>(sweep)).status().code(),
-      harness.Ask(&Orchestrator::OnResume, OfSweep<v1::ResumeSweepRequest>(sweep)).status().code(),
-      harness.Ask(&Orchestrator::OnEdit, EditOf(sweep, SmallSweep("alices", 3))).status().code(),
-      harness.Ask(&Orchestrator::OnCancel, cancel_trial).status().code(),
-      harness.Ask(&Orchestrator::OnRetry, retry_trial).status().code(),
-      harness.Ask(&Orchestrator::OnCancel, OfSweep<v1::CancelRequest>(sweep)).status().code(),
-      harness.Ask(&Orchestrator::OnRetry, OfSweep<v1::RetryRequest>(sweep)).status().code(),
+      harness.Ask(&PauseSweep, OfSweep<v1::PauseSweepRequest>(sweep)).status().code(),
+      harness.Ask(&ResumeSweep, OfSweep<v1::ResumeSweepRequest>(sweep)).status().code(),
+      harness.Ask(&EditSweep, EditOf(sweep, SmallSweep("alices", 3))).status().code(),
+      harness.Ask(&Cancel, cancel_trial).status().code(),
+      harness.Ask(&Retry, retry_trial).status().code(),
+      harness.Ask(&Cancel, OfSweep<v1::CancelRequest>(sweep)).status().code(),
+      harness.Ask(&Retry, OfSweep<v1::RetryRequest>(sweep)).status().code(),
   };
 }
 
@@ -54,7 +54,7 @@ TEST(OwnerTest, OnlyTheOwnerAndAnAdminChangeASweepAndItsTrialsAlsoAfterARestart)
   harness.SetCaller(kBob);
   EXPECT_THAT(ChangeAll(harness, sweep), testing::Each(absl::StatusCode::kPermissionDenied));
   EXPECT_EQ(DurableState(harness.orchestrator().state()), before);
-  const auto refused = harness.Ask(&Orchestrator::OnCancel, OfSweep<v1::CancelRequest>(sweep)).status();
+  const auto refused = harness.Ask(&Cancel, OfSweep<v1::CancelRequest>(sweep)).status();
   EXPECT_EQ(std::string(refused.message()),
             "sweep s-1 (alices) belongs to alice, and bob is no admin; ask its owner or an admin");
   for (const Caller& may : {kAlice, kRoot, Caller()}) {
@@ -69,11 +69,11 @@ TEST(OwnerTest, SweepOfTheTimeBeforeCallersWereCheckedIsForAdminsAlone) {
   const SweepId sweep = harness.Submit(SmallSweep("early", 1));
   EXPECT_FALSE(harness.Status(sweep).has_owner());
   harness.SetCaller(kBob);
-  const auto refused = harness.Ask(&Orchestrator::OnPause, OfSweep<v1::PauseSweepRequest>(sweep)).status();
+  const auto refused = harness.Ask(&PauseSweep, OfSweep<v1::PauseSweepRequest>(sweep)).status();
   EXPECT_EQ(refused.code(), absl::StatusCode::kPermissionDenied);
   EXPECT_THAT(std::string(refused.message()), AllOf(HasSubstr("has no owner"), HasSubstr("ask an admin")));
   harness.SetCaller(kRoot);
-  EXPECT_TRUE(harness.Ask(&Orchestrator::OnPause, OfSweep<v1::PauseSweepRequest>(sweep)).ok());
+  EXPECT_TRUE(harness.Ask(&PauseSweep, OfSweep<v1::PauseSweepRequest>(sweep)).ok());
 }
 
 TEST(OwnerTest, RequestIdOfAnotherCallerOpensNothing) {
@@ -83,13 +83,12 @@ TEST(OwnerTest, RequestIdOfAnotherCallerOpensNothing) {
   ASSERT_TRUE(harness.TrySubmit(spec, "one").ok());
   auto cancel = OfSweep<v1::CancelRequest>(SweepId(1));
   cancel.set_request_id("two");
-  ASSERT_TRUE(harness.Ask(&Orchestrator::OnCancel, cancel).ok());
+  ASSERT_TRUE(harness.Ask(&Cancel, cancel).ok());
   EXPECT_TRUE(harness.TrySubmit(spec, "one").ok());  // The same answer again.
-  EXPECT_TRUE(harness.Ask(&Orchestrator::OnCancel, cancel).ok());
+  EXPECT_TRUE(harness.Ask(&Cancel, cancel).ok());
   harness.SetCaller(kBob);
   EXPECT_EQ(harness.TrySubmit(spec, "one").status().code(), absl::StatusCode::kAlreadyExists);
-  EXPECT_EQ(harness.Ask(&Orchestrator::OnCancel, cancel).status().code(),
-            absl::StatusCode::kPermissionDenied);
+  EXPECT_EQ(harness.Ask(&Cancel, cancel).status().code(), absl::StatusCode::kPermissionDenied);
 }
 
 TEST(OwnerTest, CancellingOnesSweepLeavesTheStageThatAnotherOwnerNeeds) {
@@ -209,7 +208,7 @@ TEST_F(CallerLimitsTest, EditBeyondALimitIsRefusedAndWhatAnAdminSetMayStay) {
   const SweepId sweep(1);
   const auto edit = [&](const Caller& caller, const v1::SweepSpec& spec) {
     harness_.SetCaller(caller);
-    return harness_.Ask(&Orchestrator::OnEdit, EditOf(sweep, spec)).status();
+    return harness_.Ask(&EditSweep, EditOf(sweep, spec)).status();
   };
   EXPECT_TRUE(absl::IsPermissionDenied(edit(kAlice, Spec("nlp", 11))));
   EXPECT_TRUE(absl::IsPermissionDenied(edit(kAlice, Spec("night", 5))));

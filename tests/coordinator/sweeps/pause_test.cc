@@ -21,13 +21,13 @@ absl::StatusOr<v1::PauseSweepResponse> Pause(Harness& harness, SweepId sweep, bo
   request.set_sweep(sweep.ToString());
   request.set_now(now);
   request.set_request_id(request_id);
-  return harness.Ask(&Orchestrator::OnPause, request);
+  return harness.Ask(&PauseSweep, request);
 }
 
 bool Resume(Harness& harness, SweepId sweep) {
   v1::ResumeSweepRequest request;
   request.set_sweep(sweep.ToString());
-  const auto response = harness.Ask(&Orchestrator::OnResume, request);
+  const auto response = harness.Ask(&ResumeSweep, request);
   EXPECT_TRUE(response.ok()) << response.status();
   return response.ok() && response->changed();
 }
@@ -38,7 +38,7 @@ absl::StatusOr<v1::DrainWorkerResponse> Drain(Harness& harness, const std::strin
   request.set_worker(worker);
   request.set_resume(resume);
   request.set_now(now);
-  return harness.Ask(&Orchestrator::OnDrain, request);
+  return harness.Ask(&DrainWorker, request);
 }
 
 std::vector<std::string> NoticesOf(Harness& harness, SweepId sweep) {
@@ -367,16 +367,16 @@ TEST(OrchestratorRequestTest, RepeatedRequestGivesTheFirstAnswerAlsoAfterARestar
   v1::CancelRequest cancel;
   cancel.set_sweep(sweep.ToString());
   cancel.set_request_id("id-1");
-  const auto first = harness.Ask(&Orchestrator::OnCancel, cancel);
+  const auto first = harness.Ask(&Cancel, cancel);
   ASSERT_TRUE(first.ok());
   EXPECT_EQ(first->cancelled(), 2u);
   v1::RetryRequest retry;
   retry.set_sweep(sweep.ToString());
   retry.set_request_id("id-2");
-  ASSERT_EQ(harness.Ask(&Orchestrator::OnRetry, retry)->retried(), 2u);
+  ASSERT_EQ(harness.Ask(&Retry, retry)->retried(), 2u);
   harness.Restart();
   // The trials are open again: the repeated cancel must not touch them.
-  const auto again = harness.Ask(&Orchestrator::OnCancel, cancel);
+  const auto again = harness.Ask(&Cancel, cancel);
   ASSERT_TRUE(again.ok());
   EXPECT_EQ(again->SerializeAsString(), first->SerializeAsString());
   EXPECT_TRUE(harness.last().changes.empty());
@@ -394,7 +394,7 @@ TEST(OrchestratorRequestTest, RequestIdWithOtherContentIsRefused) {
   v1::ResumeSweepRequest resume;
   resume.set_sweep(first.ToString());
   resume.set_request_id("id");
-  EXPECT_EQ(harness.Ask(&Orchestrator::OnResume, resume).status().code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_EQ(harness.Ask(&ResumeSweep, resume).status().code(), absl::StatusCode::kAlreadyExists);
   EXPECT_EQ(harness.TrySubmit(SmallSweep("third", 1), "id").status().code(),
             absl::StatusCode::kAlreadyExists);
   EXPECT_FALSE(harness.Status(second).paused());
@@ -411,9 +411,9 @@ TEST(OrchestratorRequestTest, RefusedRequestIsNotRemembered) {
   v1::PauseSweepRequest request;
   request.set_sweep("later");
   request.set_request_id("id");
-  EXPECT_EQ(harness.Ask(&Orchestrator::OnPause, request).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(harness.Ask(&PauseSweep, request).status().code(), absl::StatusCode::kNotFound);
   harness.Submit(SmallSweep("later", 1));
-  EXPECT_TRUE(harness.Ask(&Orchestrator::OnPause, request).ok());
+  EXPECT_TRUE(harness.Ask(&PauseSweep, request).ok());
 }
 
 TEST(OrchestratorNoticeTest, NoticesAreNumberedOverRestarts) {

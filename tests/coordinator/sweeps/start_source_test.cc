@@ -55,7 +55,7 @@ std::string Why(Harness& harness, int trial) {
 std::uint64_t RetriedStages(Harness& harness, int trial) {
   v1::RetryRequest request;
   request.set_trial(TrialId(trial).ToString());
-  const auto response = harness.Ask(&Orchestrator::OnRetry, request);
+  const auto response = harness.Ask(&Retry, request);
   EXPECT_TRUE(response.ok()) << response.status();
   return response.ok() ? response->retried() : 0;
 }
@@ -63,7 +63,7 @@ std::uint64_t RetriedStages(Harness& harness, int trial) {
 void CancelTrial(Harness& harness, int trial) {
   v1::CancelRequest request;
   request.set_trial(TrialId(trial).ToString());
-  const auto response = harness.Ask(&Orchestrator::OnCancel, request);
+  const auto response = harness.Ask(&Cancel, request);
   EXPECT_TRUE(response.ok()) << response.status();
 }
 
@@ -215,7 +215,7 @@ TEST(StartSourceTest, ATrialOfAnotherSweepIsWaitedForAndKeptWhenItsSweepDropsIt)
   edit.set_sweep(first.ToString());
   *edit.mutable_spec() = SmallSweep("first", 1);
   edit.set_max_trials(100);
-  ASSERT_TRUE(harness.Ask(&Orchestrator::OnEdit, edit).ok());
+  ASSERT_TRUE(harness.Ask(&EditSweep, edit).ok());
   EXPECT_TRUE(TrialOf(harness, 2).withdrawn);
   harness.Restart();
   harness.Sync(worker);
@@ -308,7 +308,7 @@ TEST(StartSourceTest, WhatIsNotThereIsRefusedAtSubmission) {
   (*(*training.mutable_fields())["start_from"].mutable_struct_value()->mutable_fields())["trial"]
       .set_string_value("t-9");
   edit.set_max_trials(100);
-  EXPECT_THAT(std::string(harness.Ask(&Orchestrator::OnEdit, edit).status().message()),
+  EXPECT_THAT(std::string(harness.Ask(&EditSweep, edit).status().message()),
               HasSubstr("axes[0].variants[0]: "));
 }
 

@@ -33,30 +33,29 @@ v1::StoreAnalysisRequest SomeAnalysis(const std::string& request_id = "") {
 
 TEST(OrchestratorAnalysisTest, ARepeatedRequestGetsTheSameAnalysisAndAnotherOneTheNext) {
   Harness harness;
-  const auto first = harness.Ask(&Orchestrator::OnStoreAnalysis, SomeAnalysis("once"));
+  const auto first = harness.Ask(&StoreAnalysis, SomeAnalysis("once"));
   ASSERT_TRUE(first.ok()) << first.status();
   EXPECT_EQ(first->analysis_id(), "a-1");
-  EXPECT_EQ(harness.Ask(&Orchestrator::OnStoreAnalysis, SomeAnalysis("once"))->analysis_id(), "a-1");
-  EXPECT_EQ(harness.Ask(&Orchestrator::OnStoreAnalysis, SomeAnalysis("twice"))->analysis_id(), "a-2");
-  EXPECT_EQ(harness.Ask(&Orchestrator::OnStoreAnalysis, SomeAnalysis())->analysis_id(), "a-3");
+  EXPECT_EQ(harness.Ask(&StoreAnalysis, SomeAnalysis("once"))->analysis_id(), "a-1");
+  EXPECT_EQ(harness.Ask(&StoreAnalysis, SomeAnalysis("twice"))->analysis_id(), "a-2");
+  EXPECT_EQ(harness.Ask(&StoreAnalysis, SomeAnalysis())->analysis_id(), "a-3");
   v1::StoreAnalysisRequest other = SomeAnalysis("once");
   other.set_model("another");
-  EXPECT_EQ(harness.Ask(&Orchestrator::OnStoreAnalysis, other).status().code(),
-            absl::StatusCode::kAlreadyExists);
+  EXPECT_EQ(harness.Ask(&StoreAnalysis, other).status().code(), absl::StatusCode::kAlreadyExists);
 }
 
 TEST(OrchestratorAnalysisTest, NumbersGoOnAfterARestart) {
   Harness harness;
-  EXPECT_EQ(harness.Ask(&Orchestrator::OnStoreAnalysis, SomeAnalysis("before"))->analysis_id(), "a-1");
+  EXPECT_EQ(harness.Ask(&StoreAnalysis, SomeAnalysis("before"))->analysis_id(), "a-1");
   harness.Restart();
-  EXPECT_EQ(harness.Ask(&Orchestrator::OnStoreAnalysis, SomeAnalysis("before"))->analysis_id(), "a-1");
-  EXPECT_EQ(harness.Ask(&Orchestrator::OnStoreAnalysis, SomeAnalysis("after"))->analysis_id(), "a-2");
+  EXPECT_EQ(harness.Ask(&StoreAnalysis, SomeAnalysis("before"))->analysis_id(), "a-1");
+  EXPECT_EQ(harness.Ask(&StoreAnalysis, SomeAnalysis("after"))->analysis_id(), "a-2");
 }
 
 TEST(OrchestratorAnalysisTest, AnAnalysisWithoutAModelOrNumbersIsRefused) {
   Harness harness;
   const auto error = [&harness](const v1::StoreAnalysisRequest& request) {
-    return std::string(harness.Ask(&Orchestrator::OnStoreAnalysis, request).status().message());
+    return std::string(harness.Ask(&StoreAnalysis, request).status().message());
   };
   v1::StoreAnalysisRequest request = SomeAnalysis();
   request.clear_model();
@@ -69,8 +68,7 @@ TEST(OrchestratorAnalysisTest, AnAnalysisWithoutAModelOrNumbersIsRefused) {
   EXPECT_THAT(error(request), HasSubstr("float has inf_norm of layer.0 twice"));
   request.mutable_numbers()->rbegin()->clear_setting();
   EXPECT_THAT(error(request), HasSubstr("no setting or no name"));
-  EXPECT_EQ(harness.Ask(&Orchestrator::OnStoreAnalysis, SomeAnalysis())->analysis_id(), "a-1")
-      << "none was stored";
+  EXPECT_EQ(harness.Ask(&StoreAnalysis, SomeAnalysis())->analysis_id(), "a-1") << "none was stored";
 }
 
 }  // namespace

@@ -65,13 +65,13 @@ class TimeLimitsTest : public testing::Test {
     v1::EditSweepRequest request;
     request.set_sweep(sweep.ToString());
     *request.mutable_spec() = spec;
-    return harness_.Ask(&Orchestrator::OnEdit, request);
+    return harness_.Ask(&inlier::EditSweep, request);
   }
   absl::StatusOr<v1::RetryResponse> Retry(const std::string& sweep, const std::string& trial = "") {
     v1::RetryRequest request;
     if (!sweep.empty()) request.set_sweep(sweep);
     if (!trial.empty()) request.set_trial(trial);
-    return harness_.Ask(&Orchestrator::OnRetry, request);
+    return harness_.Ask(&inlier::Retry, request);
   }
   std::string Why(SweepId sweep) {
     v1::ExplainRequest request;
@@ -254,7 +254,7 @@ TEST_F(TimeLimitsTest, ASweepOverItsTimeIsStoppedAlsoAfterARestartAndAPause) {
   Run(worker, minutes(30));
   v1::PauseSweepRequest pause;
   pause.set_sweep(sweep.ToString());
-  ASSERT_TRUE(harness_.Ask(&Orchestrator::OnPause, pause).ok());
+  ASSERT_TRUE(harness_.Ask(&PauseSweep, pause).ok());
   Run(worker, minutes(60));
   harness_.Restart();
   Run(worker, minutes(29));
