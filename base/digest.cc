@@ -9,7 +9,7 @@
 
 #include "absl/strings/escaping.h"
 #include "base/check.h"
-#include "base/regular_file.h"
+#include "base/files/regular_file.h"
 #include "base/status.h"
 
 namespace inlier {

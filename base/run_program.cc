@@ -17,8 +17,8 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "base/descriptor.h"
-#include "base/file.h"
+#include "base/files/descriptor.h"
+#include "base/files/file.h"
 #include "base/status.h"
 
 namespace inlier {

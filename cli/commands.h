@@ -3,7 +3,7 @@
 #define INLIER_CLI_COMMANDS_H_
 
 #include "CLI/CLI.hpp"
-#include "cli/session.h"
+#include "cli/connection/session.h"
 
 namespace inlier {
 

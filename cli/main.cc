@@ -15,8 +15,8 @@
 #include "cli/commands.h"
 #include "cli/commands/verbs.h"
 #include "cli/connection/client_settings.h"
+#include "cli/connection/session.h"
 #include "cli/output.h"
-#include "cli/session.h"
 
 namespace inlier {
 namespace {

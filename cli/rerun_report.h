@@ -5,7 +5,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "cli/session.h"
+#include "cli/connection/session.h"
 
 namespace inlier {
 

@@ -7,8 +7,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "cli/connection/local_mode.h"
 #include "cli/programs/child_program.h"
-#include "cli/local_mode.h"
 
 namespace inlier {
 

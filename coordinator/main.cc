@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/file_lock.h"
+#include "base/files/file_lock.h"
 #include "base/log.h"
 #include "base/status.h"
 #include "base/version.h"

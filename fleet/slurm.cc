@@ -7,9 +7,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "base/atomic_file.h"
 #include "base/environment.h"
-#include "base/file.h"
+#include "base/files/atomic_file.h"
+#include "base/files/file.h"
 #include "base/status.h"
 #include "fleet/slurm_text.h"
 

@@ -10,7 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "base/digest.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/run_program.h"
 #include "base/status.h"
 #include "rpc/pem_files.h"

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "base/descriptor.h"
+#include "base/files/descriptor.h"
 #include "base/time.h"
 #include "rpc/rpc.h"
 

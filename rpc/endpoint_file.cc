@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/file.h"
-#include "base/file_lock.h"
+#include "base/files/file.h"
+#include "base/files/file_lock.h"
 #include "base/status.h"
 #include "rpc/credentials.h"
 #include "rpc/private_file.h"

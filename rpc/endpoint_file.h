@@ -1,5 +1,5 @@
 // <state_dir>/endpoint.json: the addresses of a running coordinator. Written when it listens, removed when it
-// stops, and at the next start where it was killed. Which coordinator is a folder's is decided by the folder's lock (base/file_lock.h).
+// stops, and at the next start where it was killed. Which coordinator is a folder's is decided by the folder's lock (base/files/file_lock.h).
 #ifndef INLIER_RPC_ENDPOINT_FILE_H_
 #define INLIER_RPC_ENDPOINT_FILE_H_
 

@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/status.h"
 #include "rpc/private_file.h"
 

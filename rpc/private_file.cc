@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "absl/strings/str_cat.h"
-#include "base/regular_file.h"
+#include "base/files/regular_file.h"
 
 namespace inlier {
 

@@ -11,7 +11,7 @@
 #include <memory>
 #include <optional>
 
-#include "base/descriptor.h"
+#include "base/files/descriptor.h"
 #include "rpc/rpc.h"
 
 namespace inlier {

@@ -10,7 +10,7 @@
 #include <system_error>
 
 #include "absl/status/status.h"
-#include "base/file.h"
+#include "base/files/file.h"
 
 namespace inlier {
 

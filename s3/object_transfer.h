@@ -13,7 +13,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "base/part_file.h"
+#include "base/files/part_file.h"
 #include "s3/client.h"
 
 namespace inlier {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/data/checked_files.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/log.h"
 
 namespace inlier {

@@ -10,9 +10,9 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "base/file.h"
+#include "base/files/file.h"
+#include "base/files/part_file.h"
 #include "base/log.h"
-#include "base/part_file.h"
 #include "base/status.h"
 #include "s3/location.h"
 #include "worker/attempt_folder.h"

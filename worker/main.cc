@@ -15,7 +15,7 @@
 #include "inlier/v1/config.pb.h"
 #include "rpc/config.h"
 #include "rpc/daemon.h"
-#include "rpc/http_server.h"
+#include "rpc/http/http_server.h"
 #include "rpc/service_manager.h"
 #include "worker/agent.h"
 #include "worker/gpus/gpu_inventory.h"

@@ -11,8 +11,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/failpoint.h"
-#include "base/file.h"
-#include "base/file_lock.h"
+#include "base/files/file.h"
+#include "base/files/file_lock.h"
 #include "base/log.h"
 #include "base/status.h"
 

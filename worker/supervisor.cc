@@ -12,7 +12,7 @@
 #include "absl/strings/str_replace.h"
 #include "base/digest.h"
 #include "base/failpoint.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/log.h"
 #include "base/status.h"
 #include "spec/trial/outcome.h"

@@ -8,7 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/data/data_dir.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/run_program.h"
 #include "base/status.h"
 #include "base/utf8.h"

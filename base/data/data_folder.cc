@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "base/file.h"
+#include "base/files/file.h"
 
 namespace inlier {
 namespace {

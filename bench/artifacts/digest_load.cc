@@ -11,7 +11,7 @@
 
 #include "base/data/checked_files.h"
 #include "base/digest.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/time.h"
 
 namespace inlier {

@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/data/checked_files.h"
 #include "base/data/data_dir.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/processes/usable_cpus.h"
 #include "base/status.h"
 #include "cli/analysis_report.h"

@@ -13,7 +13,7 @@
 #include "base/status.h"
 #include "cli/commands.h"
 #include "cli/spec_changes.h"
-#include "cli/sweep_submission.h"
+#include "cli/sweeps/sweep_submission.h"
 #include "spec/schema/field_path.h"
 #include "spec/schema/overrides.h"
 #include "spec/sweep/sweep_grid.h"

@@ -8,16 +8,16 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/file_lock.h"
+#include "base/files/file_lock.h"
 #include "base/status.h"
 #include "cli/commands.h"
+#include "cli/connection/local_mode.h"
+#include "cli/connection/local_state.h"
 #include "cli/interrupt.h"
-#include "cli/local_mode.h"
-#include "cli/local_state.h"
 #include "cli/programs/background.h"
 #include "cli/rerun_report.h"
-#include "cli/sweep_submission.h"
-#include "cli/sweep_watch.h"
+#include "cli/sweeps/sweep_submission.h"
+#include "cli/sweeps/sweep_watch.h"
 #include "cli/tables/table_printer.h"
 #include "rpc/endpoint_file.h"
 

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "base/atomic_file.h"
-#include "base/file.h"
+#include "base/files/atomic_file.h"
+#include "base/files/file.h"
 #include "base/status.h"
 #include "cli/commands.h"
 #include "cli/saved_page.h"

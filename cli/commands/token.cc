@@ -5,7 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/digest.h"
-#include "base/file_lock.h"
+#include "base/files/file_lock.h"
 #include "base/status.h"
 #include "cli/commands.h"
 #include "nlohmann/json.hpp"

@@ -7,8 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
-#include "cli/sweep_watch.h"
 #include "cli/sweeps/sweep_text.h"
+#include "cli/sweeps/sweep_watch.h"
 #include "cli/terminal/screen.h"
 #include "cli/terminal/sweep_app.h"
 

@@ -6,7 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/status.h"
 #include "spec/schema/did_you_mean.h"
 #include "spec/schema/yaml_document.h"

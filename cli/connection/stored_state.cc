@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/processes/end_with_parent.h"
 #include "base/status.h"
-#include "cli/local_mode.h"
+#include "cli/connection/local_mode.h"
 #include "nlohmann/json.hpp"
 
 namespace inlier {

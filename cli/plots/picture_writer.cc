@@ -8,7 +8,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/status.h"
 #include "cli/plots/figure_csv.h"
 #include "cli/programs/child_program.h"

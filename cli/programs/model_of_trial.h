@@ -6,7 +6,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "cli/session.h"
+#include "cli/connection/session.h"
 
 namespace inlier {
 

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "base/time.h"
-#include "cli/session.h"
+#include "cli/connection/session.h"
 #include "spec/sweep/sweep_grid.h"
 
 namespace inlier {

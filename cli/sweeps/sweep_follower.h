@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/time.h"
-#include "cli/session.h"
+#include "cli/connection/session.h"
 
 namespace inlier {
 

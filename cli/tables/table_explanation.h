@@ -6,7 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "cli/session.h"
+#include "cli/connection/session.h"
 #include "inlier/v1/sweep_service.pb.h"
 
 namespace inlier {

@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/status.h"
 #include "cli/query_rows.h"
 #include "cli/sweeps/axis_arguments.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "cli/session.h"
+#include "cli/connection/session.h"
 #include "cli/tables/table_flags.h"
 #include "inlier/v1/sweep_spec.pb.h"
 

@@ -8,8 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/interrupt.h"
-#include "cli/sweep_watch.h"
 #include "cli/sweeps/sweep_text.h"
+#include "cli/sweeps/sweep_watch.h"
 #include "cli/terminal/trial_page.h"
 #include "cli/terminal/views.h"
 #include "spec/sweep/point_labels.h"

@@ -3,7 +3,7 @@
 #define INLIER_CLI_TERMINAL_SWEEP_APP_H_
 
 #include "absl/status/statusor.h"
-#include "cli/session.h"
+#include "cli/connection/session.h"
 #include "cli/sweeps/sweep_follower.h"
 #include "cli/terminal/screen.h"
 #include "cli/terminal/sweep_model.h"

@@ -12,9 +12,9 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "cli/interrupt.h"
-#include "cli/sweep_watch.h"
 #include "cli/sweeps/sweep_follower.h"
 #include "cli/sweeps/sweep_text.h"
+#include "cli/sweeps/sweep_watch.h"
 #include "cli/terminal/sweep_app.h"
 #include "cli/terminal/views.h"
 

@@ -3,7 +3,7 @@
 #define INLIER_CLI_TERMINAL_TOP_APP_H_
 
 #include "absl/status/status.h"
-#include "cli/session.h"
+#include "cli/connection/session.h"
 #include "cli/terminal/screen.h"
 
 namespace inlier {

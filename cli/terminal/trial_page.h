@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "cli/session.h"
+#include "cli/connection/session.h"
 #include "cli/terminal/views.h"
 
 namespace inlier {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/digest.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/log.h"
 #include "base/status.h"
 #include "coordinator/store/rows.h"

@@ -24,7 +24,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/data/checked_files.h"
-#include "base/part_file.h"
+#include "base/files/part_file.h"
 #include "base/time.h"
 
 namespace inlier {

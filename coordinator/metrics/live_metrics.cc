@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/utf8.h"
-#include "coordinator/state/sweep_expander.h"
+#include "coordinator/state/sweeps/sweep_expander.h"
 #include "coordinator/status/status.h"
 #include "coordinator/status/work.h"
 #include "spec/sweep/point_labels.h"

@@ -15,8 +15,8 @@
 #include <thread>
 #include <utility>
 
-#include "base/file.h"
-#include "base/file_lock.h"
+#include "base/files/file.h"
+#include "base/files/file_lock.h"
 #include "base/log.h"
 #include "base/status.h"
 #include "base/uuid.h"
@@ -48,7 +48,7 @@
 #include "notify/hook_check.h"
 #include "notify/notify_service.h"
 #include "rpc/endpoint_file.h"
-#include "rpc/http_server.h"
+#include "rpc/http/http_server.h"
 #include "rpc/port_watch.h"
 #include "rpc/rpc.h"
 #include "rpc/server_tls.h"

@@ -12,7 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "base/file_lock.h"
+#include "base/files/file_lock.h"
 #include "inlier/v1/config.pb.h"
 
 namespace inlier {

@@ -21,10 +21,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "base/file_lock.h"
+#include "base/files/file_lock.h"
 #include "base/time.h"
 #include "inlier/v1/config.pb.h"
-#include "rpc/http_server.h"
+#include "rpc/http/http_server.h"
 #include "rpc/metrics_registry.h"
 
 namespace inlier {

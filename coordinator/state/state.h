@@ -20,7 +20,7 @@
 #include "coordinator/state/ready_queue.h"
 #include "coordinator/state/request_log.h"
 #include "coordinator/state/stage_table.h"
-#include "coordinator/state/sweep_table.h"
+#include "coordinator/state/sweeps/sweep_table.h"
 #include "coordinator/state/trial.h"
 #include "coordinator/state/usage_meter.h"
 #include "coordinator/state/waiting.h"

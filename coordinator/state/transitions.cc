@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/deliberate_bug.h"
-#include "coordinator/state/sweep_expander.h"
+#include "coordinator/state/sweeps/sweep_expander.h"
 #include "spec/sweep/point_labels.h"
 
 namespace inlier {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "coordinator/scheduling/placement.h"
-#include "coordinator/state/sweep_expander.h"
+#include "coordinator/state/sweeps/sweep_expander.h"
 #include "coordinator/status/work.h"
 
 namespace inlier {

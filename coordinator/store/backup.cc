@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/status.h"
 #include "coordinator/store/database.h"
 #include "coordinator/store/sqlite_handle.h"

@@ -12,16 +12,16 @@
 #include "absl/strings/str_format.h"
 #include "base/check.h"
 #include "base/failpoint.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/log.h"
 #include "base/status.h"
 #include "base/uuid.h"
 #include "base/version.h"
 #include "coordinator/store/backup.h"
 #include "coordinator/store/folder/binding.h"
-#include "coordinator/store/param_view.h"
 #include "coordinator/store/sql_name.h"
 #include "coordinator/store/sqlite_handle.h"
+#include "coordinator/store/views/param_view.h"
 
 namespace inlier {
 namespace {

@@ -23,7 +23,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "base/file_lock.h"
+#include "base/files/file_lock.h"
 
 namespace SQLite {
 class Database;

@@ -11,8 +11,8 @@
 #include "base/status.h"
 #include "base/time.h"
 #include "coordinator/store/database.h"
-#include "coordinator/store/param_view.h"
 #include "coordinator/store/sqlite_handle.h"
+#include "coordinator/store/views/param_view.h"
 #include "spec/schema/did_you_mean.h"
 
 namespace inlier {

@@ -9,8 +9,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
-#include "coordinator/store/derived_sql.h"
 #include "coordinator/store/sweep_json.h"
+#include "coordinator/store/views/derived_sql.h"
 #include "nlohmann/json.hpp"
 #include "spec/sweep/point_labels.h"
 #include "spec/trial/measurements.h"

@@ -26,7 +26,7 @@
 #include "coordinator/services/blocking_pool.h"
 #include "coordinator/services/byte_shares.h"
 #include "inlier/v1/config.pb.h"
-#include "rpc/http_server.h"
+#include "rpc/http/http_server.h"
 
 namespace inlier {
 

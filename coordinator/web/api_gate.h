@@ -8,7 +8,7 @@
 
 #include "absl/status/status.h"
 #include "inlier/v1/config.pb.h"
-#include "rpc/http_server.h"
+#include "rpc/http/http_server.h"
 
 namespace inlier {
 

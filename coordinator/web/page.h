@@ -6,7 +6,7 @@
 #include "coordinator/services/access.h"
 #include "coordinator/web/api.h"
 #include "inlier/v1/config.pb.h"
-#include "rpc/http_server.h"
+#include "rpc/http/http_server.h"
 
 namespace inlier {
 

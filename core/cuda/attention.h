@@ -4,7 +4,7 @@
 //   s = scale q k^T, hidden keys out;  p = softmax of s, of the kind;  y = clip((zeta - gamma) p + gamma, 0, 1);
 //   o = dropout(y) v
 //
-// Kinds and their sources: core/nn/softmax.h. Softmax is the clipped one with gamma 0 and zeta 1. Gradients:
+// Kinds and their sources: core/nn/attention/softmax.h. Softmax is the clipped one with gamma 0 and zeta 1. Gradients:
 // core/layer_cpu/attention.h. The largest score of a row is taken out before the exponential, so nothing overflows
 // (Milakov and Gimelshein 2018 for the sum over parts of a row). Unlike on the CPU, a row without a visible key is zeros,
 // not NaN, and passes no gradient.

@@ -10,8 +10,8 @@
 #include "absl/strings/str_cat.h"
 #include "base/data/data_folder.h"
 #include "base/digest.h"
-#include "base/file.h"
-#include "base/regular_file.h"
+#include "base/files/file.h"
+#include "base/files/regular_file.h"
 #include "base/status.h"
 
 namespace inlier {

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/files/mapped_file.h"
 #include "base/json_text.h"
-#include "base/mapped_file.h"
 #include "base/status.h"
 #include "nlohmann/json.hpp"
 #include "spec/hugging_face/config_keys.h"

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/digest.h"
-#include "base/mapped_file.h"
+#include "base/files/mapped_file.h"
 #include "base/parallel_for.h"
 #include "base/status.h"
 

@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/atomic_file.h"
 #include "base/digest.h"
-#include "base/regular_file.h"
+#include "base/files/atomic_file.h"
+#include "base/files/regular_file.h"
 #include "base/status.h"
 #include "nlohmann/json.hpp"
 

@@ -26,7 +26,7 @@ template <typename T>
 void GateBackward(std::int64_t rows, std::int64_t width, const T* out_gradient, const HeadGate<T>& gate,
                   const T* raw, T* o_gradient, Real<T>* gate_gradient, std::int64_t stride);
 
-// Rotary positions (core/nn/rotary.h) of `heads` heads side by side, in place: row r is token (first + r) % tokens.
+// Rotary positions (core/nn/attention/rotary.h) of `heads` heads side by side, in place: row r is token (first + r) % tokens.
 // cosine, sine: (tokens, size / 2). `inverse`: turned back, which is also the gradient's way.
 template <typename T>
 void RotateHeads(std::int64_t rows, std::int64_t first, std::int64_t tokens, std::int64_t heads,

@@ -13,7 +13,7 @@
 
 namespace inlier::kernels {
 
-// core/nn/softmax.h has the formulas and their sources.
+// core/nn/attention/softmax.h has the formulas and their sources.
 enum class SoftmaxKind {
   kSoftmax,
   kClipped,   // clip((zeta - gamma) p + gamma, 0, 1); also NCS, with a gamma a row.

@@ -2,7 +2,7 @@
 //
 //   s = scale q k^T, hidden keys out;  p = softmax of s, of the kind;  o = dropout(p) v;  o = o * gate
 //
-// Kinds and their sources: core/nn/softmax.h. One call serves one head of one sequence: (T, h) slices with a row
+// Kinds and their sources: core/nn/attention/softmax.h. One call serves one head of one sequence: (T, h) slices with a row
 // stride, so that q, k and v may be parts of one packed projection. Any T >= 1.
 //
 // Backward (clipped: shared/reference section 3 of the gradients): with y = clip(slope p + gamma, 0, 1), m = 1 where

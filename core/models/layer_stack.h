@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/nn/attention_frame.h"
+#include "core/nn/attention/attention_frame.h"
 #include "core/nn/norms.h"
 #include "core/nn/transformer_layer.h"
 

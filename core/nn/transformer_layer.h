@@ -11,11 +11,11 @@
 #include <cstdint>
 #include <string>
 
+#include "core/nn/attention/self_attention.h"
 #include "core/nn/forward_context.h"
 #include "core/nn/linear.h"
 #include "core/nn/norms.h"
 #include "core/nn/parameter_scope.h"
-#include "core/nn/self_attention.h"
 
 namespace inlier {
 

@@ -13,7 +13,7 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "core/nn/attention_frame.h"
+#include "core/nn/attention/attention_frame.h"
 
 namespace inlier {
 namespace {

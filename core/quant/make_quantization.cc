@@ -4,7 +4,7 @@
 
 #include "base/status.h"
 #include "core/quant/kv_cache_quantization.h"
-#include "core/quant/linear_quantization.h"
+#include "core/quant/linear/linear_quantization.h"
 #include "core/quant/post_training_quantization.h"
 
 namespace inlier {

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "core/quant/linear_options.h"
+#include "core/quant/linear/linear_options.h"
 #include "core/quant/quantizer.h"
 #include "core/quant/slice_grid.h"
 

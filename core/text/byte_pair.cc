@@ -4,8 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "base/files/mapped_file.h"
 #include "base/json_text.h"
-#include "base/mapped_file.h"
 #include "base/status.h"
 #include "core/text/encoding/byte_alphabet.h"
 #include "core/text/encoding/merge_pieces.h"

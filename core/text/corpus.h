@@ -15,7 +15,7 @@
 
 #include "absl/status/statusor.h"
 #include "base/data/data_roots.h"
-#include "base/mapped_file.h"
+#include "base/files/mapped_file.h"
 #include "core/data/file_digest.h"
 
 namespace inlier {

@@ -26,7 +26,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "base/mapped_file.h"
+#include "base/files/mapped_file.h"
 #include "core/text/corpus.h"
 #include "core/text/tokenizer_source.h"
 

@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/data/data_roots.h"
-#include "base/mapped_file.h"
+#include "base/files/mapped_file.h"
 #include "base/status.h"
 
 namespace inlier {

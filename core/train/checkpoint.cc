@@ -12,7 +12,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/status.h"
 #include "core/models/sites.h"
 #include "core/optim/weight_axes.h"

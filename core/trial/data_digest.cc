@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/data/data_folder.h"
 #include "base/digest.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/status.h"
 #include "core/data/file_digest.h"
 #include "core/images/idx_file.h"

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/status.h"
-#include "core/quant/linear_options.h"
+#include "core/quant/linear/linear_options.h"
 #include "google/protobuf/util/json_util.h"
 #include "nlohmann/json.hpp"
 

@@ -9,9 +9,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/data/checked_files.h"
+#include "base/files/mapped_file.h"
 #include "base/json_text.h"
 #include "base/log.h"
-#include "base/mapped_file.h"
 #include "base/status.h"
 #include "core/hugging_face/weights.h"
 #include "core/text/tokenizer.h"

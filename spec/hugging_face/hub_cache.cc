@@ -6,7 +6,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "base/file.h"
+#include "base/files/file.h"
 
 namespace inlier {
 namespace {

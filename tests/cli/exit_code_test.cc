@@ -1,6 +1,6 @@
 #include "cli/exit_code.h"
 
-#include "cli/sweep_watch.h"
+#include "cli/sweeps/sweep_watch.h"
 #include "gtest/gtest.h"
 
 namespace inlier {

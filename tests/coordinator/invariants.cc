@@ -14,7 +14,7 @@
 #include "base/digest.h"
 #include "coordinator/scheduling/placement.h"
 #include "coordinator/scheduling/sources.h"
-#include "coordinator/state/pruner.h"
+#include "coordinator/state/sweeps/pruner.h"
 #include "coordinator/state/transitions.h"
 #include "coordinator/usage/usage.h"
 #include "spec/schema/number_text.h"

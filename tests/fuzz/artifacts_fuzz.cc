@@ -14,7 +14,7 @@
 
 #include "base/check.h"
 #include "base/digest.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "coordinator/process/coordinator.h"
 #include "rpc/renewed_channel.h"
 #include "rpc/rpc.h"

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/check.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "coordinator/store/database.h"
 #include "tests/support/temporary_folder.h"
 

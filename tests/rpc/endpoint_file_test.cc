@@ -9,7 +9,7 @@
 #include <fstream>
 #include <thread>
 
-#include "base/file_lock.h"
+#include "base/files/file_lock.h"
 #include "tests/support/temporary_folder.h"
 
 namespace inlier {

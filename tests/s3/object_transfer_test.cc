@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/digest.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "tests/s3/server_fixture.h"
 
 namespace inlier {
@@ -198,9 +198,10 @@ TEST_F(ObjectTransferTest, ErrorsHaveTheirCauseAndRemedy) {
   ::setenv("AWS_SECRET_ACCESS_KEY", "test-secret-of-no-value", 1);
   const absl::Status refused = stranger->CheckBucket();
   EXPECT_TRUE(absl::IsPermissionDenied(refused));
-  EXPECT_THAT(std::string(refused.message()),
-              testing::AllOf(testing::HasSubstr("HTTP 403 SignatureDoesNotMatch"),
-                             testing::HasSubstr("secret key"), testing::Not(testing::HasSubstr("a-wrong-secret"))));
+  EXPECT_THAT(
+      std::string(refused.message()),
+      testing::AllOf(testing::HasSubstr("HTTP 403 SignatureDoesNotMatch"), testing::HasSubstr("secret key"),
+                     testing::Not(testing::HasSubstr("a-wrong-secret"))));
   v1::S3Config elsewhere = server_->Config();
   elsewhere.set_bucket("no-such-bucket");
   const absl::Status missing = (*S3Client::Make(elsewhere, false))->CheckBucket();

@@ -62,7 +62,7 @@
 #include <thread>
 
 #include "base/digest.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/time.h"
 #include "base/version.h"
 #include "inlier/v1/attempt.pb.h"

@@ -8,7 +8,7 @@
 
 #include "absl/strings/match.h"
 #include "base/digest.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "tests/worker/agent_fixture.h"
 
 namespace inlier {

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "google/protobuf/util/json_util.h"
 #include "tests/worker/process_state.h"
 #include "tests/worker/worker_rig.h"

@@ -9,7 +9,7 @@
 #include <fstream>
 
 #include "base/digest.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "tests/worker/process_state.h"
 #include "tests/worker/worker_rig.h"
 

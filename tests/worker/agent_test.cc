@@ -9,7 +9,7 @@
 #include <fstream>
 
 #include "base/digest.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/processes/usable_cpus.h"
 #include "tests/worker/agent_fixture.h"
 #include "worker/gpus/gpu_monitor.h"

@@ -17,8 +17,8 @@
 #include <map>
 
 #include "base/digest.h"
-#include "base/file.h"
-#include "base/part_file.h"
+#include "base/files/file.h"
+#include "base/files/part_file.h"
 #include "base/time.h"
 #include "inlier/v1/sweep_service.grpc.pb.h"
 #include "rpc/endpoint_file.h"

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <thread>
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "tests/support/temporary_folder.h"
 
 namespace inlier {

@@ -12,7 +12,7 @@
 #include <string>
 #include <thread>
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/time.h"
 
 namespace inlier {

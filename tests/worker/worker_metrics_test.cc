@@ -6,7 +6,7 @@
 #include <set>
 
 #include "absl/strings/ascii.h"
-#include "base/file.h"
+#include "base/files/file.h"
 
 namespace inlier {
 namespace {

@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/run_program.h"
 #include "base/time.h"
 #include "base/version.h"

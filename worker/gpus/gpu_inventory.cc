@@ -9,7 +9,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/processes/usable_cpus.h"
 
 namespace inlier {

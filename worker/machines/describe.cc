@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/environment.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/log.h"
 #include "base/status.h"
 #include "base/version.h"

@@ -7,7 +7,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "base/atomic_file.h"
+#include "base/files/atomic_file.h"
 #include "base/status.h"
 #include "worker/processes/trial_environment.h"
 

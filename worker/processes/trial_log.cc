@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "absl/strings/str_cat.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/status.h"
 
 namespace inlier {

@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
-#include "base/part_file.h"
+#include "base/files/part_file.h"
 #include "worker/transfers/artifact_job.h"
 
 namespace inlier {

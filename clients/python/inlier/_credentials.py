@@ -1,4 +1,4 @@
-"""Token and TLS of a connection, found in the order of the command line (cli/session.cc, Security)."""
+"""Token and TLS of a connection, found in the order of the command line (cli/connection/session.cc, Security)."""
 from __future__ import annotations
 
 import dataclasses

@@ -1,4 +1,4 @@
-"""Which coordinator a client uses: the rules of the command line (cli/connection/client_settings.h, cli/session.cc).
+"""Which coordinator a client uses: the rules of the command line (cli/connection/client_settings.h, cli/connection/session.cc).
 
 Arguments before environment variables, these before the user's client.yaml, that before the default. The first of them that names an address or
 a folder decides; an address before a folder. Credentials of client.yaml are for the coordinator that it names.

@@ -1,7 +1,7 @@
 // Which database a state folder belongs to. Ids of stages and tokens count from 1 in every database, so the checkpoints of one
 // must never lie where another one looks for its own; and SQLite applies a log to whatever database lies beside it.
 //
-// The folder's note (base/file_lock.h) has the database's id and the start of the coordinator that wrote its log last.
+// The folder's note (base/files/file_lock.h) has the database's id and the start of the coordinator that wrote its log last.
 //
 // Thread safety: free functions.
 #ifndef INLIER_COORDINATOR_STORE_FOLDER_BINDING_H_
@@ -12,7 +12,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "base/file_lock.h"
+#include "base/files/file_lock.h"
 
 namespace inlier {
 
@@ -37,7 +37,8 @@ absl::Status BindFolder(const std::filesystem::path& state_dir, const FileLock& 
 absl::Status NoteStart(const FileLock& lock, const std::string& id, const std::string& start);
 
 // The folder `home` has the database `id`, and is another one than `state_dir`: one of the two is a copy.
-bool AlsoHas(const std::filesystem::path& home, const std::filesystem::path& state_dir, const std::string& id);
+bool AlsoHas(const std::filesystem::path& home, const std::filesystem::path& state_dir,
+             const std::string& id);
 
 }  // namespace inlier
 

@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "base/digest.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "tests/support/temporary_folder.h"
 
 namespace inlier {

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "base/digest.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "tests/coordinator/store/store_fixture.h"
 
 namespace inlier {

@@ -13,7 +13,7 @@
 #include <set>
 
 #include "base/digest.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "tests/support/temporary_folder.h"
 
 namespace inlier {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <random>
 
-#include "coordinator/state/pruner.h"
+#include "coordinator/state/sweeps/pruner.h"
 #include "coordinator/status/status.h"
 #include "tests/coordinator/harness.h"
 #include "tests/coordinator/invariants.h"

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <fstream>
 
-#include "base/file_lock.h"
+#include "base/files/file_lock.h"
 #include "rpc/endpoint_file.h"
 #include "tests/coordinator/services/guarded_fixture.h"
 #include "tests/support/plain_channel.h"

@@ -2,7 +2,7 @@
 #include <fstream>
 
 #include "base/digest.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "inlier/v1/artifact_service.grpc.pb.h"
 #include "tests/coordinator/services/fixture.h"
 

@@ -12,7 +12,7 @@
 
 #include "SQLiteCpp/SQLiteCpp.h"
 #include "base/digest.h"
-#include "base/file_lock.h"
+#include "base/files/file_lock.h"
 #include "tests/coordinator/harness.h"
 #include "tests/coordinator/invariants.h"
 #include "tests/coordinator/store/recording_vfs.h"

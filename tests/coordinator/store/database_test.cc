@@ -7,7 +7,7 @@
 #include <map>
 
 #include "absl/strings/str_cat.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/version.h"
 #include "coordinator/store/backup.h"
 #include "coordinator/store/folder/binding.h"

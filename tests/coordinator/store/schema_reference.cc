@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "coordinator/store/database.h"
-#include "coordinator/store/param_view.h"
+#include "coordinator/store/views/param_view.h"
 
 namespace inlier {
 namespace {

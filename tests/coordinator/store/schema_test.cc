@@ -7,7 +7,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "coordinator/store/param_view.h"
+#include "coordinator/store/views/param_view.h"
 #include "spec/trial/measurements.h"
 #include "tests/coordinator/store/schema_reference.h"
 

@@ -1,7 +1,7 @@
 // The exact rows of the views.
 #include <limits>
 
-#include "coordinator/store/param_view.h"
+#include "coordinator/store/views/param_view.h"
 #include "spec/schema/columns.h"
 #include "tests/coordinator/store/store_fixture.h"
 

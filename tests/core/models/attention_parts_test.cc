@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "core/nn/rotary.h"
+#include "core/nn/attention/rotary.h"
 #include "spec/trial/unfused_part.h"
 #include "tests/core/models/test_models.h"
 #include "tests/core/support/recording_tap.h"

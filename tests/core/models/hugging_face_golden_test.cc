@@ -9,7 +9,7 @@
 #include <string>
 
 #include "core/models/make_model.h"
-#include "core/nn/softmax.h"
+#include "core/nn/attention/softmax.h"
 #include "core/outliers/activation_recorder.h"
 #include "spec/trial/architecture.h"
 #include "tests/core/support/case_settings.h"

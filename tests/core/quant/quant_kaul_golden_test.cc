@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "core/quant/linear_quantization.h"
+#include "core/quant/linear/linear_quantization.h"
 #include "core/quant/slice_grid.h"
 #include "tests/core/support/case_settings.h"
 #include "tests/core/support/golden_case.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "core/quant/linear_quantization.h"
+#include "core/quant/linear/linear_quantization.h"
 #include "core/quant/post_training_quantization.h"
 #include "google/protobuf/text_format.h"
 

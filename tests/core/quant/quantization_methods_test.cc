@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/quant/linear_quantization.h"
+#include "core/quant/linear/linear_quantization.h"
 #include "core/quant/quantization_error.h"
 #include "core/quant/smoothing.h"
 #include "tests/core/quant/tiny_decoder.h"

@@ -13,7 +13,7 @@
 #include <optional>
 #include <set>
 
-#include "base/file_lock.h"
+#include "base/files/file_lock.h"
 #include "base/random_stream.h"
 #include "core/text/special_tokens.h"
 #include "tests/core/data/data_files.h"

@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/time.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/worker/process_state.h"

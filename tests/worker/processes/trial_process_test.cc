@@ -13,7 +13,7 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/processes/usable_cpus.h"
 #include "base/time.h"
 #include "tests/support/temporary_folder.h"

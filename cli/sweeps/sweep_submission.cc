@@ -1,0 +1,77 @@
+#include "cli/sweeps/sweep_submission.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/data/data_dir.h"
+#include "base/status.h"
+#include "cli/data_check.h"
+#include "cli/engine_check.h"
+#include "spec/schema/yaml_reader.h"
+#include "spec/sweep/sweep_reader.h"
+
+namespace inlier {
+
+void AddSweepArguments(CLI::App& command, SweepArguments& arguments, bool may_submit) {
+  command.add_option("file", arguments.file, "A sweep: YAML, see sweeps/from-scratch.yaml")->required();
+  command.add_option("--scale", arguments.scale,
+                     "A scale of the file, such as small; `inlier check` lists them");
+  command
+      .add_option("--set", arguments.overrides,
+                  "Change a field of the sweep's base: training.steps=100 (may be repeated)")
+      ->allow_extra_args(false);
+  if (may_submit) {
+    command.add_flag("--yes,-y", arguments.yes,
+                     absl::StrCat("Also submit more than ", kTrialsWithoutYes, " trials"));
+    command.add_flag("--again", arguments.again,
+                     "Run trials that have a result once more; the view reruns has what differs");
+  }
+}
+
+absl::StatusOr<CheckedSweep> ReadAndCheck(const SweepArguments& arguments) {
+  ASSIGN_OR_RETURN(const std::string text, ReadTextFile(arguments.file));
+  return CheckText(text, arguments);
+}
+
+absl::StatusOr<CheckedSweep> CheckText(const std::string& text, const SweepArguments& arguments) {
+  ASSIGN_OR_RETURN(v1::SweepSpec spec,
+                   ReadSweepText(text, arguments.file, arguments.overrides, arguments.scale));
+  ASSIGN_OR_RETURN(SweepGrid grid, SweepGrid::Create(spec));
+  return CheckedSweep{std::move(spec), std::move(grid)};
+}
+
+absl::StatusOr<v1::SubmitSweepResponse> Submit(Session& session, const CheckedSweep& sweep,
+                                               const SweepArguments& arguments) {
+  if (sweep.grid.kept() > kTrialsWithoutYes && !arguments.yes) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the sweep has ", sweep.grid.kept(), " trials, more than ", kTrialsWithoutYes,
+                     "; submit it with --yes, or use fewer values or an `exclude`"));
+  }
+  v1::SubmitSweepRequest request;
+  *request.mutable_sweep() = sweep.spec;
+  if (arguments.again) request.set_again(true);
+  if (arguments.yes) request.set_max_trials(SweepGrid::kSizeMax);
+  return session.CallOnce(&v1::SweepService::Stub::SubmitSweep, request, 60);
+}
+
+void PrintWarnings(const CheckedSweep& checked, const SweepArguments& arguments) {
+  for (const std::string& warning : DataWarnings(checked.grid, DataDirOr(arguments.data_dir)))
+    PrintError(absl::StrCat("warning: ", warning));
+  if (const std::string warning = EngineWarning(checked.grid); !warning.empty())
+    PrintError(absl::StrCat("warning: ", warning));
+}
+
+std::string TrialsText(std::uint64_t trials) {
+  return absl::StrCat(trials, trials == 1 ? " trial" : " trials");
+}
+
+std::string TrialsText(const v1::SubmitSweepResponse& submitted) {
+  std::string text = TrialsText(submitted.trials());
+  if (submitted.trials_known() > 0) {
+    absl::StrAppend(&text, ", ", submitted.trials_known(),
+                    " with known results if a worker finds their data unchanged");
+  }
+  return text;
+}
+
+}  // namespace inlier

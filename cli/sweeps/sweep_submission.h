@@ -1,0 +1,55 @@
+// From a sweep file to a submitted sweep: shared by `submit`, `check` and `run`.
+#ifndef INLIER_CLI_SWEEPS_SWEEP_SUBMISSION_H_
+#define INLIER_CLI_SWEEPS_SWEEP_SUBMISSION_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "CLI/CLI.hpp"
+#include "absl/status/statusor.h"
+#include "cli/connection/session.h"
+#include "inlier/v1/sweep_spec.pb.h"
+#include "spec/sweep/sweep_grid.h"
+
+namespace inlier {
+
+// Largest number of trials without --yes.
+inline constexpr uint64_t kTrialsWithoutYes = 10000;
+
+struct SweepArguments {
+  std::string file;
+  std::vector<std::string> overrides;  // --set path=value, on the base.
+  std::string scale;                   // --scale NAME, merged before them.
+  std::string data_dir;                // Where its corpora are expected; the build's own when empty.
+  bool yes = false;
+  bool again = false;
+};
+
+// Adds the file, --scale, --set and (when `may_submit`) --yes and --again.
+void AddSweepArguments(CLI::App& command, SweepArguments& arguments, bool may_submit);
+
+struct CheckedSweep {
+  v1::SweepSpec spec;
+  SweepGrid grid;
+};
+
+// Reads and checks the file.
+absl::StatusOr<CheckedSweep> ReadAndCheck(const SweepArguments& arguments);
+// The same of its text: a pipe can be read once.
+absl::StatusOr<CheckedSweep> CheckText(const std::string& text, const SweepArguments& arguments);
+
+// Submits with a new request id; repeated with the same id during a short outage of the coordinator.
+absl::StatusOr<v1::SubmitSweepResponse> Submit(Session& session, const CheckedSweep& sweep,
+                                               const SweepArguments& arguments);
+
+// About data that trials could not read on this machine, on standard error.
+void PrintWarnings(const CheckedSweep& checked, const SweepArguments& arguments);
+
+// "12 trials"; "12 trials, 4 with known results if a worker finds their data unchanged".
+std::string TrialsText(std::uint64_t trials);
+std::string TrialsText(const v1::SubmitSweepResponse& submitted);
+
+}  // namespace inlier
+
+#endif  // INLIER_CLI_SWEEPS_SWEEP_SUBMISSION_H_

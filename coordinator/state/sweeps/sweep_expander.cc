@@ -1,0 +1,176 @@
+#include "coordinator/state/sweeps/sweep_expander.h"
+
+#include <optional>
+#include <string_view>
+
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "base/deliberate_bug.h"
+#include "base/status.h"
+#include "nlohmann/json.hpp"
+#include "spec/trial/canonical.h"
+#include "spec/trial/data_source.h"
+#include "spec/trial/resolver.h"
+#include "spec/trial/validator.h"
+
+namespace inlier {
+namespace {
+
+constexpr std::size_t kArenaBytes =
+    16 * 1024;  // Of the arena of a trial's spec; it grows where more are needed.
+
+// {"axis":"label",...} without escapes, as LabelsJson writes nearly all of them; false for anything else.
+bool PlainLabels(std::string_view json, PointLabels& labels) {
+  if (json.size() < 2 || json.front() != '{' || json.back() != '}' || json.find('\\') != json.npos)
+    return false;
+  json = json.substr(1, json.size() - 2);
+  const auto text = [&json](char after, std::string& out) {
+    if (json.empty() || json.front() != '"') return false;
+    const std::size_t end = json.find('"', 1);
+    if (end == json.npos) return false;
+    out = json.substr(1, end - 1);
+    json.remove_prefix(end + 1);
+    if (json.empty()) return after == ',';
+    if (json.front() != after) return false;
+    json.remove_prefix(1);
+    return true;
+  };
+  while (!json.empty()) {
+    auto& [axis, label] = labels.emplace_back();
+    if (!text(':', axis) || !text(',', label)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string LabelsJson(const PointLabels& labels) {
+  std::string json = "{";
+  for (const auto& [axis, label] : labels) {
+    if (json.size() > 1) json += ",";
+    json += JsonString(axis);
+    json += ":";
+    json += JsonString(label);
+  }
+  json += "}";
+  return json;
+}
+
+PointLabels LabelsFromJson(const std::string& json) {
+  PointLabels labels;
+  if (PlainLabels(json, labels)) return labels;
+  labels.clear();
+  const auto parsed = nlohmann::ordered_json::parse(json, nullptr, /*allow_exceptions=*/false);
+  if (!parsed.is_object()) return labels;
+  for (const auto& [axis, label] : parsed.items()) {
+    if (label.is_string()) labels.emplace_back(axis, label.get<std::string>());
+  }
+  return labels;
+}
+
+SweepExpander::SweepExpander(SweepGrid grid, std::uint64_t next_point)
+    : grid_(std::move(grid)), next_point_(next_point), arena_block_(new char[kArenaBytes]) {}
+
+std::vector<ExpandedTrial> SweepExpander::Next(std::uint64_t limit, std::unordered_set<std::uint64_t>& taken,
+                                               std::uint64_t pass_limit) {
+  google::protobuf::Arena arena(Options());
+  std::vector<ExpandedTrial> trials;
+  passed_.clear();
+  while (trials.size() < limit && (passed_.empty() || passed_.size() < pass_limit) &&
+         next_point_ < grid_.size()) {
+    const std::optional<std::uint64_t> index = grid_.NextIndex(next_point_);
+    if (!index) {
+      next_point_ = grid_.size();
+      break;
+    }
+    next_point_ = *index + (INLIER_BUG("grid_point_skipped") ? 2 : 1);
+    if (taken.erase(*index) > 0) {
+      passed_.push_back(*index);
+    } else {
+      Make(*index, arena, trials.emplace_back());
+    }
+  }
+  return trials;
+}
+
+void SweepExpander::ReturnTo(std::uint64_t point, std::unordered_set<std::uint64_t>& taken) {
+  next_point_ = point;
+  for (const std::uint64_t passed : passed_) {
+    if (passed >= point) taken.insert(passed);
+  }
+}
+
+const std::shared_ptr<const std::string>& SweepExpander::NamesOf(const v1::TrialSpec& spec) {
+  std::string source = spec.data().SerializeAsString();
+  spec.training().start_from().AppendToString(&source);
+  if (latest_names_ == nullptr || source != latest_source_) {
+    latest_source_ = std::move(source);
+    latest_names_ = std::make_shared<const std::string>(DataSourceNames(spec));
+  }
+  return latest_names_;
+}
+
+google::protobuf::ArenaOptions SweepExpander::Options() {
+  google::protobuf::ArenaOptions options;
+  options.initial_block = arena_block_.get();
+  options.initial_block_size = kArenaBytes;
+  return options;
+}
+
+void SweepExpander::Make(std::uint64_t point, google::protobuf::Arena& arena, ExpandedTrial& trial) {
+  arena.Reset();
+  trial.point = point;
+  auto* spec = google::protobuf::Arena::CreateMessage<v1::TrialSpec>(&arena);
+  absl::StatusOr<PointLabels> labels = grid_.At(point, spec);
+  INLIER_CHECK(labels.ok());
+  trial.labels = *std::move(labels);
+  trial.problem = ResolveInPlace(spec);
+  if (trial.problem.ok()) trial.problem = validator_.Find(*spec).ToStatus();
+  const v1::StartFromSpec& start = spec->training().start_from();
+  if (trial.problem.ok() && start.has_point()) {
+    const absl::StatusOr<std::uint64_t> at = grid_.StartOf(point, start.point());
+    if (at.ok()) {
+      trial.start_point = *at;
+    } else {
+      trial.problem = absl::InvalidArgumentError(
+          absl::StrCat("training.start_from.point: ", std::string(at.status().message())));
+    }
+  }
+  if (!trial.problem.ok()) {
+    spec->Clear();
+    INLIER_CHECK(grid_.At(point, spec).ok());
+    trial.spec_json = ResolvedJson(*spec);
+    return;
+  }
+  if (start.has_point() || start.has_trial() || start.has_training()) {
+    trial.unlinked = std::make_shared<v1::TrialSpec>(*spec);
+  } else {
+    SetParts(*spec, trial);
+  }
+}
+
+void SweepExpander::SetStart(ExpandedTrial& trial, const std::string& training) {
+  INLIER_CHECK(trial.unlinked != nullptr);
+  trial.unlinked->mutable_training()->mutable_start_from()->set_training(training);
+  SetParts(*trial.unlinked, trial);
+  trial.unlinked.reset();
+}
+
+void SweepExpander::SetParts(const v1::TrialSpec& spec, ExpandedTrial& trial) {
+  PackedParts parts = SplitPacked(spec);
+  if (latest_train_ == nullptr || latest_train_->spec != parts.train) {
+    latest_train_ =
+        std::make_shared<const StagePart>(StagePart{.fingerprint = TrainFingerprint(spec),
+                                                    .spec = std::move(parts.train),
+                                                    .json = ResolvedPartJson(spec, v1::TRAIN_STAGE),
+                                                    .names = NamesOf(spec)});
+  }
+  trial.train = latest_train_;
+  trial.evaluate = {.fingerprint = EvaluateFingerprint(spec, trial.train->fingerprint),
+                    .spec = std::move(parts.evaluate),
+                    .json = ResolvedPartJson(spec, v1::EVALUATE_STAGE),
+                    .names = nullptr};
+  trial.steps = spec.training().steps();
+}
+
+}  // namespace inlier

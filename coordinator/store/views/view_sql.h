@@ -1,0 +1,54 @@
+// Expressions of the views. For the .cc files of this folder.
+#ifndef INLIER_COORDINATOR_STORE_VIEWS_VIEW_SQL_H_
+#define INLIER_COORDINATOR_STORE_VIEWS_VIEW_SQL_H_
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "coordinator/store/views/param_view.h"
+
+namespace inlier {
+
+inline constexpr char kIsoTime[] = "'%Y-%m-%dT%H:%M:%fZ'";
+
+// "2026-11-25T01:30:00.000Z" of a column of milliseconds.
+inline std::string Utc(const std::string& milliseconds) {
+  return absl::StrCat("strftime(", kIsoTime, ", ", milliseconds, " / 1000.0, 'unixepoch')");
+}
+
+// "t-17" of a column of numbers.
+inline std::string Id(const std::string& prefix, const std::string& column) {
+  return absl::StrCat("'", prefix, "' || ", column);
+}
+
+// Columns and sources that several views of trials share.
+inline const ViewColumn kTrial = {"trial", Id("t-", "trial.id"), "Id of the trial, t-<number>."};
+inline const ViewColumn kSweep = {"sweep", "sweep.name", "Name of its sweep."};
+inline const ViewColumn kSweepId = {"sweep_id", Id("s-", "sweep.id"),
+                                    "Id of its sweep, s-<number>; sweeps may share a name."};
+inline const ViewColumn kLabel = {
+    "label", "(SELECT group_concat(value, ', ') FROM json_each(trial.labels) WHERE value <> '')",
+    "Labels of its point on all axes, for people."};
+inline const ViewColumn kLabels = {"labels", "trial.labels",
+                                   "The same as a JSON object, axis -> label: `labels->>'method'`."};
+inline const ViewColumn kKind = {
+    "kind", "CASE stage.kind WHEN 'TRAIN_STAGE' THEN 'TRAIN' ELSE 'EVALUATE' END", "TRAIN or EVALUATE."};
+
+// FROM of trials with their sweeps.
+inline constexpr char kTrials[] = "trial\n  JOIN sweep ON sweep.id = trial.sweep";
+
+// FROM of trials with their sweeps, stages and attempts. CROSS JOIN only fixes the order: from the trials down.
+inline std::string AttemptsOfTrials() {
+  return absl::StrCat(kTrials,
+                      "\n  CROSS JOIN stage ON stage.id IN (trial.train_stage, trial.evaluate_stage)",
+                      "\n  CROSS JOIN attempt ON attempt.stage = stage.id");
+}
+
+// Of the data of the training that the table `stage` is.
+inline std::string DigestOf(const std::string& stage) {
+  return absl::StrCat("(SELECT digest FROM data WHERE data.id = ", stage, ".data)");
+}
+
+}  // namespace inlier
+
+#endif  // INLIER_COORDINATOR_STORE_VIEWS_VIEW_SQL_H_

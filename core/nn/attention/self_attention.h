@@ -1,0 +1,109 @@
+// Multi-head self-attention up to the merged context; the output projection belongs to the layer.
+//
+//   q, k, v = Linear(x), gated;  q, k normed, then rotated where positions are rotary;  k, v = [k; k'], [v; v'];
+//   s = q k^T / sqrt(h) + mask;  p = softmax(s);  p = dropout(p);  c = p v;  c *= gate(x);  merge the heads
+//
+// Gates, norms of queries and keys, and the bias k', v' are parts that a model may have or not.
+//
+// k', v' (kv_heads, h) are one learned key and value a head, seen by every query under any mask: the attention bias of Sun
+// et al. 2024, eq. 3. Parameters bias_k and bias_v, as torch's MultiheadAttention calls them. They are no token: not
+// normed, rotated, gated or cached, and not counted in a length n of the softmax; the probabilities have them as their last
+// key, T + 1 in all. The paper does not print their initial values; its code draws both as GPT-2's weights, and so do we
+// (normal, initial_std).
+//
+// One module serves all architectures; AttentionStyle has the differences of their reference codes (names,
+// and the shapes and order of the tensors that a tap sees).
+#ifndef INLIER_CORE_NN_ATTENTION_SELF_ATTENTION_H_
+#define INLIER_CORE_NN_ATTENTION_SELF_ATTENTION_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "core/layer/layer.h"
+#include "core/nn/attention/attention_frame.h"
+#include "core/nn/attention/attention_gate.h"
+#include "core/nn/attention/projected_gate.h"
+#include "core/nn/attention/qkv_projection.h"
+#include "core/nn/attention/query_key_norm.h"
+#include "core/nn/attention/softmax.h"
+#include "core/nn/forward_context.h"
+#include "core/nn/parameter_scope.h"
+
+namespace inlier {
+
+struct AttentionStyle {
+  QkvNames projections;
+  bool scale_query;  // q is scaled (after its site) in place of the scores (before theirs).
+  bool flat_heads;   // A tap sees scores, probabilities and context as (B*H, T, ·) in place of (B, H, T, ·)
+                     // and (B, T, d).
+  bool tap_context_before_gate;  // Else after the gate.
+};
+
+struct SelfAttentionOptions {
+  std::int64_t hidden_size = 0;
+  std::int64_t heads = 0;     // Divides hidden_size.
+  std::int64_t kv_heads = 0;  // Divides heads.
+  double dropout = 0;         // On the probabilities.
+  LinearOptions linear;
+  SoftmaxOptions softmax;
+  GateOptions gate;  // At most one of the two gates.
+  ProjectedGateOptions projected_gate = {};
+  // kLayerNorm or kRmsNormPerChannel; nothing: none.
+  std::optional<NormOptions> query_key_norm = std::nullopt;
+  bool key_value_bias = false;
+  std::int64_t prefix_tokens = 0;  // Of causal models (FrameOptions::prefix).
+};
+
+class SelfAttention {
+ public:
+  SelfAttention(const ParameterScope& scope, const AttentionStyle& style,
+                const SelfAttentionOptions& options);
+
+  // True when the fused engine has every part there.
+  bool can_fuse(layer::Place place) const;
+  // Fills in the attention's part of a call of a fused layer; `input` (B, T, d) is what query, key and value are projected from.
+  void Describe(const at::Tensor& input, const AttentionFrame& frame, const ForwardContext& context,
+                layer::Call& call) const;
+
+  bool has_gate() const {
+    return gate_.options().kind != GateOptions::Kind::kNone || projected_gate_.exists();
+  }
+
+  // x: (B, T, d). Returns the merged context (B, T, d).
+  at::Tensor operator()(const at::Tensor& x, const AttentionFrame& frame,
+                        const ForwardContext& context) const;
+
+  // output: (B, T, d), the result of the output projection; x as above. Returns it gated where the gate is there.
+  at::Tensor GateOutput(const at::Tensor& output, const at::Tensor& x, const ForwardContext& context) const;
+
+ private:
+  std::int64_t head_size() const { return options_.hidden_size / options_.heads; }
+
+  // Queries (B, T, heads, h), and keys and values (B, K, heads, h) once for every query head, as scores and contexts are
+  // computed from them. K = T, with the bias T + 1.
+  Qkv Heads(const at::Tensor& x, const AttentionFrame& frame, const ForwardContext& context) const;
+
+  // The context (B, H, T, h), every step of it through the tap; without one, in the fastest way.
+  at::Tensor TappedContext(const at::Tensor& x, const AttentionFrame& frame,
+                           const ForwardContext& context) const;
+  at::Tensor FastContext(const at::Tensor& x, const AttentionFrame& frame,
+                         const ForwardContext& context) const;
+
+  at::Tensor Probabilities(const at::Tensor& scores, const AttentionFrame& frame) const;
+
+  AttentionStyle style_;
+  SelfAttentionOptions options_;
+  std::string site_;
+  QkvProjection projection_;
+  at::Tensor sinks_;  // (H), parameter `sinks`; only with a learned null key.
+  AttentionGate gate_;
+  ProjectedGate projected_gate_;
+  QueryKeyNorm query_key_norm_;
+  at::Tensor key_bias_;  // (kv_heads, h); undefined without. The same for the next.
+  at::Tensor value_bias_;
+};
+
+}  // namespace inlier
+
+#endif  // INLIER_CORE_NN_ATTENTION_SELF_ATTENTION_H_

@@ -1,0 +1,249 @@
+#include "core/quant/linear/linear_quantization.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/maximum.h>
+#include <c10/core/GradMode.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "base/check.h"
+#include "base/status.h"
+#include "core/models/sites.h"
+#include "core/quant/smoothing.h"
+
+namespace inlier {
+namespace {
+
+using Options = LinearQuantizationOptions;
+
+// The linear of a ViT that predicts the class.
+constexpr std::string_view kClassifierSite = "classifier";
+
+bool IsHead(std::string_view site) { return site == kTiedHeadSite || site == kClassifierSite; }
+
+// The patch projection of a ViT is a linear too.
+bool IsEmbedding(std::string_view site) { return site.find("embeddings.") != std::string_view::npos; }
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<LinearQuantization>> LinearQuantization::Create(
+    const v1::QuantizationSpec& spec, v1::ModelSpec::ArchitectureCase architecture) {
+  ASSIGN_OR_RETURN(const Options options, LinearQuantizationOptionsFromSpec(spec));
+  if (options.rotation && architecture != v1::ModelSpec::kGpt2 && architecture != v1::ModelSpec::kLlama) {
+    return absl::InvalidArgumentError(
+        "quantization.rotation: is for model.gpt2 and model.llama: use one of them, or leave it out");
+  }
+  return std::make_unique<LinearQuantization>(options, architecture);
+}
+
+LinearQuantization::LinearQuantization(const Options& options, v1::ModelSpec::ArchitectureCase architecture)
+    : options_(options),
+      observes_(needs_calibration()),
+      transform_(options, architecture),
+      statistics_(options.smoothing.has_value(), options.gptq.has_value()) {
+  for (const std::optional<Part>& part : {options.inputs, options.outputs}) {
+    INLIER_CHECK(!part || !options.calibrated ||
+                 (options.grid == Options::Grid::kAbsmax && part->scope == ScaleScope::kTensor));
+  }
+  INLIER_CHECK(!options.gptq || (options.weights && options.weights->scope == ScaleScope::kRow));
+}
+
+bool LinearQuantization::IsRounded(const std::string& site) const {
+  return !IsEmbedding(site) && (options_.head || !IsHead(site));
+}
+
+LinearQuantization::Entry& LinearQuantization::Find(EntryMap& entries, const std::string& site,
+                                                    const at::Tensor& x, int bits) {
+  const auto [found, is_new] = entries.try_emplace(site);
+  if (is_new) {
+    found->second.order = next_order_++;
+    found->second.bits = bits;
+    found->second.shape = x.sizes().vec();
+  }
+  return found->second;
+}
+
+void LinearQuantization::OnPass(const at::Tensor& attention_mask) {
+  mask_ = MakeTokenMask(attention_mask);
+  if (observes_) statistics_.OnPass(attention_mask);
+}
+
+at::Tensor LinearQuantization::OnWeight(const std::string& site, const at::Tensor& weight) {
+  transform_.SeeGain(site, weight);
+  return weight;
+}
+
+// A token's own scale is that of no other, unless one of the tensor is in it.
+at::Tensor LinearQuantization::TextOf(const at::Tensor& x, const Part& part) const {
+  return part.scope == ScaleScope::kRow && part.format != v1::NVFP4 ? x : WithoutPadding(mask_, x);
+}
+
+void LinearQuantization::SeeLargest(EntryMap& entries, const std::string& site, const at::Tensor& x,
+                                    const Part& part) {
+  Entry& entry = Find(entries, site, x, part.bits);
+  if (!options_.calibrated) return;
+  at::Tensor largest = TextOf(x, part);
+  largest = (&entries == &outputs_ ? transform_.Output(site, largest) : transform_.Input(site, largest))
+                .abs()
+                .amax();
+  entry.largest = entry.largest.defined() ? at::maximum(entry.largest, largest) : largest;
+}
+
+at::Tensor LinearQuantization::RoundActivation(EntryMap& entries, const std::string& site,
+                                               const at::Tensor& x, const Part& part) {
+  Entry& entry = Find(entries, site, x, part.bits);
+  if (options_.calibrated) {
+    INLIER_CHECK(entry.grid.defined());  // Else no calibration batch has reached it.
+  } else {
+    entry.grid = GridOfPart(TextOf(x, part), part, options_.grid);
+  }
+  return RoundToPart(x, entry.grid);
+}
+
+at::Tensor LinearQuantization::OnLinearInput(const std::string& site, const at::Tensor& input) {
+  if (!IsRounded(site) || input.numel() == 0) return input;
+  const c10::NoGradGuard no_grad;
+  if (observes_) {
+    if (options_.inputs) SeeLargest(inputs_, site, input, *options_.inputs);
+    statistics_.SeeInput(transform_.Reads(site), site, input);
+    return input;
+  }
+  const at::Tensor exact = transform_.Input(site, input);
+  return options_.inputs ? RoundActivation(inputs_, site, exact, *options_.inputs) : exact;
+}
+
+at::Tensor LinearQuantization::OnLinearOutput(const std::string& site, const at::Tensor& output) {
+  if (!options_.outputs || !IsRounded(site) || output.numel() == 0) return output;
+  const c10::NoGradGuard no_grad;
+  if (observes_) {
+    SeeLargest(outputs_, site, output, *options_.outputs);
+    return output;
+  }
+  const at::Tensor exact = transform_.Output(site, output);
+  return transform_.UsedOutput(site, RoundActivation(outputs_, site, exact, *options_.outputs));
+}
+
+absl::Status LinearQuantization::RoundWeight(const std::string& site, const at::Tensor& exact, Entry& entry) {
+  if (!options_.weights) {
+    entry.used = transform_.UsedWeight(site, exact);
+    return absl::OkStatus();
+  }
+  entry.grid = GridOfPart(exact, *options_.weights, options_.grid);
+  const PartGrid grid = WithoutGroups(entry.grid, exact.size(1));
+  if (options_.gptq) {
+    const at::Tensor& moments = statistics_.At(transform_.Reads(site)).moments.matrix();
+    INLIER_CHECK(moments.defined());
+    ASSIGN_OR_RETURN(entry.rounded, GptqRound(exact, transform_.InputMoments(site, moments), *options_.gptq,
+                                              [&grid](const at::Tensor& column, std::int64_t index) {
+                                                return RoundToPart(column, ColumnOf(grid, index));
+                                              }));
+  } else {
+    entry.rounded = RoundToPart(exact, grid);
+  }
+  entry.used = transform_.UsedWeight(site, entry.rounded);
+  return absl::OkStatus();
+}
+
+at::Tensor LinearQuantization::OnLinearWeight(const std::string& site, const at::Tensor& weight) {
+  if (!IsRounded(site)) return weight;
+  const c10::NoGradGuard no_grad;
+  if (observes_) {
+    if (options_.weights) Find(weights_, site, weight, options_.weights->bits);
+    statistics_.SeeWeight(transform_.Reads(site), site, weight);
+    return weight;
+  }
+  Entry& entry = options_.weights ? Find(weights_, site, weight, options_.weights->bits) : weights_[site];
+  if (!entry.used.defined()) {
+    INLIER_CHECK(!options_.gptq);  // Else no calibration batch has reached it.
+    INLIER_CHECK(RoundWeight(site, transform_.Weight(site, weight), entry).ok());
+  }
+  INLIER_CHECK(entry.used.sizes() == weight.sizes());
+  return entry.used;
+}
+
+void LinearQuantization::SetFactors() {
+  for (const auto& [reads, input] : statistics_.inputs()) {
+    if (!transform_.IsSmoothed(input.first_site)) continue;
+    std::vector<at::Tensor> weights;
+    for (const auto& [site, weight] : input.weights) weights.push_back(weight);
+    const at::Tensor factors = SmoothingFactors(input.maxima, weights, *options_.smoothing);
+    transform_.SetFactors(reads, factors);
+    const at::Tensor largest = input.maxima.div(factors).amax();
+    for (const auto& [site, weight] : input.weights) {
+      if (const auto entry = inputs_.find(site); entry != inputs_.end()) entry->second.largest = largest;
+    }
+  }
+}
+
+absl::Status LinearQuantization::Freeze() {
+  if (!observes_) return absl::OkStatus();
+  observes_ = false;
+  const c10::NoGradGuard no_grad;
+  if (options_.smoothing) SetFactors();
+  if (options_.calibrated) {
+    for (auto& [site, entry] : inputs_) entry.grid = GridOfLargest(entry.largest, *options_.inputs);
+    for (auto& [site, entry] : outputs_) entry.grid = GridOfLargest(entry.largest, *options_.outputs);
+  }
+  if (options_.gptq) {
+    for (const auto& [reads, input] : statistics_.inputs()) {
+      for (const auto& [site, weight] : input.weights) {
+        const absl::Status done = RoundWeight(site, transform_.Weight(site, weight), weights_.at(site));
+        if (!done.ok()) return Annotate(done, "at " + site);
+      }
+    }
+  }
+  statistics_.Clear();
+  return absl::OkStatus();
+}
+
+std::optional<Rounding> LinearQuantization::RoundingOf(const std::string& site, QuantizedPart part,
+                                                       const at::Tensor& tensor, const at::Tensor& used) {
+  if (used.is_same(tensor)) return std::nullopt;
+  const c10::NoGradGuard no_grad;
+  if (part == QuantizedPart::kInput) {
+    if (!options_.inputs) return std::nullopt;
+    const at::Tensor exact = transform_.Input(site, tensor);
+    return Rounding{exact, used, exact};
+  }
+  if (part == QuantizedPart::kOutput)
+    return Rounding{transform_.Output(site, tensor), transform_.Output(site, used), tensor};
+  if (!options_.weights) return std::nullopt;
+  const at::Tensor exact = transform_.Weight(site, tensor);
+  return Rounding{exact, weights_.at(site).rounded, transform_.UsedWeight(site, exact)};
+}
+
+std::optional<at::Tensor> LinearQuantization::QuantizedWeight(const std::string& site) const {
+  const auto found = weights_.find(site);
+  if (!options_.weights || found == weights_.end() || !found->second.used.defined()) return std::nullopt;
+  return found->second.used;
+}
+
+std::vector<QuantizerReport> LinearQuantization::Table() const {
+  const std::pair<const EntryMap*, QuantizedPart> parts[] = {{&weights_, QuantizedPart::kWeight},
+                                                             {&inputs_, QuantizedPart::kInput},
+                                                             {&outputs_, QuantizedPart::kOutput}};
+  const bool symmetric = options_.grid == Options::Grid::kAbsmax;
+  std::vector<QuantizerReport> table;
+  for (const auto& [entries, part] : parts) {
+    for (const auto& [site, entry] : *entries) {
+      if (!entry.grid.defined()) continue;
+      table.push_back({.order = entry.order,
+                       .site = site,
+                       .part = part,
+                       .bits = entry.bits,
+                       .symmetric = symmetric,
+                       .is_signed = symmetric,
+                       .shape = entry.shape,
+                       .range = {},
+                       .grid = ReportedGrid(entry.grid.slices),
+                       .group_size = entry.grid.group_size});
+    }
+  }
+  std::sort(table.begin(), table.end(),
+            [](const QuantizerReport& a, const QuantizerReport& b) { return a.order < b.order; });
+  return table;
+}
+
+}  // namespace inlier
