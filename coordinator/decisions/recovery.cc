@@ -41,6 +41,7 @@ void RecoverSweep(State& state, SweepRow record, Moment now) {
   sweep.time.usage.Add(record.usage.attempt_ms / 1000.0, record.usage.gpu_ms / 1000.0);
   sweep.time.charged_gpu_seconds = record.usage.charged_gpu_ms / 1000.0;
   sweep.time.stored = record.usage;
+  sweep.log_lines = record.usage.log_lines;
   sweep.ended = record.ended_at;
   if (sweep.spec.has_pruning()) sweep.pruning.pruner = std::make_unique<Pruner>(sweep.spec.pruning());
   if (!sweep.submission.request_id.empty()) state.sweeps.RememberRequest(sweep);

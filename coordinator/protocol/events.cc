@@ -13,10 +13,11 @@
 #include "coordinator/attempts/live_points.h"
 #include "coordinator/attempts/stage_results.h"
 #include "coordinator/data/data_binding.h"
-#include "coordinator/protocol/reported_text.h"
+#include "coordinator/logs/logs.h"
 #include "coordinator/pruning/pruning.h"
 #include "coordinator/quarantine/quarantine.h"
 #include "coordinator/scheduling/job_ends.h"
+#include "coordinator/state/reported_text.h"
 #include "coordinator/state/transitions.h"
 #include "spec/schema/limits.h"
 #include "spec/trial/measurements.h"
@@ -74,18 +75,6 @@ void TakeCheckpoint(Context& context, Attempt& attempt, const v1::CheckpointSave
   } else {
     stage.edit().AddResumePoint({.path = path, .step = saved.step(), .sha256 = saved.sha256()});
   }
-}
-
-void TakeLogLine(Context& context, Attempt& attempt, const v1::LogLine& line, WallTime at) {
-  if (attempt.log.lines > Limits::kLogLinesMax || attempt.log.bytes > Limits::kLogBytesMax) return;
-  LogRow row{.token = attempt.token, .text = Shortened(line.text(), Limits::kLogLineBytesMax), .at = at};
-  ++attempt.log.lines;
-  attempt.log.bytes += row.text.size();
-  if (attempt.log.lines > Limits::kLogLinesMax || attempt.log.bytes > Limits::kLogBytesMax)
-    row.text = absl::StrCat("[the coordinator keeps ", Limits::kLogLinesMax, " lines and ",
-                            Limits::kLogBytesMax >> 20,
-                            " MiB of an attempt's log; this line and later ones are left out]");
-  context.out.changes.Add(std::move(row));
 }
 
 void TakePeak(Context& context, Attempt& attempt, const v1::Outcome& outcome) {

@@ -12,9 +12,9 @@
 #include "base/version_skew.h"
 #include "coordinator/data/data_check.h"
 #include "coordinator/protocol/answer.h"
-#include "coordinator/protocol/reported_text.h"
 #include "coordinator/scheduling/job_ends.h"
 #include "coordinator/scheduling/placement.h"
+#include "coordinator/state/reported_text.h"
 #include "coordinator/state/transitions.h"
 #include "spec/schema/plain_name.h"
 

@@ -211,10 +211,9 @@ class Store::Writer {
 
   bool Apply(const SweepUsage& row) {
     return Update(
-        "INSERT INTO sweep_usage (sweep, attempt_ms, gpu_ms, charged_gpu_ms, at_ms) VALUES (?1, ?2, ?3, ?4, "
-        "?5) "
-        "ON CONFLICT (sweep) DO UPDATE SET attempt_ms = ?2, gpu_ms = ?3, charged_gpu_ms = ?4, at_ms = ?5",
-        row.id, row.attempt_ms, row.gpu_ms, row.charged_gpu_ms, row.at);
+        "INSERT OR REPLACE INTO sweep_usage (sweep, attempt_ms, gpu_ms, charged_gpu_ms, at_ms, log_lines) "
+        "VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        row.id, row.attempt_ms, row.gpu_ms, row.charged_gpu_ms, row.at, row.log_lines);
   }
 
   bool Apply(const TokenTaken& change) {

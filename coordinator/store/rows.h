@@ -47,12 +47,13 @@ struct ResourceRequest {
   friend auto operator<=>(const ResourceRequest&, const ResourceRequest&) = default;
 };
 
-// Time of the attempts at stages that the sweep needs, up to `at`.
+// What the attempts of a sweep used up to `at`: time of those at stages that it needs, and log lines.
 struct SweepUsage {
   SweepId id{};
   std::int64_t attempt_ms = 0;
   std::int64_t gpu_ms = 0;          // Multiplied by the share of a GPU that each has.
   std::int64_t charged_gpu_ms = 0;  // The same of the ended attempts that are charged to it.
+  std::uint64_t log_lines = 0;      // Kept of attempts that are charged to it.
   WallTime at{};
 };
 

@@ -45,7 +45,7 @@ absl::Status LoadSweeps(SQLite::Database& database, Snapshot& snapshot) {
       "request_digest, submitted_ms, ended_ms, paused, revision, "
       "(SELECT coalesce(max(notice), 0) FROM event WHERE event.sweep = sweep.id AND "
       "notice IS NOT NULL), trials_at_submit, owner, again, coalesce(attempt_ms, 0), coalesce(gpu_ms, 0), "
-      "coalesce(charged_gpu_ms, 0), coalesce(at_ms, submitted_ms) "
+      "coalesce(charged_gpu_ms, 0), coalesce(at_ms, submitted_ms), coalesce(log_lines, 0) "
       "FROM sweep LEFT JOIN sweep_usage ON sweep_usage.sweep = sweep.id ORDER BY id");
   while (rows.Next()) {
     SweepRow& sweep = snapshot.sweeps.emplace_back();
@@ -53,7 +53,8 @@ absl::Status LoadSweeps(SQLite::Database& database, Snapshot& snapshot) {
     rows.Read(sweep.id, spec, state, sweep.points, sweep.trials, sweep.trials_known, sweep.next_point,
               sweep.request_id, sweep.request_digest, sweep.submitted_at, sweep.ended_at, sweep.paused,
               sweep.revision, sweep.notices, sweep.trials_at_submit, sweep.owner, sweep.again,
-              sweep.usage.attempt_ms, sweep.usage.gpu_ms, sweep.usage.charged_gpu_ms, sweep.usage.at);
+              sweep.usage.attempt_ms, sweep.usage.gpu_ms, sweep.usage.charged_gpu_ms, sweep.usage.at,
+              sweep.usage.log_lines);
     sweep.usage.id = sweep.id;
     ASSIGN_OR_RETURN(sweep.spec, SweepSpecFromJson(spec));
     v1::SweepState_Parse(state, &sweep.state);

@@ -102,32 +102,5 @@ TEST(OrchestratorBadInputTest, TextsThatAreNoUtf8AreStoredAsWellAsTheyCan) {
   EXPECT_EQ(harness.Query("SELECT message FROM attempts"), std::string(4095, 'a') + " ...\n");
 }
 
-// A worker that sends lines without end would fill the database, and the memory of those who read them.
-TEST(OrchestratorBadInputTest, TheLogOfAnAttemptEndsAtItsLinesAndItsBytes) {
-  for (const auto& [lines, bytes] : {std::pair(11'000, 10), std::pair(200, 60'000)}) {
-    Harness harness;
-    harness.Submit(SmallSweep("logs", 1));
-    HandWorker worker("w", 1);
-    harness.Sync(worker);
-    const Token token = worker.running().begin()->first;
-    v1::TrialEvent log;
-    log.mutable_log()->set_text(std::string(static_cast<std::size_t>(bytes), 'x'));
-    for (int i = 0; i < lines; ++i) {
-      worker.Emit(token, log);
-      if (i % 1000 == 999) harness.Sync(worker);
-    }
-    harness.Sync(worker);
-    const std::string kept = harness.Query("SELECT count(*) FROM logs WHERE text LIKE 'xxx%'");
-    EXPECT_EQ(kept, lines > 200 ? "10000\n" : "139\n");
-    EXPECT_EQ(
-        harness.Query("SELECT text FROM logs WHERE text NOT LIKE 'xxx%'"),
-        "[the coordinator keeps 10000 lines and 8 MiB of an attempt's log; this line and later ones are "
-        "left out]\n");
-    worker.Emit(token, OutcomeEvent(v1::Outcome::SUCCEEDED));  // The rest of the attempt counts.
-    harness.Sync(worker);
-    EXPECT_TRUE(worker.running().empty() || !worker.running().contains(token));
-  }
-}
-
 }  // namespace
 }  // namespace inlier

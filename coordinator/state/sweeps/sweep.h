@@ -115,6 +115,7 @@ struct Sweep {
   StageTally evaluate;
   SweepData bound;
   SweepTime time;
+  std::uint64_t log_lines = 0;  // Kept of attempts that are charged to it.
   SweepPruning pruning;
   SweepValues values;  // Since this process started.
   SweepNotices notice_log;

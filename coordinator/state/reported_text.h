@@ -1,6 +1,6 @@
 // Texts of trials and workers as they are stored: always UTF-8, also when the sender's bytes are not.
-#ifndef INLIER_COORDINATOR_PROTOCOL_REPORTED_TEXT_H_
-#define INLIER_COORDINATOR_PROTOCOL_REPORTED_TEXT_H_
+#ifndef INLIER_COORDINATOR_STATE_REPORTED_TEXT_H_
+#define INLIER_COORDINATOR_STATE_REPORTED_TEXT_H_
 
 #include <cstddef>
 #include <string>
@@ -38,4 +38,4 @@ Message AsUtf8(Message message) {
 
 }  // namespace inlier
 
-#endif  // INLIER_COORDINATOR_PROTOCOL_REPORTED_TEXT_H_
+#endif  // INLIER_COORDINATOR_STATE_REPORTED_TEXT_H_
