@@ -93,7 +93,7 @@ absl::StatusOr<v1::SweepMatrix> ReadMatrix(Reader& reader, const v1::GetMatrixRe
                                       request.first(), std::numeric_limits<std::int64_t>::max()))};
   if (measured) values.emplace_back(request.measurement());
   RETURN_IF_ERROR(reader.ForEach(
-      absl::StrCat("SELECT trial.id, ", TrialStateSql(), ", labels, ", value, " FROM trial",
+      absl::StrCat("SELECT trial.id, ", TrialStateSql(), ", labels, coalesce(train_stage, 0), ", value, " FROM trial",
                    measured ? kStagesOfTrialJoin : "",
                    " WHERE trial.sweep = ?1 AND point >= 0 ORDER BY trial.id LIMIT ?2 OFFSET ?3"),
       values, [&](const std::vector<SqlValue>& row) {
@@ -102,7 +102,8 @@ absl::StatusOr<v1::SweepMatrix> ReadMatrix(Reader& reader, const v1::GetMatrixRe
         v1::TrialState_Parse(Text(row[1]), &state);
         states->push_back(static_cast<char>(state));
         AddLabels(Text(row[2]), axes, matrix);
-        if (measured) matrix.add_values(NumberOf(row[3]));
+        matrix.add_trainings(static_cast<std::uint64_t>(Integer(row[3])));
+        if (measured) matrix.add_values(NumberOf(row[4]));
         return absl::OkStatus();
       }));
   return matrix;

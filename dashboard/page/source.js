@@ -28,10 +28,11 @@ function bytes(base64) {
 export function unpack(matrix) {
   const axes = (matrix.axes ?? []).map((axis) => ({name: axis.name, labels: axis.labels ?? []}));
   const numbers = Float64Array.from(matrix.numbers ?? [], Number);
+  const trainings = Float64Array.from(matrix.trainings ?? [], Number);
   const labels = Uint32Array.from(matrix.labels ?? []);
   const values = matrix.values ? Float64Array.from(matrix.values, number) : null;
   return {
-    axes, numbers, labels, values, states: bytes(matrix.states), trials: Number(matrix.trials ?? numbers.length), size: numbers.length,
+    axes, numbers, trainings, labels, values, states: bytes(matrix.states), trials: Number(matrix.trials ?? numbers.length), size: numbers.length,
     labelsOf(i) {
       return Object.fromEntries(axes.map((axis, a) => [axis.name, axis.labels[labels[i * axes.length + a]]]));
     },

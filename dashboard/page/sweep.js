@@ -4,6 +4,7 @@ import {counts, sweepWord, sweepClass, axisName, duration, grouped, number, show
 import {progressBar} from "./sweeps.js";
 import {MatrixView, columnAxes} from "./matrix.js";
 import {ParallelView} from "./parallel.js";
+import {summarise} from "./statistics.js";
 import {LineChart, seriesColour} from "./charts.js";
 import {tableElement} from "./table.js";
 
@@ -427,7 +428,7 @@ class FigurePart extends Part {
       if (!groups.has(line)) groups.set(line, new Map());
       const points = groups.get(line);
       if (!points.has(at)) points.set(at, []);
-      points.get(at).push(matrix.values[i]);
+      points.get(at).push({training: matrix.trainings[i], value: matrix.values[i]});
     }
     const labels = matrix.axes[xAt].labels, used = labels.map((_, k) => k).filter((k) => [...groups.values()].some((g) => g.has(k)));
     const numeric = used.length > 0 && used.every((k) => labels[k] !== "" && Number.isFinite(Number(labels[k])));
@@ -435,14 +436,13 @@ class FigurePart extends Part {
     const place = (k) => numeric ? Number(labels[k]) : labels[k];
     const lines = [...groups].sort(([a], [b]) => a - b).slice(0, kSeriesMax), datasets = [];
     lines.forEach(([line, points], i) => {
-      const at = used.filter((k) => points.has(k)), mean = (v) => v.reduce((a, b) => a + b, 0) / v.length;
-      const spread = (v) => v.length < 2 ? 0 : Math.sqrt(v.reduce((a, b) => a + (b - mean(v)) ** 2, 0) / (v.length - 1));
-      const data = (f) => at.map((k) => ({x: place(k), y: f(points.get(k))}));
+      const at = used.filter((k) => points.has(k)), cells = new Map(at.map((k) => [k, summarise(points.get(k))]));
+      const data = (f) => at.map((k) => ({x: place(k), y: f(cells.get(k))}));
       const colour = seriesColour(i);
-      datasets.push({label: byAt < 0 ? name : `${by}=${matrix.axes[byAt].labels[line] || "–"}`, data: data(mean), borderColor: colour, backgroundColor: colour, pointRadius: 3});
-      if (at.some((k) => points.get(k).length > 1)) {
+      datasets.push({label: byAt < 0 ? name : `${by}=${matrix.axes[byAt].labels[line] || "–"}`, data: data((c) => c.mean), borderColor: colour, backgroundColor: colour, pointRadius: 3});
+      if (at.some((k) => cells.get(k).n > 1)) {
         const band = {borderColor: "transparent", backgroundColor: `${colour}33`, pointRadius: 0, quiet: true};
-        datasets.push({...band, label: "high", data: data((v) => mean(v) + spread(v)), fill: "+1"}, {...band, label: "low", data: data((v) => mean(v) - spread(v))});
+        datasets.push({...band, label: "high", data: data((c) => c.mean + c.deviation), fill: "+1"}, {...band, label: "low", data: data((c) => c.mean - c.deviation)});
       }
     });
     if (this.category === numeric || !this.chart) {
@@ -452,7 +452,7 @@ class FigurePart extends Part {
       replace(this.box, this.chart.element);
     }
     this.chart.update(datasets, numeric ? undefined : used.map((k) => labels[k]));
-    replace(this.note, `Mean over the other axes; the band is one standard deviation.${groups.size > lines.length ? ` ${groups.size - lines.length} more lines are left out.` : ""}`);
+    replace(this.note, `Mean over trainings, each the mean over its evaluations; the band is one standard deviation over trainings.${groups.size > lines.length ? ` ${groups.size - lines.length} more lines are left out.` : ""}`);
   }
 }
 

@@ -95,7 +95,12 @@ table: {{title: {json.dumps(EVIL)}, rows: [path], columns: [{{measurement: perpl
         self.picture("table")
         self.go(f"/sweep/{sweep}?tab=figure&x=method")
         browser.wait("the figure", lambda: browser.find(".chart canvas[aria-label*='against method']"))
+        browser.wait_text("Mean over trainings")
         self.picture("figure")
+        results = [{"training": 1, "value": 1}, {"training": 1, "value": 3}, {"training": 2, "value": 6}, {"value": 4}, {"value": 8}]
+        summary = browser.js("return import('./statistics.js').then(({summarise}) => summarise(arguments[0]))", results)
+        self.assertEqual((4, 5), (summary["n"], summary["mean"]))
+        self.assertAlmostEqual((20 / 3) ** 0.5, summary["deviation"])
         self.go(f"/sweep/{sweep}?tab=parallel")
         browser.wait("the lines", lambda: browser.find(".parallel canvas[aria-label*='of 8 trials']"))
         self.picture("parallel")

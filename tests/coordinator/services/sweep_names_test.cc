@@ -54,6 +54,7 @@ class SweepNamesTest : public GuardedTest {
     v1::SweepMatrix matrix;
     EXPECT_EQ(Call<v1::GetMatrixRequest>(token, &Stub::GetMatrix, sweep, matrix).note, note);
     EXPECT_EQ("s-" + std::to_string(matrix.numbers(0)), status.sweep_id());  // Each sweep has one trial.
+    EXPECT_GT(matrix.trainings(0), 0u);
     v1::Explanation why;
     EXPECT_EQ(Call<v1::ExplainRequest>(token, &Stub::Explain, sweep, why).note, note);
     v1::WatchSweepRequest watched;
