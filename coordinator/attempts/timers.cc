@@ -5,7 +5,6 @@
 #include "absl/strings/str_cat.h"
 #include "base/time.h"
 #include "coordinator/attempts/attempt_end.h"
-#include "coordinator/quarantine/quarantine.h"
 #include "coordinator/scheduling/job_ends.h"
 #include "coordinator/scheduling/placement.h"
 #include "coordinator/scheduling/readiness.h"
@@ -63,7 +62,8 @@ void EndStalledAttempts(Context& context) {
     const Attempt attempt = state.attempts.at(by_progress.begin()->second);
     std::string message = absl::StrCat("no progress for ", FormatDuration(state.options.stall),
                                        " (stall_seconds) though its worker answers");
-    const v1::FailureClass failure = DeviceFailed(context, attempt, v1::STALLED, message);
+    v1::FailureClass failure = v1::STALLED;
+    ForEachFeature(&Feature::attempt_fails, context, attempt, failure, message);
     EndAttempt(context, attempt.token, v1::FAILED, failure, message, "stalled");
     AttemptFailed(context, state.stages.at(attempt.stage), attempt, failure, message);
   }

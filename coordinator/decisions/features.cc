@@ -18,23 +18,9 @@ namespace inlier {
 // What ends attempts comes before what gives their slots away; expansion, which may be long, is last.
 std::span<const Feature> Features() {
   static const Feature features[] = {
-      LeaseEnds(),
-      SilentWorkers(),
-      Stalls(),
-      TimeLimits(),
-      Yields(),
-      UsageOfTime(),
-      SweepLimits(),
-      HolderWaitEnds(),
-      Retries(),
-      Quarantine(),
-      RaisedMemory(),
-      JobEnds(),
-      LostModels(),
-      DataChecks(),
-      LackingData(),
-      Preemption(),
-      Expansion(),
+      LeaseEnds(),   SilentWorkers(),  Stalls(),      TimeLimits(), Yields(),       UsageOfTime(),
+      SweepLimits(), HolderWaitEnds(), Retries(),     Quarantine(), RaisedMemory(), JobEnds(),
+      LostModels(),  DataChecks(),     LackingData(), Preemption(), Expansion(),
   };
   return features;
 }

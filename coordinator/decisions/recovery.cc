@@ -14,14 +14,16 @@
 #include "coordinator/scheduling/live_attempts.h"
 #include "coordinator/scheduling/readiness.h"
 #include "coordinator/scheduling/sources.h"
+#include "coordinator/state/feature.h"
 #include "coordinator/state/transitions.h"
-#include "coordinator/usage/usage.h"
 #include "spec/trial/canonical.h"
 
 namespace inlier {
 namespace {
 
-void RecoverSweep(State& state, SweepRow record, Moment now) {
+void RecoverSweep(Context& context, SweepRow record) {
+  State& state = context.state;
+  const Moment now = context.now;
   Sweep made;
   made.id = record.id;
   made.SetSpec(std::move(record.spec));
@@ -38,8 +40,6 @@ void RecoverSweep(State& state, SweepRow record, Moment now) {
   sweep.submission.at = record.submitted_at;
   sweep.began = now.at - std::chrono::milliseconds(
                              std::max<std::int64_t>(0, now.wall.unix_ms - sweep.submission.at.unix_ms));
-  sweep.time.usage.Add(record.usage.attempt_ms / 1000.0, record.usage.gpu_ms / 1000.0);
-  sweep.time.charged_gpu_seconds = record.usage.charged_gpu_ms / 1000.0;
   sweep.time.stored = record.usage;
   sweep.log_lines = record.usage.log_lines;
   sweep.ended = record.ended_at;
@@ -54,7 +54,7 @@ void RecoverSweep(State& state, SweepRow record, Moment now) {
   ++state.counts.sweeps[sweep.state];
   if (sweep.paused && sweep.state == v1::ACTIVE) ++state.counts.paused_sweeps;
   state.ready.AddSweep(sweep.id, RulesOf(state, sweep));
-  CountForOwner(state, sweep, now.at);
+  ForEachFeature(&Feature::sweep_began, context, sweep);
 }
 
 absl::Status RecoverStage(State& state, StageRow record) {
@@ -199,7 +199,7 @@ absl::Status Recover(Context& context, Snapshot snapshot) {
       snapshot.next_token - (INLIER_BUG("token_reused_after_restart") && snapshot.next_token > 1 ? 1 : 0);
   for (RequestRow& row : snapshot.requests) state.requests.Remember(std::move(row));
   state.next_analysis = snapshot.next_analysis;
-  for (SweepRow& record : snapshot.sweeps) RecoverSweep(state, std::move(record), context.now);
+  for (SweepRow& record : snapshot.sweeps) RecoverSweep(context, std::move(record));
   for (DataRow& record : snapshot.data) state.data.Add(std::move(record));
   state.stages.Reserve(snapshot.stages.size());
   for (StageRow& record : snapshot.stages) RETURN_IF_ERROR(RecoverStage(state, std::move(record)));
@@ -227,7 +227,7 @@ absl::Status Recover(Context& context, Snapshot snapshot) {
   std::vector<SweepId> active;
   for (const auto& [id, sweep] : state.sweeps.all()) {
     if (sweep.state == v1::ACTIVE) active.push_back(id);
-    RefreshLimit(state, state.sweeps.at(id));
+    ForEachFeature(&Feature::sweep_changed, context, state.sweeps.at(id));
   }
   for (const SweepId id : active) {
     Sweep& sweep = state.sweeps.at(id);

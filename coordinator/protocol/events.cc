@@ -15,8 +15,8 @@
 #include "coordinator/data/data_binding.h"
 #include "coordinator/logs/logs.h"
 #include "coordinator/pruning/pruning.h"
-#include "coordinator/quarantine/quarantine.h"
 #include "coordinator/scheduling/job_ends.h"
+#include "coordinator/state/feature.h"
 #include "coordinator/state/reported_text.h"
 #include "coordinator/state/transitions.h"
 #include "spec/schema/limits.h"
@@ -142,7 +142,7 @@ void TakeOutcome(Context& context, WorkerEntry& worker, Attempt& live, const v1:
   const std::string message = Shortened(outcome.message().empty() ? live.resumed.trouble : outcome.message(),
                                         Limits::kMessageBytesMax);
   const auto failed = [&](v1::FailureClass failure, std::string why) {
-    failure = DeviceFailed(context, attempt, failure, why);
+    ForEachFeature(&Feature::attempt_fails, context, attempt, failure, why);
     EndAttempt(context, attempt.token, v1::FAILED, failure, why, "ended");
     AttemptFailed(context, stage, attempt, failure, why);
   };

@@ -137,20 +137,10 @@ void StartProbes(Context& context) {
   }
 }
 
-}  // namespace
-
-Feature Quarantine() {
-  return {.due = [](const State& state) { return FirstOf(state.deadlines.probes); },
-          .act = StartProbes,
-          .attempt_began = BeginProbe,
-          .attempt_ended = DeviceEnded};
-}
-
-v1::FailureClass DeviceFailed(Context& context, const Attempt& attempt, v1::FailureClass failure,
-                              std::string& message) {
+void BlameDevice(Context& context, const Attempt& attempt, v1::FailureClass& failure, std::string& message) {
   State& state = context.state;
   WorkerEntry* const worker = state.workers.Find(attempt.worker);
-  if (worker == nullptr || !MayBeTheDevice(failure)) return failure;
+  if (worker == nullptr || !MayBeTheDevice(failure)) return;
   if (attempt.request.processes > 1) {
     // Which of a gang's devices it was is not known: none is blamed, and one in quarantine stays there.
     for (const std::string& device : DevicesOf(*worker, attempt)) {
@@ -159,7 +149,7 @@ v1::FailureClass DeviceFailed(Context& context, const Attempt& attempt, v1::Fail
       ++health->second.probes_failed;
       WaitForProbe(state, *worker, device, health->second, context.now);
     }
-    return failure;
+    return;
   }
   const std::string device = DeviceOf(*worker, attempt.assignment.slot());
   DeviceHealth& health = worker->devices[device];
@@ -182,10 +172,39 @@ v1::FailureClass DeviceFailed(Context& context, const Attempt& attempt, v1::Fail
     else
       ReleaseUnproven(context);
   }
-  if (!blamed) return failure;
+  if (!blamed) return;
   message = absl::StrCat("by ", device, " of worker ", worker->name, ", where other attempts fail too (",
                          v1::FailureClass_Name(failure), message.empty() ? "" : ": ", message, ")");
-  return v1::SICK_DEVICE;
+  failure = v1::SICK_DEVICE;
+}
+
+void ExplainDevices(const WorkerEntry& worker, v1::Explanation& of) {
+  for (const auto& [device, health] : worker.devices) {
+    if (health.InQuarantine())
+      Because(of, absl::StrCat(device, " of worker ", worker.name, " is in quarantine: ", health.reason));
+  }
+}
+
+void DescribeDevices(const WorkerEntry& worker, v1::WorkerStatus& status) {
+  for (const auto& [device, health] : worker.devices) {
+    if (!health.InQuarantine()) continue;
+    v1::QuarantinedDevice& quarantined = *status.add_quarantined();
+    quarantined.set_device(device);
+    quarantined.set_reason(health.reason);
+    quarantined.set_probes_failed(static_cast<std::uint32_t>(health.probes_failed));
+  }
+}
+
+}  // namespace
+
+Feature Quarantine() {
+  return {.due = [](const State& state) { return FirstOf(state.deadlines.probes); },
+          .act = StartProbes,
+          .attempt_began = BeginProbe,
+          .attempt_fails = BlameDevice,
+          .attempt_ended = DeviceEnded,
+          .explain_worker = ExplainDevices,
+          .describe_worker = DescribeDevices};
 }
 
 }  // namespace inlier

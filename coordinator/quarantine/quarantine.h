@@ -12,18 +12,13 @@
 #ifndef INLIER_COORDINATOR_QUARANTINE_QUARANTINE_H_
 #define INLIER_COORDINATOR_QUARANTINE_QUARANTINE_H_
 
-#include <string>
+#include <cstddef>
 
 #include "coordinator/state/feature.h"
 
 namespace inlier {
 
 inline constexpr std::size_t kFailuresBeforeQuarantine = 3;
-
-// An attempt is about to end as failed. The class of its failure: SICK_DEVICE, with the reason before `message`, where the
-// device is to blame. Before EndAttempt.
-v1::FailureClass DeviceFailed(Context& context, const Attempt& attempt, v1::FailureClass failure,
-                              std::string& message);
 
 // Lets devices be probed, and takes them out of quarantine by results.
 Feature Quarantine();

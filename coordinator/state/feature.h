@@ -1,5 +1,5 @@
-// What a feature of the coordinator does when an attempt begins or ends, when a stage waits again, and when time passes. Each feature fills
-// in one of these in a folder of its own; decisions/features.cc lists them, in the order in which they act.
+// What a feature of the coordinator does when an attempt begins or ends, when a stage waits again, when time passes, and what it tells users. Each
+// feature fills in one of these in a folder of its own; decisions/features.cc lists them, in the order in which they act.
 //
 // Thread safety: none; functions of the State on the coordinator's thread.
 #ifndef INLIER_COORDINATOR_STATE_FEATURE_H_
@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <span>
+#include <string>
 
 #include "coordinator/state/context.h"
 
@@ -23,6 +24,9 @@ struct Feature {
   void (*act)(Context&) = nullptr;
   // The attempt has its lease, a new one or, after a restart, that of Attempt::recovered.
   void (*attempt_began)(Context&, Attempt&) = nullptr;
+  // The attempt is about to end as failed: where its device or its machine is to blame, the class changes, and the reason
+  // goes before the message.
+  void (*attempt_fails)(Context&, const Attempt&, v1::FailureClass&, std::string&) = nullptr;
   // Its lease and its resources are gone; it is still in State::attempts.
   void (*attempt_ended)(Context&, const Attempt&, const AttemptEnd&) = nullptr;
   // The worker is connected no longer.
@@ -33,6 +37,27 @@ struct Feature {
   void (*stage_succeeded)(Context&, const Stage&) = nullptr;
   // No trial of the sweep needs the stage any longer, of which an attempt may run.
   void (*sweep_left_stage)(Context&, Stage&, SweepId) = nullptr;
+  // A trial of the sweep begins to need the stage, of which an attempt may run.
+  void (*sweep_joined_stage)(Context&, Stage&, SweepId) = nullptr;
+  // The sweep was submitted, or read from the store; it has no trials yet.
+  void (*sweep_began)(Context&, Sweep&) = nullptr;
+  // It has its first trials, was edited or retried; or, after a restart, all is read.
+  void (*sweep_changed)(Context&, Sweep&) = nullptr;
+  // An edit has changed SweepSpec.limits. Before sweep_changed.
+  void (*limits_changed)(Context&, Sweep&) = nullptr;
+  // Every call ends with it.
+  void (*call_ends)(Context&) = nullptr;
+
+  // What `inlier why` says, and `inlier status`: of a sweep that is not over, of what holds its trials, of an attempt that
+  // runs, of a worker that is connected and takes work.
+  void (*explain_sweep)(const State&, const Sweep&, Timestamp, v1::Explanation&) = nullptr;
+  void (*explain_wait)(const State&, const Sweep&, Timestamp, v1::Explanation&) = nullptr;
+  void (*explain_attempt)(const State&, const Attempt&, Timestamp, v1::Explanation&) = nullptr;
+  void (*explain_worker)(const WorkerEntry&, v1::Explanation&) = nullptr;
+  void (*describe_sweep)(const Sweep&, Timestamp, v1::SweepStatus&) = nullptr;
+  void (*describe_worker)(const WorkerEntry&, v1::WorkerStatus&) = nullptr;
+  // Why nothing of the sweep can be retried; left empty where it can.
+  void (*refuse_retry)(const Sweep&, Timestamp, std::string&) = nullptr;
 };
 
 // Defined in decisions/features.cc.
@@ -44,6 +69,13 @@ void ForEachFeature(void (*Feature::*moment)(Parameters...), Arguments&&... argu
   for (const Feature& feature : Features()) {
     if (feature.*moment != nullptr) (feature.*moment)(arguments...);
   }
+}
+
+// A cause, for users.
+inline v1::Explanation& Because(v1::Explanation& of, const std::string& text) {
+  v1::Explanation& cause = *of.add_because();
+  cause.set_text(text);
+  return cause;
 }
 
 // The first of a set of (time, id); nullopt: it is empty.

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "base/digest.h"
 #include "base/status.h"
@@ -17,26 +16,18 @@
 #include "coordinator/scheduling/gather.h"
 #include "coordinator/scheduling/placement.h"
 #include "coordinator/scheduling/sources.h"
+#include "coordinator/state/feature.h"
 #include "coordinator/state/lookup.h"
 #include "coordinator/status/status.h"
-#include "coordinator/usage/usage.h"
 #include "spec/sweep/point_labels.h"
 
 namespace inlier {
 namespace {
 
 constexpr int kWorkersShown = 10;
-v1::Explanation& Because(v1::Explanation& of, const std::string& text) {
-  v1::Explanation& cause = *of.add_because();
-  cause.set_text(text);
-  return cause;
-}
-
 std::string Count(std::uint64_t count, const char* one, const char* many) {
   return absl::StrCat(count, " ", count == 1 ? one : many);
 }
-
-std::string Hours(double hours) { return absl::StrFormat("%.3g", hours); }
 
 std::string LabelsText(const Trial& trial) {
   const std::string text = inlier::LabelsText(LabelsFromJson(std::string(trial.labels_json)));
@@ -69,13 +60,9 @@ v1::Explanation ExplainAttempt(const State& state, const Attempt& attempt, Momen
   node.set_state("RUNNING");
   if (const std::string& trouble = attempt.progress.trouble(); !trouble.empty()) Because(node, trouble);
   if (!attempt.resumed.trouble.empty()) Because(node, attempt.resumed.trouble);
-  if (attempt.yield.why.empty()) {
-    if (const std::optional<Timestamp> due = AttemptDue(state, attempt))
-      Because(node, absl::StrCat("it may run for another ", FormatDuration(*due - now.at),
-                                 " (limits.attempt_hours)"));
-  } else {
+  if (!attempt.yield.why.empty())
     Because(node, absl::StrCat("it was asked to write a checkpoint and stop: ", attempt.yield.why));
-  }
+  ForEachFeature(&Feature::explain_attempt, state, attempt, now.at, node);
   return node;
 }
 
@@ -102,12 +89,7 @@ void ExplainHold(const State& state, const Sweep& sweep, Timestamp now, v1::Expl
     Because(of, absl::StrCat("the sweeps of ", rules.owner, " run ", owner.running,
                              " attempts, and its max_parallel is ", *owner.max_parallel));
   }
-  if (owner.spent) {
-    const Budget budget = BudgetOf(state, rules.owner, now).value();
-    Because(of, absl::StrCat("the sweeps of ", rules.owner, " have used ", Hours(budget.used_hours),
-                             " hours of GPUs, and its gpu_hours is ", Hours(budget.limit_hours),
-                             "; an admin raises it in the coordinator's configuration (callers)"));
-  }
+  ForEachFeature(&Feature::explain_wait, state, sweep, now, of);
   if (const std::uint64_t above = state.ready.ReadyAbove(rules.priority); above > 0) {
     Because(of, absl::StrCat(Count(above, "stage", "stages"), " of sweeps with a higher priority than ",
                              rules.priority, above == 1 ? " goes before" : " go before"));
@@ -139,10 +121,7 @@ void ExplainWorkers(const State& state, v1::Explanation& of) {
                                : std::string(" is ending and takes nothing new")));
       continue;
     }
-    for (const auto& [device, health] : worker.devices) {
-      if (health.InQuarantine())
-        Because(of, absl::StrCat(device, " of worker ", worker.name, " is in quarantine: ", health.reason));
-    }
+    ForEachFeature(&Feature::explain_worker, worker, of);
     for (const v1::Slot& slot : worker.slots) {
       const bool taken = worker.resources.SlotTaken(slot.index());
       if (taken || !IsBlocked(worker, slot.index())) ++slots;
@@ -278,21 +257,6 @@ v1::Explanation ExplainTrial(const State& state, const Trial& trial, Moment now)
   return node;
 }
 
-// Its limits, and the used part of each.
-void ExplainLimits(const Sweep& sweep, Timestamp now, v1::Explanation& of) {
-  const v1::LimitsSpec& limits = sweep.spec.limits();
-  if (limits.has_sweep_hours()) {
-    Because(of, absl::StrCat("it was submitted ", FormatDuration(now - sweep.began),
-                             " ago, and is stopped after ", FormatDuration(FromHours(limits.sweep_hours())),
-                             " (limits.sweep_hours)"));
-  }
-  if (limits.has_gpu_hours()) {
-    Because(of, absl::StrCat("it has used ", Hours(sweep.time.usage.GpuSeconds(now) / 3600),
-                             " hours of GPUs, and is stopped at ", Hours(limits.gpu_hours()),
-                             " (limits.gpu_hours)"));
-  }
-}
-
 // The reasons of a sweep's trials, the most frequent first: of each how many trials have it, and one of them.
 class TrialReasons {
  public:
@@ -369,16 +333,14 @@ v1::Explanation ExplainSweep(const State& state, const Sweep& sweep, Timestamp n
                          " running, ", total - ended - sweep.Count(v1::RUNNING), " waiting"));
   ExplainFailures(state, sweep, trials);
   if (IsOver(state, sweep.id)) {
-    if (sweep.state == v1::STOPPED_BY_TIME || sweep.state == v1::STOPPED_BY_BUDGET) {
-      if (const std::optional<Reached> reached = LimitReached(sweep, now)) Because(node, reached->why);
-    }
+    ForEachFeature(&Feature::explain_sweep, state, sweep, now, node);
     return node;
   }
   if (sweep.bound.waits_for) Because(trials, WhyWaitsForData(state, sweep));
   ExplainNever(state, sweep, trials);
   ExplainHold(state, sweep, now, trials);
   if (sweep.Count(v1::PENDING) > 0 || state.expanding.contains(sweep.id)) ExplainWorkers(state, trials);
-  ExplainLimits(sweep, now, node);
+  ForEachFeature(&Feature::explain_sweep, state, sweep, now, node);
   return node;
 }
 

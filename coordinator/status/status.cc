@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "coordinator/scheduling/placement.h"
+#include "coordinator/state/feature.h"
 #include "coordinator/state/sweeps/sweep_expander.h"
 #include "coordinator/status/work.h"
 
@@ -100,8 +101,7 @@ v1::SweepStatus StatusOf(const State& state, SweepId id, Timestamp now, bool wit
   status.set_revision(sweep.revision);
   if (sweep.withdrawn > 0) status.set_withdrawn(sweep.withdrawn);
   if (!sweep.owner.empty()) status.set_owner(sweep.owner);
-  status.set_attempt_hours(sweep.time.usage.AttemptSeconds(now) / 3600);
-  status.set_gpu_hours(sweep.time.usage.GpuSeconds(now) / 3600);
+  ForEachFeature(&Feature::describe_sweep, sweep, now, status);
   status.set_submitted_unix_ms(sweep.submission.at.unix_ms);
   if (sweep.ended) status.set_ended_unix_ms(sweep.ended->unix_ms);
   if (active && !sweep.paused && state.workers.connected() == 0 && sweep.Open() > 0 &&
@@ -171,13 +171,7 @@ v1::WorkerStatus StatusOfWorker(const State& state, const WorkerEntry& worker) {
   if (worker.unavailable.outdated) status.set_outdated(true);
   if (!worker.unavailable.trouble.empty()) status.set_trouble(worker.unavailable.trouble);
   *status.mutable_gpus() = {worker.gpus.begin(), worker.gpus.end()};
-  for (const auto& [device, health] : worker.devices) {
-    if (!health.InQuarantine()) continue;
-    v1::QuarantinedDevice& quarantined = *status.add_quarantined();
-    quarantined.set_device(device);
-    quarantined.set_reason(health.reason);
-    quarantined.set_probes_failed(static_cast<std::uint32_t>(health.probes_failed));
-  }
+  ForEachFeature(&Feature::describe_worker, worker, status);
   return status;
 }
 

@@ -10,11 +10,11 @@
 #include "coordinator/attempts/stage_results.h"
 #include "coordinator/scheduling/placement.h"
 #include "coordinator/scheduling/preemption.h"
+#include "coordinator/state/feature.h"
 #include "coordinator/state/lookup.h"
 #include "coordinator/state/transitions.h"
 #include "coordinator/sweeps/expand.h"
 #include "coordinator/sweeps/settle.h"
-#include "coordinator/usage/usage.h"
 
 namespace inlier {
 namespace {
@@ -98,10 +98,11 @@ absl::StatusOr<v1::RetryResponse> Retry(Context& context, const v1::RetryRequest
   std::uint64_t retried = 0;
   SweepId sweep_id;
   const auto within_limits = [&](SweepId id) {
-    const std::optional<Reached> reached = LimitReached(state.sweeps.at(id), context.now.at);
-    return reached ? absl::FailedPreconditionError(
-                         absl::StrCat("nothing of sweep ", id.ToString(), " can be retried: ", reached->why))
-                   : absl::OkStatus();
+    std::string why;
+    ForEachFeature(&Feature::refuse_retry, state.sweeps.at(id), context.now.at, why);
+    return why.empty() ? absl::OkStatus()
+                       : absl::FailedPreconditionError(
+                             absl::StrCat("nothing of sweep ", id.ToString(), " can be retried: ", why));
   };
   if (request.has_trial()) {
     ASSIGN_OR_RETURN(const TrialId id, FindTrial(state, request.trial()));
@@ -135,7 +136,7 @@ absl::StatusOr<v1::RetryResponse> Retry(Context& context, const v1::RetryRequest
     if (unfinished) state.expanding.insert(sweep.id);
     context.settle.insert(sweep.id);
   }
-  if (retried > 0) RefreshLimit(state, sweep);
+  if (retried > 0) ForEachFeature(&Feature::sweep_changed, context, sweep);
   response.set_retried(retried);
   return response;
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <set>
 #include <string>
 #include <unordered_set>
 #include <utility>
@@ -13,11 +12,10 @@
 #include "base/status.h"
 #include "coordinator/attempts/stage_results.h"
 #include "coordinator/scheduling/readiness.h"
+#include "coordinator/state/feature.h"
 #include "coordinator/state/lookup.h"
 #include "coordinator/state/transitions.h"
 #include "coordinator/sweeps/start_source.h"
-#include "coordinator/usage/time_limits.h"
-#include "coordinator/usage/usage.h"
 #include "google/protobuf/util/message_differencer.h"
 #include "spec/sweep/sweep_edit.h"
 
@@ -60,17 +58,6 @@ void ForgetStages(State& state, Sweep& sweep, const std::vector<TrialId>& withdr
       stage.Tidy();
     }
   }
-}
-
-// Of trials that wait, after an edit of the limits. A trial that runs has a deadline.
-void FailWaitingOverTime(Context& context, const Sweep& sweep) {
-  State& state = context.state;
-  std::set<StageId> stages;
-  for (const TrialId id : sweep.trials) {
-    const Trial& trial = state.trials.at(id);
-    if (!IsTerminal(trial.state)) stages.insert({trial.train, trial.evaluate});
-  }
-  for (const StageId id : stages) FailTrialsOverTime(context, state.stages.at(id));
 }
 
 std::uint64_t MoveTrials(Context& context, Sweep& sweep, const SweepEdit& edit) {
@@ -201,8 +188,8 @@ absl::StatusOr<v1::EditSweepResponse> EditSweep(Context& context, const v1::Edit
   if (previous != sweep.request) ReshapeStages(context, sweep);
   if (sweep.state == v1::COMPLETE && sweep.expansion.expander) SetSweepState(context, sweep, v1::ACTIVE);
   if (!google::protobuf::util::MessageDifferencer::Equals(limits_before, sweep.spec.limits()))
-    FailWaitingOverTime(context, sweep);
-  RefreshLimits(state, sweep);
+    ForEachFeature(&Feature::limits_changed, context, sweep);
+  ForEachFeature(&Feature::sweep_changed, context, sweep);
   const std::string what = absl::StrCat(response.added(), " trials added, ", response.kept(), " kept, ",
                                         response.withdrawn(), " withdrawn");
   Notice(context, sweep, "sweep_edited", absl::StrCat("the sweep was edited: ", what));

@@ -16,10 +16,11 @@
 #include "coordinator/pruning/pruning.h"
 #include "coordinator/scheduling/readiness.h"
 #include "coordinator/scheduling/sources.h"
+#include "coordinator/state/feature.h"
 #include "coordinator/state/transitions.h"
+#include "coordinator/sweeps/settle.h"
 #include "coordinator/sweeps/start_source.h"
 #include "coordinator/sweeps/training_choice.h"
-#include "coordinator/usage/usage.h"
 #include "spec/trial/canonical.h"
 
 namespace inlier {
@@ -179,13 +180,16 @@ v1::TrialState Link(Context& context, Trial& trial, const Reopens& reopens, std:
   for (const auto& [stage, reopen] : decide) {
     if (IsTerminal(stage->state) && stage->state != v1::SUCCEEDED) Reopen(context, *stage);
   }
+  const auto join = [&](Stage& stage) {
+    if (AddDependent(state, stage, trial))
+      ForEachFeature(&Feature::sweep_joined_stage, context, stage, trial.sweep);
+  };
   for (Stage* source : sources) {
-    if (AddDependent(state, *source, trial)) SweepJoins(context, *source, trial.sweep);
+    join(*source);
     RefreshReadiness(context, *source);
   }
-  if (train.state != v1::SUCCEEDED && AddDependent(state, train, trial))
-    SweepJoins(context, train, trial.sweep);
-  if (AddDependent(state, evaluate, trial)) SweepJoins(context, evaluate, trial.sweep);
+  if (train.state != v1::SUCCEEDED) join(train);
+  join(evaluate);
   RefreshReadiness(context, train);
   RefreshReadiness(context, evaluate);
   return train.live() != 0 || evaluate.live() != 0 ? v1::RUNNING : v1::PENDING;

@@ -6,7 +6,6 @@
 #include "absl/strings/str_cat.h"
 #include "coordinator/attempts/stage_results.h"
 #include "coordinator/state/transitions.h"
-#include "coordinator/usage/usage.h"
 
 namespace inlier {
 namespace {
@@ -71,27 +70,6 @@ std::uint64_t EndSweep(Context& context, Sweep& sweep, v1::SweepState to, const 
   return cancelled;
 }
 
-namespace {
-
-void EndSweepsOverLimit(Context& context) {
-  State& state = context.state;
-  const auto& due = state.deadlines.sweep_limits;
-  while (!due.empty() && due.begin()->first <= context.now.at) {
-    Sweep& sweep = state.sweeps.at(due.begin()->second);
-    const std::optional<Reached> reached = LimitReached(sweep, context.now.at);
-    if (reached && SweepDue(sweep)) EndSweep(context, sweep, reached->state, "sweep_stopped", reached->why);
-    RefreshLimit(state, sweep);
-    if (!due.empty() && due.begin()->second == sweep.id && due.begin()->first <= context.now.at) break;
-  }
-}
-
-}  // namespace
-
-Feature SweepLimits() {
-  return {.due = [](const State& state) { return FirstOf(state.deadlines.sweep_limits); },
-          .act = EndSweepsOverLimit};
-}
-
 void SettleSweeps(Context& context) {
   State& state = context.state;
   while (!context.settle.empty()) {
@@ -104,7 +82,7 @@ void SettleSweeps(Context& context) {
 void Finish(Context& context) {
   State& state = context.state;
   SettleSweeps(context);
-  CommitUsage(context);
+  ForEachFeature(&Feature::call_ends, context);
   for (const auto& [id, before] : context.changed) {
     const Trial& trial = state.trials.at(id);
     if (!IsTerminal(trial.state) && !IsTerminal(before)) continue;  // RUNNING follows from attempts.

@@ -17,9 +17,6 @@ void StopSweep(Context& context, Sweep& sweep, const std::string& why);
 std::uint64_t EndSweep(Context& context, Sweep& sweep, v1::SweepState to, const std::string& kind,
                        const std::string& why);
 
-// Ends the sweeps that are over their time or have used their budget (limits.sweep_hours, limits.gpu_hours).
-Feature SweepLimits();
-
 // Ends the sweeps of context.settle that are complete or have too many failures, and clears it.
 void SettleSweeps(Context& context);
 

@@ -7,10 +7,10 @@
 #include "absl/strings/str_cat.h"
 #include "base/digest.h"
 #include "base/status.h"
+#include "coordinator/state/feature.h"
 #include "coordinator/state/transitions.h"
 #include "coordinator/sweeps/expand.h"
 #include "coordinator/sweeps/start_source.h"
-#include "coordinator/usage/usage.h"
 
 namespace inlier {
 namespace {
@@ -97,7 +97,7 @@ absl::StatusOr<v1::SubmitSweepResponse> SubmitSweep(Context& context, const v1::
   ++state.counts.sweeps[v1::ACTIVE];
   ++state.stats.sweeps_submitted;
   state.ready.AddSweep(id, RulesOf(state, sweep));
-  CountForOwner(state, sweep, context.now.at);
+  ForEachFeature(&Feature::sweep_began, context, sweep);
 
   // The row of the sweep comes before those of its trials, yet holds how many of them were known.
   const std::size_t row = context.out.changes.changes.size();
@@ -116,7 +116,7 @@ absl::StatusOr<v1::SubmitSweepResponse> SubmitSweep(Context& context, const v1::
       Expand(context, sweep,
              sweep.expansion.points > state.options.expand_at_submit ? state.options.expand_first
                                                                      : state.options.expand_at_submit);
-  RefreshLimit(state, sweep);
+  ForEachFeature(&Feature::sweep_changed, context, sweep);
   std::get<SweepRow>(context.out.changes.changes[row]).trials_known = sweep.submission.known;
   context.out.log.push_back(absl::StrCat("sweep_submitted sweep=", id.ToString(), " name=", sweep.spec.name(),
                                          " trials=", trials, " known=", sweep.submission.known));

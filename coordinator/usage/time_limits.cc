@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,47 @@ std::string WhyTrial(const Sweep& sweep) {
   return absl::StrCat("its attempts together ran for longer than limits.trial_hours of ", id, ", which is ",
                       sweep.spec.limits().trial_hours(), "; for more time: inlier edit ", id,
                       " --set limits.trial_hours=HOURS, then retry it");
+}
+
+// Fails the trials on the stage that are over their time.
+void FailTrialsOverTime(Context& context, Stage& stage) {
+  State& state = context.state;
+  if (IsTerminal(stage.state)) return;
+  const auto dependents = stage.Dependents();
+  std::vector<SweepId> over;
+  for (const Dependent& dependent : dependents) {
+    const std::optional<Timestamp> due = TrialsDue(state, stage, state.sweeps.at(dependent.sweep));
+    if (due && *due <= context.now.at) over.push_back(dependent.sweep);
+  }
+  if (over.empty()) return;
+  if (over.size() == dependents.size()) {  // So that later trials of these sweeps do not try it again.
+    const std::string why = WhyTrial(state.sweeps.at(over.back()));
+    if (stage.live() != 0) EndAttempt(context, stage.live(), v1::CANCELLED, std::nullopt, why, why);
+    ForgetRetry(state, stage);
+    stage.ready = false;
+    FailStage(context, stage, why);
+    return;
+  }
+  for (const TrialId id : stage.DependentTrials()) {
+    Trial& trial = state.trials.at(id);
+    if (std::find(over.begin(), over.end(), trial.sweep) == over.end()) continue;
+    Sweep& sweep = state.sweeps.at(trial.sweep);
+    const std::string why = WhyTrial(sweep);
+    Notice(context, sweep, "trial_over_time", absl::StrCat(id.ToString(), " FAILED: ", why),
+           {.trial = id, .stage = stage.id});
+    SetTrialState(context, trial, v1::FAILED, why);
+  }
+}
+
+// Of trials that wait, after an edit of the limits. A trial that runs has a deadline.
+void FailWaitingOverTime(Context& context, Sweep& sweep) {
+  State& state = context.state;
+  std::set<StageId> stages;
+  for (const TrialId id : sweep.trials) {
+    const Trial& trial = state.trials.at(id);
+    if (!IsTerminal(trial.state)) stages.insert({trial.train, trial.evaluate});
+  }
+  for (const StageId id : stages) FailTrialsOverTime(context, state.stages.at(id));
 }
 
 void EndOverTime(Context& context) {
@@ -80,40 +122,12 @@ void CarryTime(Context& context, const Stage& train) {
 
 }  // namespace
 
-void FailTrialsOverTime(Context& context, Stage& stage) {
-  State& state = context.state;
-  if (IsTerminal(stage.state)) return;
-  const auto dependents = stage.Dependents();
-  std::vector<SweepId> over;
-  for (const Dependent& dependent : dependents) {
-    const std::optional<Timestamp> due = TrialsDue(state, stage, state.sweeps.at(dependent.sweep));
-    if (due && *due <= context.now.at) over.push_back(dependent.sweep);
-  }
-  if (over.empty()) return;
-  if (over.size() == dependents.size()) {  // So that later trials of these sweeps do not try it again.
-    const std::string why = WhyTrial(state.sweeps.at(over.back()));
-    if (stage.live() != 0) EndAttempt(context, stage.live(), v1::CANCELLED, std::nullopt, why, why);
-    ForgetRetry(state, stage);
-    stage.ready = false;
-    FailStage(context, stage, why);
-    return;
-  }
-  for (const TrialId id : stage.DependentTrials()) {
-    Trial& trial = state.trials.at(id);
-    if (std::find(over.begin(), over.end(), trial.sweep) == over.end()) continue;
-    Sweep& sweep = state.sweeps.at(trial.sweep);
-    const std::string why = WhyTrial(sweep);
-    Notice(context, sweep, "trial_over_time", absl::StrCat(id.ToString(), " FAILED: ", why),
-           {.trial = id, .stage = stage.id});
-    SetTrialState(context, trial, v1::FAILED, why);
-  }
-}
-
 Feature TimeLimits() {
   return {.due = [](const State& state) { return FirstOf(state.deadlines.attempt_limits); },
           .act = EndOverTime,
           .stage_waits = FailTrialsOverTime,
-          .stage_succeeded = CarryTime};
+          .stage_succeeded = CarryTime,
+          .limits_changed = FailWaitingOverTime};
 }
 
 }  // namespace inlier

@@ -13,9 +13,6 @@ namespace inlier {
 
 Feature TimeLimits();
 
-// Fails the trials on the stage that are over their time.
-void FailTrialsOverTime(Context& context, Stage& stage);
-
 }  // namespace inlier
 
 #endif  // INLIER_COORDINATOR_USAGE_TIME_LIMITS_H_

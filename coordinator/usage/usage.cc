@@ -3,10 +3,15 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "base/deliberate_bug.h"
+#include "base/time.h"
+#include "coordinator/sweeps/settle.h"
 
 namespace inlier {
 namespace {
@@ -50,6 +55,50 @@ OwnerBudget* BudgetFor(State& state, SweepId sweep) {
   if (state.budgets.empty()) return nullptr;
   const auto at = state.budgets.find(state.sweeps.at(sweep).owner);
   return at == state.budgets.end() ? nullptr : &at->second;
+}
+
+// A limit that is reached: the state in which the sweep ends, and why, for users.
+struct Reached {
+  v1::SweepState state;
+  std::string why;
+};
+
+// When the sweep is to end; nullopt: never, as things are.
+std::optional<Timestamp> SweepDue(const Sweep& sweep) {
+  if (sweep.state != v1::ACTIVE && sweep.Open() == 0) return std::nullopt;
+  const v1::LimitsSpec& limits = sweep.spec.limits();
+  std::optional<Timestamp> due;
+  if (limits.has_gpu_hours()) due = sweep.time.usage.GpuSecondsReach(limits.gpu_hours() * 3600);
+  if (limits.has_sweep_hours()) {
+    const Timestamp end = sweep.began + FromHours(limits.sweep_hours());
+    if (!due || end < *due) due = end;
+  }
+  return due;
+}
+
+std::optional<Reached> LimitReached(const Sweep& sweep, Timestamp now) {
+  const v1::LimitsSpec& limits = sweep.spec.limits();
+  const std::string id = sweep.id.ToString();
+  if (limits.has_sweep_hours() && sweep.began + FromHours(limits.sweep_hours()) <= now) {
+    return Reached{v1::STOPPED_BY_TIME,
+                   absl::StrCat("the time of the sweep is over: it was submitted ",
+                                FormatDuration(now - sweep.began), " ago, and limits.sweep_hours is ",
+                                limits.sweep_hours(), "; for more of it: inlier edit ", id,
+                                " --set limits.sweep_hours=HOURS, then inlier retry ", id)};
+  }
+  const double gpu_seconds = sweep.time.usage.GpuSeconds(now);
+  if (limits.has_gpu_hours() && IsReached(gpu_seconds, limits.gpu_hours() * 3600)) {
+    return Reached{v1::STOPPED_BY_BUDGET,
+                   absl::StrCat("the budget of the sweep is used: its attempts took ", gpu_seconds / 3600,
+                                " hours of GPUs, and limits.gpu_hours is ", limits.gpu_hours(),
+                                "; for more of it: inlier edit ", id,
+                                " --set limits.gpu_hours=HOURS, then inlier retry ", id)};
+  }
+  return std::nullopt;
+}
+
+void RefreshLimit(State& state, Sweep& sweep) {
+  SetDue(state.deadlines.sweep_limits, sweep.id, sweep.time.limit_due, SweepDue(sweep));
 }
 
 // From now on the stage's live attempt, if there is one, counts for the sweep, or no longer.
@@ -117,12 +166,113 @@ void SweepLeaves(Context& context, Stage& stage, SweepId id) {
   ChangeUse(context, stage, id, &UsageMeter::Stop);
 }
 
+void SweepJoins(Context& context, Stage& stage, SweepId id) {
+  ChangeUse(context, stage, id,
+            &UsageMeter::Start);  // The attempt's time before is not the sweep's, after a restart too.
+}
+
+// The sums of the sweep go on as they were stored, and its owner's GPU time is counted where it has a budget.
+void BeginSweep(Context& context, Sweep& sweep) {
+  State& state = context.state;
+  const SweepUsage& stored = sweep.time.stored;
+  sweep.time.usage.Add(stored.attempt_ms / 1000.0, stored.gpu_ms / 1000.0);
+  sweep.time.charged_gpu_seconds = stored.charged_gpu_ms / 1000.0;
+  const v1::CallerLimits* limits = state.options.LimitsOf(sweep.owner);
+  if (limits == nullptr || !limits->has_gpu_hours()) return;
+  OwnerBudget& budget = state.budgets[sweep.owner];
+  budget.limit_seconds = limits->gpu_hours() * 3600;
+  budget.used.Add(0, sweep.time.charged_gpu_seconds);
+  RefreshBudget(state, sweep.owner, budget, context.now.at);
+}
+
+void LimitsChanged(Context& context, Sweep& sweep) {
+  State& state = context.state;
+  for (auto& [token, attempt] : state.attempts) {
+    if (state.stages.at(attempt.stage).IsNeededBy(sweep.id)) RefreshLimit(state, attempt);
+  }
+}
+
 void SpendBudgets(Context& context) {
   State& state = context.state;
   while (!state.deadlines.budgets.empty() && state.deadlines.budgets.begin()->first <= context.now.at) {
     const std::string owner = state.deadlines.budgets.begin()->second;
     RefreshBudget(state, owner, state.budgets.at(owner), context.now.at);
   }
+}
+
+void EndSweepsOverLimit(Context& context) {
+  State& state = context.state;
+  const auto& due = state.deadlines.sweep_limits;
+  while (!due.empty() && due.begin()->first <= context.now.at) {
+    Sweep& sweep = state.sweeps.at(due.begin()->second);
+    const std::optional<Reached> reached = LimitReached(sweep, context.now.at);
+    if (reached && SweepDue(sweep)) EndSweep(context, sweep, reached->state, "sweep_stopped", reached->why);
+    RefreshLimit(state, sweep);
+    if (!due.empty() && due.begin()->second == sweep.id && due.begin()->first <= context.now.at) break;
+  }
+}
+
+// Stores the sums of the sweeps that have changed.
+void CommitUsage(Context& context) {
+  for (const SweepId id : context.used) {
+    Sweep& sweep = context.state.sweeps.at(id);
+    const Timestamp now = context.now.at;
+    sweep.time.stored = {.id = id,
+                         .attempt_ms = Milliseconds(sweep.time.usage.AttemptSeconds(now)),
+                         .gpu_ms = Milliseconds(sweep.time.usage.GpuSeconds(now)),
+                         .charged_gpu_ms = Milliseconds(sweep.time.charged_gpu_seconds),
+                         .log_lines = sweep.log_lines,
+                         .at = context.now.wall};
+    if (!INLIER_BUG("used_time_not_stored")) context.out.changes.Add(SweepUsage(sweep.time.stored));
+  }
+  context.used.clear();
+}
+
+std::string Hours(double hours) { return absl::StrFormat("%.3g", hours); }
+
+// Its limits, and the used part of each; of a sweep that a limit has ended, which.
+void ExplainSweep(const State&, const Sweep& sweep, Timestamp now, v1::Explanation& of) {
+  const v1::LimitsSpec& limits = sweep.spec.limits();
+  if (sweep.state != v1::ACTIVE && sweep.Open() == 0) {
+    const bool stopped = sweep.state == v1::STOPPED_BY_TIME || sweep.state == v1::STOPPED_BY_BUDGET;
+    const std::optional<Reached> reached = LimitReached(sweep, now);
+    if (stopped && reached) Because(of, reached->why);
+    return;
+  }
+  if (limits.has_sweep_hours()) {
+    Because(of, absl::StrCat("it was submitted ", FormatDuration(now - sweep.began),
+                             " ago, and is stopped after ", FormatDuration(FromHours(limits.sweep_hours())),
+                             " (limits.sweep_hours)"));
+  }
+  if (limits.has_gpu_hours()) {
+    Because(of, absl::StrCat("it has used ", Hours(sweep.time.usage.GpuSeconds(now) / 3600),
+                             " hours of GPUs, and is stopped at ", Hours(limits.gpu_hours()),
+                             " (limits.gpu_hours)"));
+  }
+}
+
+void ExplainBudget(const State& state, const Sweep& sweep, Timestamp now, v1::Explanation& of) {
+  const auto at = state.budgets.find(sweep.owner);
+  if (at == state.budgets.end() || !at->second.spent) return;
+  Because(of, absl::StrCat("the sweeps of ", sweep.owner, " have used ",
+                           Hours(at->second.used.GpuSeconds(now) / 3600),
+                           " hours of GPUs, and its gpu_hours is ", Hours(at->second.limit_seconds / 3600),
+                           "; an admin raises it in the coordinator's configuration (callers)"));
+}
+
+void ExplainAttempt(const State& state, const Attempt& attempt, Timestamp now, v1::Explanation& of) {
+  if (const std::optional<Timestamp> due = AttemptDue(state, attempt))
+    Because(of,
+            absl::StrCat("it may run for another ", FormatDuration(*due - now), " (limits.attempt_hours)"));
+}
+
+void DescribeSweep(const Sweep& sweep, Timestamp now, v1::SweepStatus& status) {
+  status.set_attempt_hours(sweep.time.usage.AttemptSeconds(now) / 3600);
+  status.set_gpu_hours(sweep.time.usage.GpuSeconds(now) / 3600);
+}
+
+void RefuseRetry(const Sweep& sweep, Timestamp now, std::string& why) {
+  if (const std::optional<Reached> reached = LimitReached(sweep, now)) why = reached->why;
 }
 
 }  // namespace
@@ -132,12 +282,22 @@ Feature UsageOfTime() {
           .act = SpendBudgets,
           .attempt_began = BeginUse,
           .attempt_ended = EndUse,
-          .sweep_left_stage = SweepLeaves};
+          .sweep_left_stage = SweepLeaves,
+          .sweep_joined_stage = SweepJoins,
+          .sweep_began = BeginSweep,
+          .call_ends = CommitUsage,
+          .explain_wait = ExplainBudget,
+          .explain_attempt = ExplainAttempt,
+          .describe_sweep = DescribeSweep};
 }
 
-void SweepJoins(Context& context, Stage& stage, SweepId id) {
-  ChangeUse(context, stage, id,
-            &UsageMeter::Start);  // The attempt's time before is not the sweep's, after a restart too.
+Feature SweepLimits() {
+  return {.due = [](const State& state) { return FirstOf(state.deadlines.sweep_limits); },
+          .act = EndSweepsOverLimit,
+          .sweep_changed = [](Context& context, Sweep& sweep) { RefreshLimit(context.state, sweep); },
+          .limits_changed = LimitsChanged,
+          .explain_sweep = ExplainSweep,
+          .refuse_retry = RefuseRetry};
 }
 
 std::optional<Timestamp> AttemptDue(const State& state, const Attempt& attempt) {
@@ -160,39 +320,6 @@ std::optional<Timestamp> TrialsDue(const State& state, const Stage& stage, const
   return left > Duration::zero() ? std::nullopt : std::optional(Timestamp{});
 }
 
-std::optional<Timestamp> SweepDue(const Sweep& sweep) {
-  if (sweep.state != v1::ACTIVE && sweep.Open() == 0) return std::nullopt;
-  const v1::LimitsSpec& limits = sweep.spec.limits();
-  std::optional<Timestamp> due;
-  if (limits.has_gpu_hours()) due = sweep.time.usage.GpuSecondsReach(limits.gpu_hours() * 3600);
-  if (limits.has_sweep_hours()) {
-    const Timestamp end = sweep.began + FromHours(limits.sweep_hours());
-    if (!due || end < *due) due = end;
-  }
-  return due;
-}
-
-std::optional<Reached> LimitReached(const Sweep& sweep, Timestamp now) {
-  const v1::LimitsSpec& limits = sweep.spec.limits();
-  const std::string id = sweep.id.ToString();
-  if (limits.has_sweep_hours() && sweep.began + FromHours(limits.sweep_hours()) <= now) {
-    return Reached{v1::STOPPED_BY_TIME,
-                   absl::StrCat("the time of the sweep is over: it was submitted ",
-                                FormatDuration(now - sweep.began), " ago, and limits.sweep_hours is ",
-                                limits.sweep_hours(), "; for more of it: inlier edit ", id,
-                                " --set limits.sweep_hours=HOURS, then inlier retry ", id)};
-  }
-  const double gpu_seconds = sweep.time.usage.GpuSeconds(now);
-  if (limits.has_gpu_hours() && IsReached(gpu_seconds, limits.gpu_hours() * 3600)) {
-    return Reached{v1::STOPPED_BY_BUDGET,
-                   absl::StrCat("the budget of the sweep is used: its attempts took ", gpu_seconds / 3600,
-                                " hours of GPUs, and limits.gpu_hours is ", limits.gpu_hours(),
-                                "; for more of it: inlier edit ", id,
-                                " --set limits.gpu_hours=HOURS, then inlier retry ", id)};
-  }
-  return std::nullopt;
-}
-
 void RefreshLimit(State& state, Attempt& attempt) {
   const Stage& stage = state.stages.at(attempt.stage);
   std::optional<Timestamp> due = AttemptDue(state, attempt);
@@ -201,47 +328,6 @@ void RefreshLimit(State& state, Attempt& attempt) {
     if (trials && (!due || *trials < *due)) due = trials;
   }
   SetDue(state.deadlines.attempt_limits, attempt.token, attempt.limit_due, due);
-}
-
-void RefreshLimit(State& state, Sweep& sweep) {
-  SetDue(state.deadlines.sweep_limits, sweep.id, sweep.time.limit_due, SweepDue(sweep));
-}
-
-void RefreshLimits(State& state, Sweep& sweep) {
-  RefreshLimit(state, sweep);
-  for (auto& [token, attempt] : state.attempts) {
-    if (state.stages.at(attempt.stage).IsNeededBy(sweep.id)) RefreshLimit(state, attempt);
-  }
-}
-
-void CountForOwner(State& state, const Sweep& sweep, Timestamp now) {
-  const v1::CallerLimits* limits = state.options.LimitsOf(sweep.owner);
-  if (limits == nullptr || !limits->has_gpu_hours()) return;
-  OwnerBudget& budget = state.budgets[sweep.owner];
-  budget.limit_seconds = limits->gpu_hours() * 3600;
-  budget.used.Add(0, sweep.time.charged_gpu_seconds);
-  RefreshBudget(state, sweep.owner, budget, now);
-}
-
-std::optional<Budget> BudgetOf(const State& state, const std::string& owner, Timestamp now) {
-  const auto at = state.budgets.find(owner);
-  if (at == state.budgets.end()) return std::nullopt;
-  return Budget{at->second.used.GpuSeconds(now) / 3600, at->second.limit_seconds / 3600};
-}
-
-void CommitUsage(Context& context) {
-  for (const SweepId id : context.used) {
-    Sweep& sweep = context.state.sweeps.at(id);
-    const Timestamp now = context.now.at;
-    sweep.time.stored = {.id = id,
-                         .attempt_ms = Milliseconds(sweep.time.usage.AttemptSeconds(now)),
-                         .gpu_ms = Milliseconds(sweep.time.usage.GpuSeconds(now)),
-                         .charged_gpu_ms = Milliseconds(sweep.time.charged_gpu_seconds),
-                         .log_lines = sweep.log_lines,
-                         .at = context.now.wall};
-    if (!INLIER_BUG("used_time_not_stored")) context.out.changes.Add(SweepUsage(sweep.time.stored));
-  }
-  context.used.clear();
 }
 
 }  // namespace inlier
