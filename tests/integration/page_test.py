@@ -98,7 +98,7 @@ table: {{title: {json.dumps(EVIL)}, rows: [path], columns: [{{measurement: perpl
         browser.wait_text("Mean over trainings")
         self.picture("figure")
         results = [{"training": 1, "value": 1}, {"training": 1, "value": 3}, {"training": 2, "value": 6}, {"value": 4}, {"value": 8}]
-        summary = browser.js("return import('./statistics.js').then(({summarise}) => summarise(arguments[0]))", results)
+        summary = browser.js("return import('/page/statistics.js').then(({summarise}) => summarise(arguments[0]))", results)
         self.assertEqual((4, 5), (summary["n"], summary["mean"]))
         self.assertAlmostEqual((20 / 3) ** 0.5, summary["deviation"])
         self.go(f"/sweep/{sweep}?tab=parallel")
