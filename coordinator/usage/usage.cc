@@ -63,19 +63,6 @@ struct Reached {
   std::string why;
 };
 
-// When the sweep is to end; nullopt: never, as things are.
-std::optional<Timestamp> SweepDue(const Sweep& sweep) {
-  if (sweep.state != v1::ACTIVE && sweep.Open() == 0) return std::nullopt;
-  const v1::LimitsSpec& limits = sweep.spec.limits();
-  std::optional<Timestamp> due;
-  if (limits.has_gpu_hours()) due = sweep.time.usage.GpuSecondsReach(limits.gpu_hours() * 3600);
-  if (limits.has_sweep_hours()) {
-    const Timestamp end = sweep.began + FromHours(limits.sweep_hours());
-    if (!due || end < *due) due = end;
-  }
-  return due;
-}
-
 std::optional<Reached> LimitReached(const Sweep& sweep, Timestamp now) {
   const v1::LimitsSpec& limits = sweep.spec.limits();
   const std::string id = sweep.id.ToString();
@@ -318,6 +305,18 @@ std::optional<Timestamp> TrialsDue(const State& state, const Stage& stage, const
   const Duration left = FromHours(limits.trial_hours()) - Ran(stage);
   if (stage.live() != 0) return state.attempts.at(stage.live()).times.began + left;
   return left > Duration::zero() ? std::nullopt : std::optional(Timestamp{});
+}
+
+std::optional<Timestamp> SweepDue(const Sweep& sweep) {
+  if (sweep.state != v1::ACTIVE && sweep.Open() == 0) return std::nullopt;
+  const v1::LimitsSpec& limits = sweep.spec.limits();
+  std::optional<Timestamp> due;
+  if (limits.has_gpu_hours()) due = sweep.time.usage.GpuSecondsReach(limits.gpu_hours() * 3600);
+  if (limits.has_sweep_hours()) {
+    const Timestamp end = sweep.began + FromHours(limits.sweep_hours());
+    if (!due || end < *due) due = end;
+  }
+  return due;
 }
 
 void RefreshLimit(State& state, Attempt& attempt) {

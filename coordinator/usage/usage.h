@@ -30,6 +30,9 @@ std::optional<Timestamp> AttemptDue(const State& state, const Attempt& attempt);
 // continues; a time in the past when they have already. nullopt: no limit, or no live attempt.
 std::optional<Timestamp> TrialsDue(const State& state, const Stage& stage, const Sweep& sweep);
 
+// When the sweep is to end; nullopt: never, as things are.
+std::optional<Timestamp> SweepDue(const Sweep& sweep);
+
 // Sets the deadline of an attempt.
 void RefreshLimit(State& state, Attempt& attempt);
 
