@@ -93,7 +93,7 @@ absl::StatusOr<v1::SweepMatrix> ReadMatrix(Reader& reader, const v1::GetMatrixRe
                                       request.first(), std::numeric_limits<std::int64_t>::max()))};
   if (measured) values.emplace_back(request.measurement());
   RETURN_IF_ERROR(reader.ForEach(
-      absl::StrCat("SELECT trial.id, ", TrialStateSql(), ", labels, coalesce(train_stage, 0), ", value, " FROM trial",
+      absl::StrCat("SELECT trial.id, ", TrialStateSql(), ", labels, coalesce(trial.train_stage, 0), ", value, " FROM trial",
                    measured ? kStagesOfTrialJoin : "",
                    " WHERE trial.sweep = ?1 AND point >= 0 ORDER BY trial.id LIMIT ?2 OFFSET ?3"),
       values, [&](const std::vector<SqlValue>& row) {
