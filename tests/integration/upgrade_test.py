@@ -4,8 +4,10 @@
 One build is all that there is: INLIER_VERSION_OF_TESTS makes a program report another release. What differs between the messages of two
 releases is for tests/coordinator/protocol/sync_test.cc and tests/spec/schema/message_form_test.cc."""
 import json
+import pathlib
 import subprocess
 import sys
+import tarfile
 import unittest
 
 import daemons
@@ -115,6 +117,25 @@ class UpgradeTest(unittest.TestCase):
                     self.assertIn(f"inlier {release(version).rsplit('.', 1)[0]}.", refused.log())
                 one.stop()
                 (self.state / "endpoint.json").unlink(missing_ok=True)
+
+    def test_a_sweep_that_an_earlier_release_began_is_finished_with_its_results(self):
+        begun = pathlib.Path(__file__).with_name("begun_sweep")
+        self.state.mkdir()
+        with tarfile.open(begun / "state.tar.xz") as archive:
+            archive.extractall(self.state)
+        results = "SELECT trial, perplexity, max_inf_norm FROM results ORDER BY trial"
+        expected = json.loads((begun / "results.json").read_text())
+        coordinator = self.coordinator()
+        self.assertRegex(coordinator.log(), r"database_backed_up version=2 file=\S+\.v2\.")
+        self.assertEqual({trial: numbers for trial, *numbers in harness.sql(self.state, results)}, {trial: expected[trial] for trial in ("t-1", "t-2")})
+        self.worker("w2")
+        done = self.inlier("watch", "s-1", check=False)
+        self.assertEqual(0, done.returncode, done.stdout + done.stderr + self.inlier("why", "s-1", check=False).stdout)
+        for trial, *numbers in harness.sql(self.state, results):
+            for value, before in zip(numbers, expected.pop(trial)):  # On one machine they are equal; processors differ in the last bits of a product.
+                self.assertLess(abs(value / before - 1), 0.02, (trial, value, before))
+        self.assertEqual({}, expected)
+        self.assertEqual([(600,)], harness.sql(self.state, "SELECT max(resumed_step) FROM attempts WHERE outcome = 'SUCCEEDED'"))
 
     def test_the_command_line_of_two_releases_before_is_refused(self):
         self.coordinator(later=2)
