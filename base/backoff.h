@@ -15,7 +15,7 @@ struct Backoff {
   double factor = 2.0;
   double jitter = 0.2;  // The wait is scaled by a number in [1 - jitter, 1 + jitter].
 
-  // `tries` that have failed so far, from 1; `random` uniform in [0, 1).
+  // `tries` have failed so far, from 1; `random` is uniform in [0, 1).
   Duration Wait(int tries, double random) const {
     const double grown = ToSeconds(first) * std::pow(factor, std::max(tries, 1) - 1);
     return FromSeconds(std::min(grown, ToSeconds(longest)) * (1.0 - jitter + 2.0 * jitter * random));

@@ -1,7 +1,6 @@
 // INLIER_CHECK(condition): a programmer's error ends the process, in release builds too.
 //
-// For what the code itself must guarantee. What the world can do wrong (input, disk, network) is an
-// absl::Status.
+// For what the code itself must guarantee; errors of the world (input, disk, network) are an absl::Status.
 #ifndef INLIER_BASE_CHECK_H_
 #define INLIER_BASE_CHECK_H_
 

@@ -1,6 +1,5 @@
-// INLIER_BUG("name"): where a deliberate bug goes, by which the simulation proves that it would see a real
-// one (tests/simulation). `false` in every program that is shipped; only a build of its own, with
-// INLIER_DELIBERATE_BUGS, can switch one on.
+// INLIER_BUG("name"): the place of a deliberate bug, by which the simulation proves that it would see a real
+// one (tests/simulation). It is `false` unless the build has INLIER_DELIBERATE_BUGS.
 //
 //   if (!INLIER_BUG("token_check_dropped") && token != live) return;
 #ifndef INLIER_BASE_DELIBERATE_BUG_H_
@@ -11,7 +10,7 @@
 #include <cstring>
 
 namespace inlier {
-// The bug that is on; empty: none. Set before anything runs.
+// The bug that is on, empty for none; set before anything runs.
 inline const char* deliberate_bug = "";
 inline bool DeliberateBugIsOn(const char* name) { return std::strcmp(deliberate_bug, name) == 0; }
 }  // namespace inlier

@@ -24,25 +24,18 @@ const EVP_MD* Algorithm() {
 
 }  // namespace
 
-struct Sha256::Context {
-  EVP_MD_CTX* evp = EVP_MD_CTX_new();
-  ~Context() { EVP_MD_CTX_free(evp); }
-};
-
-Sha256::Sha256() : context_(std::make_unique<Context>()) {
-  INLIER_CHECK(EVP_DigestInit_ex(context_->evp, Algorithm(), nullptr) == 1);
+Sha256::Sha256() : context_(EVP_MD_CTX_new(), &EVP_MD_CTX_free) {
+  INLIER_CHECK(EVP_DigestInit_ex(context_.get(), Algorithm(), nullptr) == 1);
 }
 
-Sha256::~Sha256() = default;
-
 void Sha256::Update(std::string_view bytes) {
-  INLIER_CHECK(EVP_DigestUpdate(context_->evp, bytes.data(), bytes.size()) == 1);
+  INLIER_CHECK(EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()) == 1);
 }
 
 std::string Sha256::HexDigest() {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest;
   unsigned int size = 0;
-  INLIER_CHECK(EVP_DigestFinal_ex(context_->evp, digest.data(), &size) == 1);
+  INLIER_CHECK(EVP_DigestFinal_ex(context_.get(), digest.data(), &size) == 1);
   return absl::BytesToHexString(absl::string_view(reinterpret_cast<const char*>(digest.data()), size));
 }
 
@@ -52,9 +45,14 @@ std::string Sha256Hex(std::string_view bytes) {
   return sha.HexDigest();
 }
 
+Digest DigestOfHex(std::string_view text) {
+  const std::optional<Digest> digest = ParseSha256Hex(text);
+  INLIER_CHECK(digest.has_value());
+  return *digest;
+}
+
 std::optional<Digest> ParseSha256Hex(std::string_view text) {
-  // A start of the coordinator reads some hundred thousand of them: eight digits at a time, in the bytes of a
-  // number.
+  // Eight digits at a time in a number's bytes: a start of the coordinator reads some hundred thousand digests.
   static_assert(std::endian::native == std::endian::little);
   constexpr std::uint64_t kEach = 0x0101010101010101;
   Digest digest;
@@ -75,13 +73,8 @@ std::optional<Digest> ParseSha256Hex(std::string_view text) {
 }
 
 std::string HexOf(const Digest& digest) {
-  constexpr char kHex[] = "0123456789abcdef";
-  std::string text;
-  for (const std::uint8_t byte : digest) text += {kHex[byte >> 4], kHex[byte & 15]};
-  return text;
+  return absl::BytesToHexString({reinterpret_cast<const char*>(digest.data()), digest.size()});
 }
-
-bool IsSha256Hex(std::string_view text) { return ParseSha256Hex(text).has_value(); }
 
 absl::StatusOr<std::string> Sha256HexOfFile(const std::filesystem::path& path, const DataRoots& roots) {
   ASSIGN_OR_RETURN(const RegularFile file, RegularFile::Open(path, roots));

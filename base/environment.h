@@ -1,4 +1,4 @@
-// Variables of the process' environment, which nothing here changes.
+// Reads variables of the process' environment.
 #ifndef INLIER_BASE_ENVIRONMENT_H_
 #define INLIER_BASE_ENVIRONMENT_H_
 
@@ -8,7 +8,7 @@
 
 namespace inlier {
 
-// nullopt: it is not set.
+// nullopt where it is not set.
 inline std::optional<std::string> EnvironmentVariable(const char* name) {
   const char* const value = std::getenv(name);
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);

@@ -1,10 +1,9 @@
 // Named places where a test of faults may end or stop the process, in the programs as they are shipped.
 //
 // INLIER_FAILPOINTS="commit.before=kill@3,outbox.sync.after=stop@1" in the environment, read once at the
-// start: the third time that commit.before is reached the process gets SIGKILL, the first time that
-// outbox.sync.after is reached SIGSTOP. Each is reported on stderr ("failpoint commit.before kill"). Without
-// the variable a place costs one branch. A variable that cannot be read ends the process at once, with the
-// reason.
+// start: at the third arrival at commit.before the process gets SIGKILL, at the first at outbox.sync.after
+// SIGSTOP, each reported on stderr ("failpoint commit.before kill"). Without the variable a place costs one
+// branch. A variable that cannot be read ends the process at once, with the reason.
 //
 // Thread safety: any thread.
 #ifndef INLIER_BASE_FAILPOINT_H_

@@ -11,8 +11,7 @@ namespace {
 
 using nlohmann::json;
 
-// The kind of error in the library's message, without what it has read: "unexpected '}'; expected string
-// literal".
+// The kind of error in the library's message, without the text that it read: "unexpected '}'; expected …".
 std::string KindOf(const json::parse_error& error) {
   std::string message = error.what();
   message.resize(std::min(message.find("; last read: "), message.size()));
@@ -70,7 +69,7 @@ absl::StatusOr<json> ParseJsonText(std::string_view text, const std::string& fil
     // `byte` counts from one and is that of the last character read.
     const std::string_view before =
         text.substr(0, std::min(error.byte == 0 ? 0 : error.byte - 1, text.size()));
-    const auto lines = static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n'));
+    const auto lines = static_cast<std::size_t>(std::ranges::count(before, '\n'));
     const std::size_t column = before.size() - (before.rfind('\n') + 1) + 1;  // npos + 1 is 0.
     return wrong(absl::StrCat(first_line + lines, ":", column), absl::StrCat("not JSON: ", KindOf(error)));
   } catch (const json::exception&) {

@@ -1,5 +1,4 @@
-// JSON from files of other people: errors name their place and never quote the file, and a hostile text takes
-// bounded memory.
+// JSON from files of other users: errors name their place and never quote the file; memory is bounded.
 #ifndef INLIER_BASE_JSON_TEXT_H_
 #define INLIER_BASE_JSON_TEXT_H_
 
@@ -14,14 +13,12 @@ namespace inlier {
 
 struct JsonLimits {
   std::size_t bytes_max = std::size_t{64} << 20;
-  // Values and keys; each takes some hundred bytes.
-  std::size_t values_max = 1'000'000;
+  std::size_t values_max = 1'000'000;  // Values and keys; each takes some hundred bytes.
   int depth_max = 64;
 };
 
-// The value of `text`. InvalidArgument with "<file>:<line>:<column>" when it is not JSON, and with
-// "<file>:<line>" when an object has a key twice or a limit is passed; `first_line` is the number of the
-// text's first line in the file.
+// The value of `text`, which begins at `first_line` of the file. InvalidArgument with "<file>:<line>:<column>" when
+// it is not JSON, and with "<file>:<line>" when an object has a key twice or a limit is passed.
 absl::StatusOr<nlohmann::json> ParseJsonText(std::string_view text, const std::string& file,
                                              std::size_t first_line = 1, const JsonLimits& limits = {});
 

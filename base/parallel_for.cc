@@ -15,7 +15,7 @@ absl::Status ParallelFor(std::int64_t count, int threads,
                          const std::function<void(std::int64_t)>& after_each) {
   INLIER_CHECK(threads >= 1);
   std::atomic<std::int64_t> next = 0;
-  std::mutex mutex;  // Of the two below.
+  std::mutex mutex;  // Guards the two below.
   std::int64_t failed_at = count;
   absl::Status failure;
   const auto work = [&](bool reports) {

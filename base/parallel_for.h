@@ -9,9 +9,9 @@
 
 namespace inlier {
 
-// Calls step(i) for every i below `count`, on up to `threads` threads, this one among them. Of the errors the
-// one with the smallest i is returned; steps that have not started by then may be left out. `after_each`, if
-// there is one, is called from this thread now and then with the number of started steps.
+// Calls step(i) for every i below `count`, on up to `threads` threads, this one among them. Returns the error
+// with the smallest i; after an error further steps may be left out. `after_each` is called from this thread,
+// not after every step, with the number of started steps.
 absl::Status ParallelFor(std::int64_t count, int threads,
                          const std::function<absl::Status(std::int64_t)>& step,
                          const std::function<void(std::int64_t)>& after_each = nullptr);

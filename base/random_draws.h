@@ -8,7 +8,7 @@
 
 namespace inlier {
 
-// The logarithm of a draw from Gamma(alpha, 1): for small alpha the draw itself would vanish. Shares of several
+// The logarithm of a draw from Gamma(alpha, 1), which for small alpha would itself vanish. Shares of several
 // such draws are a draw from a Dirichlet distribution. REQUIRES: alpha > 0.
 double DrawLogGamma(double alpha, RandomStream& stream);
 

@@ -38,8 +38,7 @@ double RandomStream::Uniform() { return static_cast<double>(Next() >> 11) * 0x1.
 
 uint64_t RandomStream::Below(uint64_t n) {
   INLIER_CHECK(n > 0);
-  // Lemire 2019: the upper half of a product is uniform once the few lower halves that would favour some are
-  // drawn again.
+  // Lemire 2019: a product's upper half is uniform once the few lower halves that favour some are redrawn.
   auto product = static_cast<unsigned __int128>(Next()) * n;
   if (static_cast<uint64_t>(product) < n) {
     const uint64_t excess = -n % n;  // 2^64 mod n

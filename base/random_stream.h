@@ -1,9 +1,7 @@
-// The one source of randomness: every number is a pure function of (seed, name, index) and of its place in
-// the stream.
+// The source of randomness: every number is a pure function of (seed, name, index) and its place in the stream.
 //
-// A caller names the purpose of its numbers ("mask", "order", "dropout") and their index (a step,
-// an epoch, a sequence). Nothing is carried from one step to the next, so a resumed training stores no
-// generator and meets the same numbers; and no use can shift the numbers of another. Not for cryptography.
+// A caller names the purpose of its numbers ("mask", "order", "dropout") and their index (a step, an epoch). So a
+// resumed training stores no generator, and no use shifts the numbers of another. Not for cryptography.
 //
 // Thread safety: a stream belongs to one thread; making one is cheap.
 #ifndef INLIER_BASE_RANDOM_STREAM_H_

@@ -26,7 +26,7 @@ namespace {
 
 constexpr int kLookEveryMs = 20;
 
-// The file or folder belongs to root or this user, and no other user can write it.
+// OK where the file or folder belongs to root or this user and no other user can write it.
 absl::Status CheckOwned(const std::filesystem::path& path, bool folder) {
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0)
@@ -46,7 +46,7 @@ absl::Status CheckOwned(const std::filesystem::path& path, bool folder) {
   return absl::OkStatus();
 }
 
-// A file without a name that holds the text, at its beginning.
+// Makes `input` an unnamed file with the text, at its beginning.
 absl::Status WriteInput(const std::string& text, Descriptor& input) {
   input = Descriptor(::memfd_create("input", MFD_CLOEXEC));
   if (input.fd() < 0 || !WriteAll(input.fd(), text) || ::lseek(input.fd(), 0, SEEK_SET) != 0)
@@ -105,7 +105,7 @@ absl::StatusOr<pid_t> Spawn(const ProgramCall& call, int input, int output, int 
   return ErrnoStatus(absl::StrCat("cannot start ", call.program));
 }
 
-// Appends what can be read, and keeps its end.
+// Appends what can be read, and keeps the last `bytes_max` bytes.
 void Read(int descriptor, std::size_t bytes_max, std::string& text) {
   std::array<char, 4096> bytes;
   ssize_t n = 0;

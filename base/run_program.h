@@ -26,25 +26,23 @@ struct ProgramCall {
 };
 
 struct ProgramEnd {
-  std::optional<int>
-      status;            // As of waitpid(2); nullopt: it was killed at the limit, or because it must stop.
-  std::string output{};  // Standard output.
-  std::string errors{};  // Standard error.
+  std::optional<int> status;  // As waitpid(2) has it; nullopt: killed at the limit or by must_stop.
+  std::string output{};       // Standard output.
+  std::string errors{};       // Standard error.
 
   bool Succeeded() const { return status == 0; }
   // "it ended with status 2", "it was ended by signal 9 (Killed)". REQUIRES: status.
   std::string HowText() const;
 };
 
-// Runs the program without a shell, in a process group of its own and in the folder "/". The group is killed at the
-// limit, and within 20 ms once `must_stop` is true. Errors: the program cannot be started.
+// Runs the program without a shell, in a process group of its own and in the folder "/". The group is killed at
+// the limit, or within 20 ms after `must_stop` is true. Fails where the program cannot be started.
 absl::StatusOr<ProgramEnd> RunToEnd(const ProgramCall& call, const std::function<bool()>& must_stop);
 
-// OK for a program that only root and this user can have written: an absolute path of an executable file, which is theirs,
-// as its folder is, and that others cannot write. InvalidArgument with the remedy.
+// InvalidArgument, with the remedy, unless `path` is absolute and an executable that only root and this user can write.
 absl::Status CheckProgram(const std::string& path);
 
-// The output of a program that ends well, its errors joined. Unavailable: "NAME: it ended with status 2; it printed: …".
+// The output and errors of a program that succeeds. Unavailable: "NAME: it ended with status 2; it printed: …".
 absl::StatusOr<std::string> OutputOf(ProgramCall call, const std::string& name);
 
 }  // namespace inlier

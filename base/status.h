@@ -1,5 +1,4 @@
-// absl::Status helpers: context on the way up, early return, and the one classifier of errors that may be
-// retried.
+// absl::Status helpers: context on the way up, early return, and which errors may be retried.
 #ifndef INLIER_BASE_STATUS_H_
 #define INLIER_BASE_STATUS_H_
 
@@ -17,7 +16,7 @@ absl::Status Annotate(const absl::Status& status, std::string_view context);
 // True when the same call may succeed later although no one changes anything.
 bool IsRetriable(const absl::Status& status);
 
-// The status of the last failed system call (errno), with what was being done to what.
+// The status of the last failed system call (errno); `what` is the action and its object.
 absl::Status ErrnoStatus(std::string_view what);
 
 }  // namespace inlier

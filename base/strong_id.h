@@ -1,5 +1,4 @@
-// Numbers that name things, one C++ type for each kind of thing: a TrialId cannot be passed where a StageId
-// is wanted.
+// Numbers that name things, a type for each kind: a TrialId cannot be passed where a StageId is wanted.
 //
 // The text form carries the kind: "t-17". Zero names nothing.
 #ifndef INLIER_BASE_STRONG_ID_H_
@@ -28,7 +27,7 @@ class StrongId {
 
   std::string ToString() const { return std::string(Tag::kPrefix) + std::to_string(value_); }
 
-  // Of "t-17"; nothing when the prefix is another one or no positive number follows it.
+  // Reads "t-17"; nullopt when the prefix is another one or no positive number follows it.
   static std::optional<StrongId> Parse(std::string_view text) {
     if (text.substr(0, Tag::kPrefix.size()) != Tag::kPrefix) return std::nullopt;
     text.remove_prefix(Tag::kPrefix.size());

@@ -1,8 +1,6 @@
-// Two times that never mix: Timestamp measures (monotonic, for deadlines), WallTime is shown to people and
-// stored in rows.
+// Two times that never mix: Timestamp measures (monotonic, for deadlines), WallTime is shown and stored.
 //
-// Time is an argument: only the loops of the daemons call Clock::Now(); decisions get the time as a
-// parameter.
+// Time is an argument: only the loops of the daemons read the clocks; decisions get the time as a parameter.
 #ifndef INLIER_BASE_TIME_H_
 #define INLIER_BASE_TIME_H_
 
@@ -15,7 +13,7 @@ namespace inlier {
 
 using Duration = std::chrono::nanoseconds;
 
-// A point of the monotonic clock. Meaningless outside this process.
+// A point of the monotonic clock; it means nothing outside this process.
 struct Timestamp {
   Duration since_start{0};
 
@@ -35,7 +33,6 @@ struct WallTime {
   friend auto operator<=>(const WallTime&, const WallTime&) = default;
 };
 
-// The real clocks.
 Timestamp MonotonicNow();
 WallTime WallNow();
 
@@ -46,7 +43,7 @@ inline Duration FromSeconds(double seconds) {
 
 // "2026-01-31T12:00:00.123Z"
 std::string FormatUtc(WallTime time);
-// "1 h 02 min", "3 min 20 s", "42 s", "0.8 s": for people.
+// "1 h 02 min", "3 min 20 s", "42 s", "0.8 s".
 std::string FormatDuration(Duration d);
 
 }  // namespace inlier

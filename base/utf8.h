@@ -8,13 +8,12 @@
 
 namespace inlier {
 
-// Length of the longest beginning that is well-formed UTF-8 (no overlong forms, surrogates or values above
-// U+10FFFF).
+// Length of the longest beginning that is well-formed UTF-8: no overlong forms, surrogates or values > U+10FFFF.
 std::size_t ValidUtf8Prefix(std::string_view bytes);
 
 inline bool IsUtf8(std::string_view bytes) { return ValidUtf8Prefix(bytes) == bytes.size(); }
 
-// With U+FFFD for what is not UTF-8: one for each maximal part of a character (Unicode 15, table 3-11).
+// Puts U+FFFD for each maximal part of a character that is not UTF-8 (Unicode 15, table 3-11).
 std::string ReplaceInvalidUtf8(std::string_view bytes);
 
 // The beginning of `text`, at most `bytes_max` bytes of it, that ends between two characters.

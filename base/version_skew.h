@@ -1,9 +1,9 @@
 // Which versions of inlier work together.
 //
-// A coordinator takes calls of programs (workers, the command line, other clients) of its own minor release, with any
-// patch, and of the minor release before: 0.3.x takes 0.3.y and 0.2.y. A newer program may send fields that the coordinator
-// does not know, so the coordinator is upgraded first; across major numbers nothing works together. Both ignore the fields
-// that they do not know; trials are protected by their own check (spec/schema/message_form.h).
+// A coordinator takes calls of programs (workers, the command line, other clients) of its own minor release, with
+// any patch, and of the one before: 0.3.x takes 0.3.y and 0.2.y, none of another major number. A newer program may send fields that the
+// coordinator does not know, so the coordinator is upgraded first. Both ignore fields that they do not know;
+// trials have their own check (spec/schema/message_form.h).
 //
 // Thread safety: pure functions.
 #ifndef INLIER_BASE_VERSION_SKEW_H_
@@ -15,9 +15,8 @@
 
 namespace inlier {
 
-// `caller`: with its verb, for the message: "worker w1 runs", "the caller is". Versions as of Version(): numbers with dots,
-// at least two. FailedPrecondition names both versions and which side to upgrade, and "install the same version on both"
-// where a version cannot be read and they are not equal.
+// `caller` has its verb, for the message: "worker w1 runs", "the caller is". Versions are two or more numbers with
+// dots. FailedPrecondition names both and which side to upgrade, or to install the same where one cannot be read.
 absl::Status CheckVersionSkew(std::string_view caller, std::string_view caller_version,
                               std::string_view coordinator_version);
 

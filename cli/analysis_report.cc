@@ -33,21 +33,32 @@ std::string Rows(const Json& measurements, const std::vector<std::pair<const cha
   return table.ToString();
 }
 
+// The number of a site, and the site.
+using SiteNumbers = std::vector<std::pair<double, std::string>>;
+
+// The numbers of the measurement `name`, not sorted.
+SiteNumbers NumbersOf(const Json& sites, const char* name) {
+  SiteNumbers numbers;
+  if (!sites.contains(name)) return numbers;
+  for (const auto& [site, value] : sites[name].items())
+    if (value.is_number()) numbers.emplace_back(value.get<double>(), site);
+  return numbers;
+}
+
+// The measurement `name` of a site.
+std::string SiteNumber(const Json& sites, const char* name, const std::string& site) {
+  return sites.contains(name) ? Number(sites[name], site.c_str()) : "";
+}
+
 // The tensors with the largest elements.
 std::string WorstSites(const Json& sites) {
-  const auto norms = sites.find("inf_norm");
-  if (norms == sites.end()) return "";
-  std::vector<std::pair<double, std::string>> worst;
-  for (const auto& [site, value] : norms->items())
-    if (value.is_number()) worst.emplace_back(value.get<double>(), site);
+  if (!sites.contains("inf_norm")) return "";
+  SiteNumbers worst = NumbersOf(sites, "inf_norm");
   std::sort(worst.rbegin(), worst.rend());
   if (worst.size() > kWorstSites) worst.resize(kWorstSites);
   TextTable table({"where", "infinity norm", "kurtosis"});
-  for (const auto& [norm, site] : worst) {
-    const auto kurtosis = sites.find("kurtosis");
-    table.AddRow({site, absl::StrFormat("%.4g", norm),
-                  kurtosis == sites.end() ? "" : Number(*kurtosis, site.c_str())});
-  }
+  for (const auto& [norm, site] : worst)
+    table.AddRow({site, absl::StrFormat("%.4g", norm), SiteNumber(sites, "kurtosis", site)});
   return table.ToString();
 }
 
@@ -55,26 +66,16 @@ std::string WorstSites(const Json& sites) {
 std::string WorstQuantizers(const Json& settings) {
   constexpr std::size_t kOfASetting = 3;
   TextTable table({"setting", "quantizer", "SQNR in dB", "crest factor", "sensitivity"});
-  bool any = false;
   for (const Json& setting : settings) {
     const Json& sites = setting["sites"];
-    const auto ratios = sites.find("sqnr");
-    if (ratios == sites.end()) continue;
-    std::vector<std::pair<double, std::string>> worst;
-    for (const auto& [site, value] : ratios->items())
-      if (value.is_number()) worst.emplace_back(value.get<double>(), site);
-    std::sort(worst.begin(), worst.end());
+    SiteNumbers worst = NumbersOf(sites, "sqnr");
+    std::ranges::sort(worst);
     if (worst.size() > kOfASetting) worst.resize(kOfASetting);
-    const auto of_site = [&sites](const char* name, const std::string& site) {
-      return sites.contains(name) ? Number(sites[name], site.c_str()) : std::string();
-    };
-    for (const auto& [ratio, site] : worst) {
-      any = true;
+    for (const auto& [ratio, site] : worst)
       table.AddRow({setting.value("name", ""), site, absl::StrFormat("%.4g", ratio),
-                    of_site("crest_factor", site), of_site("sensitivity", site)});
-    }
+                    SiteNumber(sites, "crest_factor", site), SiteNumber(sites, "sensitivity", site)});
   }
-  return any ? absl::StrCat("\nQuantizers with the most noise\n", table.ToString()) : "";
+  return table.empty() ? "" : absl::StrCat("\nQuantizers with the most noise\n", table.ToString());
 }
 
 }  // namespace

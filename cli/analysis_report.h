@@ -15,8 +15,8 @@ class AnalysisReport {
   // One line of inlier-trial. True for a result, false for progress.
   bool Add(const nlohmann::ordered_json& line);
 
-  // {"model": {...}, "settings": [{"name", "measurements", "sites"}, ...], "left_out": [{"name", "reason"}, ...]}, the
-  // last one only when there are any.
+  // {"model": {...}, "settings": [{"name", "measurements", "sites"}, ...]}, and where methods were left out
+  // "left_out": [{"name", "reason"}, ...].
   nlohmann::ordered_json ToJson() const;
 
   // Every number, for the coordinator; without the model's name.
@@ -25,8 +25,6 @@ class AnalysisReport {
   // A row for each setting and site, a column for each measurement of sites. Not measured, or not a number: empty.
   std::string ToCsv() const;
 
-  // For people: the model, its outliers, the layers with the largest ones, and a row for float and every
-  // setting.
   std::string ToString() const;
 
   // "W8A8: calibrate 3/16", from the latest line of progress.

@@ -2,27 +2,27 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "base/check.h"
 #include "cli/commands/verbs.h"
 #include "spec/schema/did_you_mean.h"
 
 namespace inlier {
 namespace {
 
-bool TakesValue(const CLI::App& app, const std::string& flag) {
-  const CLI::Option* option = app.get_option_no_throw(flag);
-  return option != nullptr && option->get_items_expected_min() > 0;
-}
-
 // Index of the first word that is neither a global option nor its value; the size when there is none.
 std::size_t FirstWord(const CLI::App& app, const std::vector<std::string>& arguments) {
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     if (!absl::StartsWith(arguments[i], "-")) return i;
-    if (TakesValue(app, arguments[i])) ++i;
+    const CLI::Option* option = app.get_option_no_throw(arguments[i]);
+    if (option != nullptr && option->get_items_expected_min() > 0) ++i;
   }
   return arguments.size();
 }
@@ -53,13 +53,35 @@ std::string NearestOfSet(const std::string& message) {
 
 }  // namespace
 
+CLI::Option* AddField(CLI::App& command, const std::string& flag, google::protobuf::Message& message,
+                      const std::string& help, const std::string& field) {
+  using google::protobuf::FieldDescriptor;
+  const FieldDescriptor* const to = message.GetDescriptor()->FindFieldByName(
+      field.empty() ? absl::StrReplaceAll(absl::StripPrefix(flag, "--"), {{"-", "_"}}) : field);
+  INLIER_CHECK(to != nullptr);
+  const google::protobuf::Reflection& in = *message.GetReflection();
+  switch (to->cpp_type()) {
+    case FieldDescriptor::CPPTYPE_BOOL:
+      return command.add_flag_callback(
+          flag, [=, &in, &message] { in.SetBool(&message, to, true); }, help);
+    case FieldDescriptor::CPPTYPE_UINT32:
+      return command.add_option_function<std::uint32_t>(
+          flag, [=, &in, &message](std::uint32_t value) { in.SetUInt32(&message, to, value); }, help);
+    case FieldDescriptor::CPPTYPE_DOUBLE:
+      return command.add_option_function<double>(
+          flag, [=, &in, &message](double value) { in.SetDouble(&message, to, value); }, help);
+    default:
+      return command.add_option_function<std::string>(
+          flag, [=, &in, &message](const std::string& text) { in.SetString(&message, to, text); }, help);
+  }
+}
+
 void AddGlobalOptionsToHelp(CLI::App& app) {
   std::vector<std::string> names;
-  for (const CLI::Option* option : app.get_options()) {
-    if (option == app.get_help_ptr() || option == app.get_help_all_ptr()) continue;
-    if (!option->get_lnames().empty() && option->get_lnames()[0] != "version")
-      names.push_back(absl::StrCat("--", option->get_lnames()[0]));
-  }
+  AddOptions(app, &names);
+  std::erase_if(names, [](const std::string& name) {
+    return name == "--help" || name == "--help-all" || name == "--version";
+  });
   for (CLI::App* verb : app.get_subcommands({}))
     verb->footer(absl::StrCat(verb->get_footer(), verb->get_footer().empty() ? "" : "\n",
                               "Options of every command (inlier --help):\n  ", absl::StrJoin(names, ", ")));
@@ -75,7 +97,7 @@ std::vector<std::string> WithoutHelpVerb(const CLI::App& app, std::vector<std::s
 
 std::string FaultOfArguments(const CLI::App& app, const std::vector<std::string>& arguments) {
   const std::size_t at = FirstWord(app, arguments);
-  const auto empty = std::find(arguments.begin(), arguments.end(), "");
+  const auto empty = std::ranges::find(arguments, "");
   const bool completes = at < arguments.size() && arguments[at] == "__complete";
   if (empty != arguments.end() && !completes)
     return absl::StrCat(

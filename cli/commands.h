@@ -1,11 +1,33 @@
-// One function a verb: adds the subcommand with its flags; on use runs it and sets the session's exit code.
+// One function a verb: adds the subcommand with its flags; on use runs it and sets the session's exit code. And what
+// several of them share.
 #ifndef INLIER_CLI_COMMANDS_H_
 #define INLIER_CLI_COMMANDS_H_
 
+#include <functional>
+#include <string>
+#include <utility>
+
 #include "CLI/CLI.hpp"
+#include "absl/strings/match.h"
 #include "cli/connection/session.h"
 
 namespace inlier {
+
+// Runs `work` when the verb is used; the session reports its error and has the exit code.
+inline void OnUse(CLI::App& verb, Session& session, std::function<absl::Status()> work) {
+  verb.callback([&session, work = std::move(work)] { session.Finish(work()); });
+}
+
+// "t-17" is a trial; any other name is a sweep.
+inline bool NamesTrial(const std::string& name) { return absl::StartsWith(name, "t-"); }
+
+// The request about a trial or a sweep.
+template <typename Request>
+Request RequestAbout(const std::string& name) {
+  Request request;
+  NamesTrial(name) ? request.set_trial(name) : request.set_sweep(name);
+  return request;
+}
 
 void AddRunCommand(CLI::App& app, Session& session);
 void AddUpCommand(CLI::App& app, Session& session);

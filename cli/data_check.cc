@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
-#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "base/data/data_folder.h"
@@ -18,7 +17,7 @@ namespace {
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
-constexpr std::uint64_t kPointsLookedAt = 1000;
+constexpr std::uint64_t kPointsChecked = 1000;
 
 // Adds the corpora that `message` names, each with its path.
 void FindCorpora(const Message& message, const std::string& prefix,
@@ -41,7 +40,7 @@ void WarnOfCorpora(const std::map<std::string, std::string>& corpora, const std:
   const std::vector<std::string> known = DataFilesIn(data_dir, ".txt");
   if (known.empty()) return;
   for (const auto& [corpus, path] : corpora) {
-    if (std::find(known.begin(), known.end(), corpus) != known.end()) continue;
+    if (std::ranges::find(known, corpus) != known.end()) continue;
     warnings->push_back(
         absl::StrCat(path, ": ", Quoted(corpus), " is not in the data folder of this machine (",
                      data_dir.string(), ")", DidYouMean(corpus, known),
@@ -67,7 +66,7 @@ std::vector<std::string> DataWarnings(const SweepGrid& grid, const std::filesyst
   std::map<std::string, std::string> corpora;
   std::map<std::string, v1::ClassificationDataSpec> labelled;  // By what decides how they are read.
   std::uint64_t points = 0;
-  for (auto index = grid.NextIndex(0); index && points < kPointsLookedAt;
+  for (auto index = grid.NextIndex(0); index && points < kPointsChecked;
        index = grid.NextIndex(*index + 1), ++points) {
     const auto point = grid.At(*index);
     if (!point.ok()) continue;

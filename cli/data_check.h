@@ -11,8 +11,8 @@
 namespace inlier {
 
 // One warning for each corpus that the data folder lacks, `data.text.corpus: "kvj" is not in /data (…); did you mean
-// "kjv"? …`, and for each file of labelled rows that is here and that a trial would refuse, with the trial's error. None where
-// nothing is here: workers may have it. Looks at the first 1000 points.
+// "kjv"? …`, and for each file of labelled rows here that a trial would refuse, with the trial's error. None without any
+// data: workers may have it. Checks the first 1000 points.
 std::vector<std::string> DataWarnings(const SweepGrid& grid, const std::filesystem::path& data_dir);
 
 }  // namespace inlier

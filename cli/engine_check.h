@@ -8,8 +8,7 @@
 
 namespace inlier {
 
-// A warning where some points train by FUSED and others by REFERENCE, with what makes the difference; else empty. Looks at
-// the first 1000 points.
+// A warning where some of the first 1000 points train by FUSED and others by REFERENCE, with the reasons; else empty.
 std::string EngineWarning(const SweepGrid& grid);
 
 }  // namespace inlier

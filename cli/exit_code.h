@@ -10,11 +10,10 @@ enum ExitCode : int {
   kExitOk = 0,
   kExitFailed = 1,  // The command worked, but its subject failed (for example, the sweep has failed trials).
   kExitUsage = 2,   // Unknown or conflicting flags.
-  kExitBadInput = 3,     // A file or value that is wrong: the message names the place and the remedy.
-  kExitUnreachable = 4,  // No coordinator answers.
-  kExitNotFound = 5,     // No such sweep, trial or file.
-  kExitConflict =
-      6,  // Refused in the present state: already running, too large without --yes, no permission.
+  kExitBadInput = 3,       // A file or value that is wrong: the message names the place and the remedy.
+  kExitUnreachable = 4,    // No coordinator answers.
+  kExitNotFound = 5,       // No such sweep, trial or file.
+  kExitConflict = 6,       // Refused: already running, too large without --yes, no permission.
   kExitInternal = 7,       // A fault of inlier itself or of the machine (disk full, damaged database).
   kExitInterrupted = 130,  // Ctrl-C.
 };

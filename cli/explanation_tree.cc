@@ -1,19 +1,17 @@
 #include "cli/explanation_tree.h"
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "absl/strings/strip.h"
 #include "cli/output.h"
+#include "cli/sweeps/sweep_text.h"
 
 namespace inlier {
 namespace {
 
-// A state in words where it is a sweep's: "cancelled" for SWEEP_CANCELLED.
+// A state in words where it is a sweep's.
 std::string StateWord(const std::string& state) {
   v1::SweepState sweep = v1::ACTIVE;
-  if (!v1::SweepState_Parse(state, &sweep)) return Shown(state, Layout::kCell);
-  return absl::StrReplaceAll(absl::AsciiStrToLower(absl::StripPrefix(state, "SWEEP_")), {{"_", " "}});
+  return v1::SweepState_Parse(state, &sweep) ? SweepStateWord(sweep) : Shown(state, Layout::kCell);
 }
 
 // `above`: the state of the node above, which is not repeated.

@@ -1,6 +1,5 @@
 // The command line. Every verb is a file of cli/commands.
 #include <algorithm>
-#include <cstdlib>
 #include <exception>
 #include <iterator>
 #include <sstream>
@@ -12,7 +11,6 @@
 #include "absl/strings/str_cat.h"
 #include "base/version.h"
 #include "cli/command_line.h"
-#include "cli/commands.h"
 #include "cli/commands/verbs.h"
 #include "cli/connection/client_settings.h"
 #include "cli/connection/session.h"
@@ -30,41 +28,6 @@ bool Reads(const CLI::App& app) {
   if (!verbs.empty() && verbs[0]->get_name() == "fleet") return verbs[0]->got_subcommand("status");
   return !verbs.empty() && std::find(std::begin(kReadingVerbs), std::end(kReadingVerbs),
                                      verbs[0]->get_name()) != std::end(kReadingVerbs);
-}
-
-void AddCommands(CLI::App& app, Session& session) {
-  AddRunCommand(app, session);
-  AddUpCommand(app, session);
-  AddCheckCommand(app, session);
-  AddSubmitCommand(app, session);
-  AddStatusCommand(app, session);
-  AddWatchCommand(app, session);
-  AddTopCommand(app, session);
-  AddTableCommand(app, session);
-  AddPlotCommand(app, session);
-  AddPageCommand(app, session);
-  AddQueryCommand(app, session);
-  AddExportCommand(app, session);
-  AddAnalyzeCommand(app, session);
-  AddLogsCommand(app, session);
-  AddCancelCommand(app, session);
-  AddRetryCommand(app, session);
-  AddPauseCommand(app, session);
-  AddResumeCommand(app, session);
-  AddEditCommand(app, session);
-  AddWhyCommand(app, session);
-  AddWorkersCommand(app, session);
-  AddFleetCommand(app, session);
-  AddWhereCommand(app, session);
-  AddAuditCommand(app, session);
-  AddGcCommand(app, session);
-  AddDrainCommand(app, session);
-  AddBackupCommand(app, session);
-  AddDoctorCommand(app, session);
-  AddTokenCommand(app, session);
-  AddParamsCommand(app, session);
-  AddCompletionCommand(app, session);
-  AddCompleteCommand(app, session);
 }
 
 void AddGlobalFlags(CLI::App& app, Session& session, ClientSettings& flags) {
@@ -90,9 +53,6 @@ void AddGlobalFlags(CLI::App& app, Session& session, ClientSettings& flags) {
       "File with the token in its first line; default: the token in --dir, else that of the environment "
       "(INLIER_TOKEN_FILE, INLIER_TOKEN)");
   app.add_flag("--insecure", session.security.insecure, "Send the token in plain text to another machine");
-  if (const char* token = std::getenv("INLIER_TOKEN"); token != nullptr) session.environment_token = token;
-  if (const char* file = std::getenv("INLIER_TOKEN_FILE"); file != nullptr)
-    session.environment_token_file = file;
   auto* json = app.add_flag("--json", session.json, "Print one JSON value on standard output");
   app.add_flag("--quiet,-q", session.quiet, "Print only the requested value")->excludes(json);
 }
@@ -112,13 +72,13 @@ int main(int argc, char** argv) {
   app.footer(
       "The user's defaults: ~/.config/inlier/client.yaml with server, dir, tls_ca, tls_certificate, tls_key, "
       "token_file.\n"
-      "Flags come first, then the environment, then this file; `inlier where` prints what is used, and "
-      "why.\n\n"
+      "Flags come first, then the environment, then this file; `inlier where` prints what is used, and why."
+      "\n\n"
       "Exit status: 0 done; 1 the sweep has failed or cancelled trials; 2 wrong flags; 3 wrong input; 4 no "
       "coordinator;\n"
       "5 not found; 6 refused in the present state; 7 fault of inlier or the machine; 130 interrupted.");
 
-  inlier::AddCommands(app, session);
+  inlier::AddVerbs(app, session);
   app.parse_complete_callback([&] {
     session.reads = inlier::Reads(app);
     if (const absl::Status status = session.Configure(flags); !status.ok()) {
@@ -127,14 +87,13 @@ int main(int argc, char** argv) {
     }
   });
 
-  inlier::DescribeVerbs(app);
   inlier::AddGlobalOptionsToHelp(app);
   std::vector<std::string> arguments = inlier::WithoutHelpVerb(app, {argv + std::min(1, argc), argv + argc});
   if (const std::string fault = inlier::FaultOfArguments(app, arguments); !fault.empty()) {
     inlier::PrintError(fault);
     return inlier::kExitUsage;
   }
-  std::reverse(arguments.begin(), arguments.end());  // As CLI11 takes them.
+  std::ranges::reverse(arguments);  // As CLI11 takes them.
   try {
     app.parse(arguments);
   } catch (const CLI::RuntimeError& error) {

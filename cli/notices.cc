@@ -1,7 +1,6 @@
 #include "cli/notices.h"
 
 #include <algorithm>
-#include <string_view>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -25,7 +24,7 @@ void Notices::Add(const std::string& notice) {
     group.trial = group.reason.substr(at + 1, group.reason.size() - at - 2);
     group.reason.resize(at - 1);
   }
-  const auto same = std::find_if(groups_.begin(), groups_.end(), [&group](const Group& other) {
+  const auto same = std::ranges::find_if(groups_, [&group](const Group& other) {
     return other.reason == group.reason && other.trial.empty() == group.trial.empty();
   });
   if (same != groups_.end()) {
@@ -42,16 +41,10 @@ std::string Notices::TextOf(const Group& group) {
   return text;
 }
 
-std::vector<std::string> Notices::Texts() const {
-  std::vector<std::string> texts;
-  for (const Group& group : groups_) texts.push_back(TextOf(group));
-  return texts;
-}
-
-std::vector<std::string> Notices::TextsOf(bool failures) const {
+std::vector<std::string> Notices::TextsOf(std::optional<bool> failures) const {
   std::vector<std::string> texts;
   for (const Group& group : groups_) {
-    if (IsFailure(group.reason) == failures) texts.push_back(TextOf(group));
+    if (!failures || IsFailure(group.reason) == *failures) texts.push_back(TextOf(group));
   }
   return texts;
 }

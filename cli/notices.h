@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,7 @@ class Notices {
   void Add(const std::string& notice);
 
   // The groups, the oldest first: "FAILED, INVALID_SPEC: no corpus x (x 28) [last: train t-28 (seed=4)]".
-  std::vector<std::string> Texts() const;
+  std::vector<std::string> Texts() const { return TextsOf(std::nullopt); }
   // The same of trials that failed, and of all else.
   std::vector<std::string> Failures() const { return TextsOf(true); }
   std::vector<std::string> Others() const { return TextsOf(false); }
@@ -32,7 +33,7 @@ class Notices {
     std::uint64_t count = 0;
   };
   static std::string TextOf(const Group& group);
-  std::vector<std::string> TextsOf(bool failures) const;
+  std::vector<std::string> TextsOf(std::optional<bool> failures) const;
 
   std::deque<Group> groups_;  // By their latest notice.
 };

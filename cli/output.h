@@ -1,6 +1,6 @@
-// The three output modes of `inlier`: for people, for programs (--json: one JSON value on stdout and nothing
-// else), and quiet (--quiet: only the requested value, an id or a table; errors still go to stderr). And the only
-// place that writes to a terminal: what other people wrote cannot control it.
+// The three output modes of `inlier`: for users, for programs (--json: one JSON value on stdout and nothing else), and
+// quiet (--quiet: only the requested value, an id or a table; errors still go to stderr). And the only place that writes
+// to a terminal: what other users wrote cannot control it.
 #ifndef INLIER_CLI_OUTPUT_H_
 #define INLIER_CLI_OUTPUT_H_
 
@@ -16,8 +16,8 @@ namespace inlier {
 
 enum class OutputMode { kPeople, kJson, kQuiet };
 
-// A text as a terminal may show it: control characters, those that turn the direction of writing or are not to be
-// seen, and bytes that are not UTF-8 become "\x1b", "\u202e". Everything else is unchanged.
+// A text as a terminal may show it: control characters, those that turn the direction of writing or are invisible, and
+// bytes that are not UTF-8 become "\x1b", "\u202e". Everything else is unchanged.
 enum class Layout {
   kLines,  // Keeps newlines and tabs: a text of several lines.
   kLine,   // Keeps tabs: a line of a log.
@@ -65,11 +65,10 @@ class TextTable {
   std::vector<std::vector<std::string>> rows_;
 };
 
-// A message as JSON with the field names of the .proto files; unset numbers and texts are included, as 0 and
-// "".
+// A message as JSON with the field names of the .proto files; unset numbers and texts are included, as 0 and "".
 std::string ToJson(const google::protobuf::Message& message);
 
-// A specification as JSON: only the fields that are set, so that it reads back as the same.
+// A specification, or a table, as JSON: only the fields that are set, so that it reads back as the same.
 std::string SpecToJson(const google::protobuf::Message& message);
 
 // The fields that are set, on one line with its end: for streams of messages.
@@ -78,7 +77,7 @@ std::string ToJsonLine(const google::protobuf::Message& message);
 bool StdinIsTerminal();
 bool StdoutIsTerminal();
 bool StderrIsTerminal();
-// Columns of the terminal at stdout, 100 when it is none.
+// Columns of the terminal at stdout; 100 where stdout is not one.
 int TerminalWidth();
 
 }  // namespace inlier

@@ -7,6 +7,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "nlohmann/json.hpp"
 #include "spec/schema/number_text.h"
@@ -22,31 +23,14 @@ std::string QueryValueText(const v1::QueryValue& value) {
 }
 
 std::string CsvText(const v1::QueryResponse& response) {
-  std::string text;
-  const auto append = [&text](const std::string& cell, bool first) {
-    absl::StrAppend(&text, first ? "" : ",", CsvField(cell));
+  const auto name = [](std::string* text, const std::string& column) { *text += CsvField(column); };
+  const auto cell = [](std::string* text, const v1::QueryValue& value) {
+    *text += CsvField(ExactText(value));
   };
-  for (int i = 0; i < response.columns_size(); ++i) append(response.columns(i), i == 0);
-  text += "\n";
-  for (const v1::QueryRow& row : response.rows()) {
-    for (int i = 0; i < row.values_size(); ++i) append(ExactText(row.values(i)), i == 0);
-    text += "\n";
-  }
+  std::string text = absl::StrJoin(response.columns(), ",", name) + "\n";
+  for (const v1::QueryRow& row : response.rows())
+    absl::StrAppend(&text, absl::StrJoin(row.values(), ",", cell), "\n");
   return text;
-}
-
-}  // namespace
-
-absl::StatusOr<v1::QueryResponse> QueryRows(Session& session, const std::string& sql,
-                                            std::uint32_t max_rows) {
-  v1::QueryRequest request;
-  request.set_sql(sql);
-  if (max_rows > 0) request.set_max_rows(max_rows);
-  return session.Call(&v1::SweepService::Stub::Query, request, 120);
-}
-
-std::string ExactText(const v1::QueryValue& value) {
-  return value.has_real() ? FormatNumber(value.real()) : QueryValueText(value);
 }
 
 nlohmann::json JsonOf(const v1::QueryValue& value) {
@@ -56,18 +40,32 @@ nlohmann::json JsonOf(const v1::QueryValue& value) {
   return QueryValueText(value);
 }
 
+}  // namespace
+
+absl::StatusOr<v1::QueryResponse> QueryRows(Session& session, const std::string& sql,
+                                            std::uint32_t max_rows) {
+  v1::QueryRequest request;
+  request.set_sql(sql);
+  if (max_rows > 0) request.set_max_rows(max_rows);
+  return session.Call(&SweepStub::Query, request, 120);
+}
+
+std::string ExactText(const v1::QueryValue& value) {
+  return value.has_real() ? FormatNumber(value.real()) : QueryValueText(value);
+}
+
+nlohmann::ordered_json RowsJson(const v1::QueryResponse& response) {
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  for (const v1::QueryRow& row : response.rows()) {
+    nlohmann::ordered_json& object = rows.emplace_back(nlohmann::ordered_json::object());
+    for (int i = 0; i < row.values_size(); ++i) object[response.columns(i)] = JsonOf(row.values(i));
+  }
+  return rows;
+}
+
 void PrintRows(const Session& session, const v1::QueryResponse& response, bool csv) {
   if (csv) return PrintData(CsvText(response));
-  if (session.mode() == OutputMode::kJson) {
-    nlohmann::ordered_json out = nlohmann::ordered_json::array();
-    for (const v1::QueryRow& row : response.rows()) {
-      nlohmann::ordered_json object;
-      for (int i = 0; i < row.values_size(); ++i) object[response.columns(i)] = JsonOf(row.values(i));
-      out.push_back(std::move(object));
-    }
-    PrintJson(out);
-    return;
-  }
+  if (session.json) return PrintJson(RowsJson(response));
   TextTable table({response.columns().begin(), response.columns().end()});
   for (const v1::QueryRow& row : response.rows()) {
     std::vector<std::string> cells;
@@ -79,6 +77,10 @@ void PrintRows(const Session& session, const v1::QueryResponse& response, bool c
 
 std::string SqlText(const std::string& text) {
   return absl::StrCat("'", absl::StrReplaceAll(text, {{"'", "''"}}), "'");
+}
+
+std::string SqlList(const std::vector<std::string>& texts) {
+  return absl::StrJoin(texts, ", ", [](std::string* out, const std::string& text) { *out += SqlText(text); });
 }
 
 }  // namespace inlier

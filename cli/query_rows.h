@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "cli/connection/session.h"
@@ -18,15 +19,16 @@ absl::StatusOr<v1::QueryResponse> QueryRows(Session& session, const std::string&
 // An integer or text as it is, a number with all its digits; empty for NULL.
 std::string ExactText(const v1::QueryValue& value);
 
-// null for NULL.
-nlohmann::json JsonOf(const v1::QueryValue& value);
+// A list of objects; null for NULL.
+nlohmann::ordered_json RowsJson(const v1::QueryResponse& response);
 
 // On standard output: a JSON list of objects with --json, CSV (RFC 4180, numbers in full, NULL empty) with `csv`, else a
 // table.
 void PrintRows(const Session& session, const v1::QueryResponse& response, bool csv = false);
 
-// A text as SQL has it, in quotes.
+// A text as SQL has it, in quotes; and several, with commas between them.
 std::string SqlText(const std::string& text);
+std::string SqlList(const std::vector<std::string>& texts);
 
 }  // namespace inlier
 

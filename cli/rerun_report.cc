@@ -1,6 +1,5 @@
 #include "cli/rerun_report.h"
 
-#include <cstdint>
 #include <map>
 
 #include "absl/strings/str_cat.h"
@@ -69,12 +68,12 @@ absl::Status PrintReruns(Session& session, const std::string& sweep_id) {
       Print(absl::StrCat(key.second, rerun.label.empty() ? "" : absl::StrCat(" (", rerun.label, ")"), ": ",
                          ReportOf(rerun), "\n"));
     } else {
-      const nlohmann::ordered_json line = {{"trial", key.second},
-                                           {"equal", rerun.differences.empty()},
-                                           {"differences", rerun.differences},
-                                           {"digest_before", rerun.digest_before},
-                                           {"digest_now", rerun.digest_now}};
-      PrintJson(line, -1);
+      PrintJson({{"trial", key.second},
+                 {"equal", rerun.differences.empty()},
+                 {"differences", rerun.differences},
+                 {"digest_before", rerun.digest_before},
+                 {"digest_now", rerun.digest_now}},
+                -1);
     }
   }
   if (session.people() && response.truncated()) Print("further ones: the view reruns\n");

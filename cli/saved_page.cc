@@ -1,7 +1,6 @@
 #include "cli/saved_page.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <map>
 #include <utility>
@@ -26,7 +25,6 @@ namespace inlier {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Stub = v1::SweepService::Stub;
 
 constexpr double kSavedPageSeconds = 120;  // Of a call.
 constexpr std::size_t kTrialsAtOnce = 8;
@@ -36,23 +34,12 @@ constexpr char kCurvesSaved[] =
 // Rows as objects, as the page's own queries have them.
 absl::StatusOr<Json> Rows(Session& session, const std::string& sql, std::uint32_t rows_max = 10000) {
   ASSIGN_OR_RETURN(const v1::QueryResponse response, QueryRows(session, sql, rows_max));
-  Json rows = Json::array();
-  for (const v1::QueryRow& row : response.rows()) {
-    Json object = Json::object();
-    for (int i = 0; i < row.values_size(); ++i) object[response.columns(i)] = JsonOf(row.values(i));
-    rows.push_back(std::move(object));
-  }
-  return rows;
+  return RowsJson(response);
 }
 
 double Rounded(double value) {
   if (!std::isfinite(value) || value == 0) return value;
   return std::stod(absl::StrCat(absl::SixDigits(value)));
-}
-
-std::string InList(const std::vector<std::string>& ids) {
-  return absl::StrJoin(ids, ", ",
-                       [](std::string* out, const std::string& id) { absl::StrAppend(out, "'", id, "'"); });
 }
 
 // Final measurements by name, in the order of the matrix; null where there is none.
@@ -67,15 +54,15 @@ absl::StatusOr<Json> Values(Session& session, const std::string& sweep, const v1
   Json values = Json::object();
   std::size_t count = 0;
   for (const std::string& name : names) {
-    const bool measured =
-        std::any_of(some.begin(), some.end(), [&](const Json& row) { return !row[name].is_null(); });
+    const bool measured = std::ranges::any_of(some, [&](const Json& row) { return !row[name].is_null(); });
     count += static_cast<std::size_t>(matrix.numbers_size());
     if (!measured || count > values_max) continue;
     v1::GetMatrixRequest request;
     request.set_sweep(sweep);
     request.set_measurement(name);
     request.set_trials_max(static_cast<std::uint32_t>(matrix.numbers_size()));
-    ASSIGN_OR_RETURN(const v1::SweepMatrix with, session.Call(&Stub::GetMatrix, request, kSavedPageSeconds));
+    ASSIGN_OR_RETURN(const v1::SweepMatrix with,
+                     session.Call(&SweepStub::GetMatrix, request, kSavedPageSeconds));
     Json& list = values[name] = Json::array();
     for (const double value : with.values())
       list.push_back(std::isfinite(value) ? Json(Rounded(value)) : Json());
@@ -92,7 +79,7 @@ absl::StatusOr<Json> Trials(Session& session, const v1::SweepStatus& sweep, std:
   request.set_page_size(500);
   do {
     ASSIGN_OR_RETURN(const v1::ListTrialsResponse page,
-                     session.Call(&Stub::ListTrials, request, kSavedPageSeconds));
+                     session.Call(&SweepStub::ListTrials, request, kSavedPageSeconds));
     for (const v1::TrialStatus& trial : page.trials()) {
       if (trials.size() == trials_max) return trials;
       Json labels = Json::object();
@@ -123,7 +110,7 @@ absl::StatusOr<Json> Curves(Session& session, const std::string& sweep, const Sa
     const std::vector<std::string> some(
         trials.begin() + static_cast<std::ptrdiff_t>(first),
         trials.begin() + static_cast<std::ptrdiff_t>(std::min(trials.size(), first + kTrialsAtOnce)));
-    const std::string from = absl::StrCat(" FROM curves WHERE trial IN (", InList(some),
+    const std::string from = absl::StrCat(" FROM curves WHERE trial IN (", SqlList(some),
                                           ") AND site = '' AND name IN (", kCurvesSaved, ")");
     ASSIGN_OR_RETURN(const Json counts,
                      Rows(session, absl::StrCat("SELECT max(step) AS steps, count(*) AS points", from)));
@@ -176,28 +163,25 @@ std::string PageAround(const std::string& title, const std::string& data) {
   return absl::StrCat(
       "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'unsafe-inline' "
-      "data:; "
-      "style-src 'unsafe-inline'; img-src data:\">\n"
+      "data:; style-src 'unsafe-inline'; img-src data:\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>",
       InText(title), "</title>\n<link rel=\"icon\" href=\"data:image/svg+xml;base64,",
       absl::Base64Escape(std::string(FileOf("icon.svg"))), "\">\n<style>\n", std::string(FileOf("style.css")),
       "</style>\n<script>\n", chart, "\n</script>\n<script type=\"application/json\" id=\"inlier-data\">",
       InScript(data), "</script>\n<script type=\"importmap\">", Json{{"imports", imports}}.dump(),
       "</script>\n</head>\n<body>\n<a class=\"skip\" href=\"#main\" id=\"skip\">Skip to the content</a>\n"
-      "<header id=\"top\"></header>\n<main id=\"main\" tabindex=\"-1\"></main>\n<footer "
-      "id=\"bottom\"></footer>\n"
+      "<header id=\"top\"></header>\n<main id=\"main\" tabindex=\"-1\"></main>\n"
+      "<footer id=\"bottom\"></footer>\n"
       "<script type=\"module\">import \"page/main.js\";</script>\n</body>\n</html>\n");
 }
 
 absl::StatusOr<std::string> SavedPage(Session& session, const std::string& name,
                                       const SavedPageLimits& limits) {
-  v1::GetSweepRequest get;
-  get.set_sweep(name);
-  ASSIGN_OR_RETURN(const v1::SweepStatus sweep, session.Call(&Stub::GetSweep, get, kSavedPageSeconds));
+  ASSIGN_OR_RETURN(const v1::SweepStatus sweep, session.GetSweep(name, kSavedPageSeconds));
   const std::string& id = sweep.sweep_id();
   v1::GetMatrixRequest all;
   all.set_sweep(id);
-  ASSIGN_OR_RETURN(const v1::SweepMatrix matrix, session.Call(&Stub::GetMatrix, all, kSavedPageSeconds));
+  ASSIGN_OR_RETURN(const v1::SweepMatrix matrix, session.Call(&SweepStub::GetMatrix, all, kSavedPageSeconds));
   ASSIGN_OR_RETURN(const Json values, Values(session, id, matrix, limits.values));
   ASSIGN_OR_RETURN(
       const Json failures,
@@ -207,18 +191,16 @@ absl::StatusOr<std::string> SavedPage(Session& session, const std::string& name,
                                  id, "' GROUP BY message, failure ORDER BY 3 DESC LIMIT 200")));
   ASSIGN_OR_RETURN(const Json trials, Trials(session, sweep, limits.trials));
   ASSIGN_OR_RETURN(const Json curves, Curves(session, id, limits));
-  v1::BuildTableRequest build;
-  build.set_sweep(id);
   std::string table = "null";
   if (sweep.spec().has_table()) {
-    ASSIGN_OR_RETURN(const v1::Table built, session.Call(&Stub::BuildTable, build, kSavedPageSeconds));
+    v1::BuildTableRequest build;
+    build.set_sweep(id);
+    ASSIGN_OR_RETURN(const v1::Table built, session.Call(&SweepStub::BuildTable, build, kSavedPageSeconds));
     table = ToJsonLine(built);
   }
-  const auto now = std::chrono::duration_cast<std::chrono::milliseconds>(
-      std::chrono::system_clock::now().time_since_epoch());
   return PageAround(sweep.name(),
                     absl::StrCat("{\"version\":", Json(Version()).dump(), ",\"saved_at\":",
-                                 Json(FormatUtc({now.count()})).dump(), ",\"sweep\":", ToJsonLine(sweep),
+                                 Json(FormatUtc(WallNow())).dump(), ",\"sweep\":", ToJsonLine(sweep),
                                  ",\"matrix\":", ToJsonLine(matrix), ",\"values\":", JsonText(values),
                                  ",\"failures\":", JsonText(failures), ",\"trials\":", JsonText(trials),
                                  ",\"curves\":", JsonText(curves), ",\"table\":", table, "}"));

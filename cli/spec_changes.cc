@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/utf8.h"
 #include "cli/output.h"
 #include "nlohmann/json.hpp"
 #include "spec/sweep/point_labels.h"
@@ -17,12 +18,9 @@ using Fields = std::vector<std::pair<std::string, std::string>>;  // Path and va
 
 constexpr std::size_t kValueMax = 120;  // Bytes of a value that are shown.
 
-std::string Short(std::string value) {
+std::string Short(const std::string& value) {
   if (value.size() <= kValueMax) return value;
-  value.resize(kValueMax);
-  while (!value.empty() && (value.back() & 0xC0) == 0x80)
-    value.pop_back();  // Not in the midst of a character.
-  return absl::StrCat(value, "…");
+  return absl::StrCat(std::string(CutUtf8(value, kValueMax)), "…");
 }
 
 // The name of an item of a list, by which it is compared; its number when it has none.

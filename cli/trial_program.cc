@@ -15,7 +15,7 @@ namespace inlier {
 absl::Status RunTrialProgram(const std::vector<std::string>& arguments,
                              const std::function<void(const std::string&)>& on_line) {
   const std::string program = (ProgramFolder() / "inlier-trial").string();
-  ASSIGN_OR_RETURN(const ProgramEnd end, RunProgram(program, arguments, on_line));
+  ASSIGN_OR_RETURN(const ChildEnd end, RunProgram(program, arguments, on_line));
   if (end.succeeded()) return absl::OkStatus();
   if (end.not_started() && !std::filesystem::exists(program)) {
     return absl::FailedPreconditionError(

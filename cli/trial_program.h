@@ -10,11 +10,10 @@
 
 namespace inlier {
 
-// Runs inlier-trial (from this program's folder) with `arguments`, passes every line of its standard output
-// to `on_line` (null: dropped) as it comes, and waits for it. When it fails, the error is the last line of
-// its standard error.
+// Runs inlier-trial (from this program's folder) with `arguments`, passes every line of its standard output to `on_line` as
+// it comes, and waits for it. When it fails, the error is the last line of its standard error.
 absl::Status RunTrialProgram(const std::vector<std::string>& arguments,
-                             const std::function<void(const std::string&)>& on_line = nullptr);
+                             const std::function<void(const std::string&)>& on_line);
 
 }  // namespace inlier
 

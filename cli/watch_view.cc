@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "cli/output.h"
 #include "cli/sweeps/sweep_text.h"
 #include "cli/terminal/attempt_rows.h"
@@ -64,9 +65,7 @@ std::string WatchView::FailuresByReason() {
   const std::vector<std::string> failures = model_.notices().Failures();
   if (failures.size() < 2) return "";
   summed_up_ = true;
-  std::string text = absl::StrCat("failures, by their reason:\n");
-  for (const std::string& failure : failures) absl::StrAppend(&text, "  ", failure, "\n");
-  return text;
+  return absl::StrCat("failures, by their reason:\n  ", absl::StrJoin(failures, "\n  "), "\n");
 }
 
 std::string WatchView::Redraw(Timestamp now) {
@@ -75,10 +74,10 @@ std::string WatchView::Redraw(Timestamp now) {
 
 std::string WatchView::Line(const v1::SweepUpdate& update, Timestamp now) {
   const v1::SweepStatus& status = update.status();
-  std::string line =
-      absl::StrFormat("%s  %3.0f%%  %s, %s%s", status.name(), std::floor(update.work_done() * 100),
-                      DescribeTrials(status.trials()), DescribeStages(status), DescribeHold(status));
-  absl::StrAppend(&line, ", ", Took(status, now), DescribeRest(status, model_.time_left(), now));
+  const std::string line =
+      absl::StrFormat("%s  %3.0f%%  %s, %s%s, %s%s", status.name(), std::floor(update.work_done() * 100),
+                      DescribeTrials(status.trials()), DescribeStages(status), DescribeHold(status),
+                      Took(status, now), DescribeRest(status, model_.time_left(), now));
   return Shown(line, Layout::kCell) + "\n";
 }
 

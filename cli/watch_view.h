@@ -18,8 +18,7 @@ namespace inlier {
 
 class WatchView {
  public:
-  // `width` in columns; `terminal`: redraw in place with control sequences, and unicode bars. `axes`: the order of
-  // the labels.
+  // `width` in columns; `terminal`: redraw in place with control sequences. `axes`: the order of the labels.
   WatchView(int width, bool terminal, std::vector<std::string> axes = {})
       : width_(width), terminal_(terminal), model_(std::move(axes)) {}
 

@@ -1,9 +1,7 @@
 // inlier-coordinator: the daemon that owns the database and decides what runs where.
-#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <cstdio>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,9 +33,8 @@ constexpr char kThisProgram[] = "/proc/self/exe";
 constexpr char kSummary[] =
     "Keeps sweeps and their results in <state_dir>/inlier.db, leases stages to workers, and serves gRPC and "
     "HTTP. With --test-hooks it sends a notification of the event \"test\" to each hook of the "
-    "configuration, prints "
-    "the results, and ends. With --new-database it makes an empty database in a folder whose own is "
-    "missing, and keeps the files of that one in <state_dir>/set-aside.";
+    "configuration, prints the results, and ends. With --new-database it makes an empty database in a folder "
+    "whose own is missing, and keeps the files of that one in <state_dir>/set-aside.";
 constexpr char kTestHooksFlag[] = "--test-hooks";
 constexpr char kNewDatabaseFlag[] = "--new-database";
 // TimeoutStartSec of deploy/systemd.
@@ -66,9 +63,8 @@ int Run(const DaemonOptions& options, bool test_hooks, bool new_database) {
   const ServiceManager manager = ServiceManager::FromEnvironment();
   InitLog(kProgram, options.log_level);
   v1::CoordinatorConfig config;
-  if (const absl::Status status = LoadConfig(options.config_file, options.overrides, config); !status.ok()) {
+  if (const absl::Status status = LoadConfig(options.config_file, options.overrides, config); !status.ok())
     return ReportFatal(kProgram, status);
-  }
   if (const absl::Status status = SetLogFormat(config.log_format()); !status.ok())
     return ReportFatal(kProgram, status);
   if (!config.has_query_program()) config.set_query_program(kThisProgram);
@@ -111,8 +107,8 @@ int Run(const DaemonOptions& options, bool test_hooks, bool new_database) {
   LogStarted({{"listen", (*coordinator)->grpc_address()},
               {"http", (*coordinator)->http_address()},
               {"state_dir", config.state_dir()}});
-  // A thread that makes no decision any more, or a port that does not answer, reports nothing, and the manager restarts
-  // the coordinator.
+  // A stuck thread of decisions or a port that does not answer reports nothing, and the manager restarts the
+  // coordinator.
   const Watchdog watchdog(io, manager, [&] {
     if ((*coordinator)->Serves()) (*coordinator)->Post([&manager] { manager.Alive(); });
   });

@@ -1,12 +1,14 @@
 #include "fleet/config_check.h"
 
 #include <algorithm>
-#include <iterator>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "base/status.h"
 #include "base/utf8.h"
 #include "spec/schema/param_range.h"
@@ -18,26 +20,27 @@ namespace {
 constexpr std::size_t kWordBytesMax = 256;
 constexpr std::uint32_t kShortestJobSeconds = 30;
 // Options of sbatch that the fleet sets, or that would make its jobs something else.
-constexpr std::string_view kOwnOptions[] = {"job-name",   "array",
-                                            "output",     "parsable",
-                                            "signal",     "time",
-                                            "requeue",    "no-requeue",
-                                            "wrap",       "wait",
-                                            "chdir",      "error",
-                                            "test-only",  "hold",
-                                            "begin",      "partition",
-                                            "account",    "qos",
-                                            "gres",       "mem",
-                                            "help",       "constraint",
-                                            "dependency", "open-mode",
-                                            "clusters",   "cluster-constraint",
-                                            "nodes"};
+constexpr char kOwnOptions[] =
+    "account array begin chdir cluster-constraint clusters constraint dependency error gres help hold "
+    "job-name mem "
+    "no-requeue nodes open-mode output parsable partition qos requeue signal test-only time wait wrap";
 
 // Printable and without what a line of a file would end by; UTF-8, as JSON needs it.
 bool IsPlain(std::string_view text) {
   return text.size() <= 4096 && IsUtf8(text) &&
-         std::none_of(text.begin(), text.end(), [](unsigned char c) { return absl::ascii_iscntrl(c); });
+         std::ranges::none_of(text, [](unsigned char c) { return absl::ascii_iscntrl(c); });
 }
+
+// One word of letters, digits and the signs in names of partitions, accounts and resources; not an option.
+bool IsEngineWord(std::string_view text) {
+  constexpr std::string_view kOthers = ".,:=_-&|*()[]@+/";
+  return !text.empty() && text.size() <= kWordBytesMax && text.front() != '-' &&
+         std::ranges::all_of(text, [&](unsigned char c) {
+           return absl::ascii_isalnum(c) || kOthers.find(static_cast<char>(c)) != std::string_view::npos;
+         });
+}
+
+bool IsPath(std::string_view text) { return text.starts_with('/') && IsPlain(text); }
 
 absl::Status Wrong(const char* field, const std::string& value, const char* takes) {
   return absl::InvalidArgumentError(
@@ -45,12 +48,12 @@ absl::Status Wrong(const char* field, const std::string& value, const char* take
 }
 
 absl::Status CheckOption(const std::string& option) {
-  if (option.size() < 3 || option.compare(0, 2, "--") != 0 || !IsPlain(option))
-    return Wrong("slurm.options", option, "is no option of sbatch; write --name or --name=value");
+  if (option.size() < 3 || !option.starts_with("--") || !IsPlain(option))
+    return Wrong("slurm.options", option, "is not an option of sbatch; write --name or --name=value");
   const std::string name = option.substr(2, option.find('=') - 2);
   // sbatch takes the beginning of a name for the name.
-  for (const std::string_view own : kOwnOptions) {
-    if (own.substr(0, name.size()) == name)
+  for (const absl::string_view own : absl::StrSplit(kOwnOptions, ' ')) {
+    if (absl::StartsWith(own, name))
       return Wrong("slurm.options", option, "is set by the fleet; use its own fields, or leave it out");
   }
   return absl::OkStatus();
@@ -78,8 +81,7 @@ absl::Status CheckSlurm(const v1::SlurmConfig& slurm) {
                                                               {"slurm.programs", &slurm.programs()},
                                                               {"slurm.conf", &slurm.conf()}};
   for (const auto& [field, path] : paths) {
-    if (!path->empty() && (path->front() != '/' || !IsPlain(*path)))
-      return Wrong(field, *path, "is no absolute path");
+    if (!path->empty() && !IsPath(*path)) return Wrong(field, *path, "must be an absolute path");
   }
   if (slurm.output_folder().find('%') != std::string::npos)
     return Wrong("slurm.output_folder", slurm.output_folder(),
@@ -89,14 +91,6 @@ absl::Status CheckSlurm(const v1::SlurmConfig& slurm) {
 
 }  // namespace
 
-bool IsEngineWord(std::string_view text) {
-  constexpr std::string_view kOthers = ".,:=_-&|*()[]@+/";
-  return !text.empty() && text.size() <= kWordBytesMax && text.front() != '-' &&
-         std::all_of(text.begin(), text.end(), [&](unsigned char c) {
-           return absl::ascii_isalnum(c) || kOthers.find(static_cast<char>(c)) != std::string_view::npos;
-         });
-}
-
 absl::Status CheckFleetConfig(const v1::FleetConfig& config) {
   Problems problems;
   CheckDeclarations(config, "fleet", &problems);
@@ -104,14 +98,11 @@ absl::Status CheckFleetConfig(const v1::FleetConfig& config) {
   if (config.minimum() > config.maximum())
     return absl::InvalidArgumentError(
         absl::StrCat("fleet.minimum: ", config.minimum(), " is above the maximum of ", config.maximum()));
-  if (config.worker_config().empty() || config.worker_config().front() != '/' ||
-      !IsPlain(config.worker_config()))
-    return Wrong("worker_config", config.worker_config(), "is no absolute path of a file on the nodes");
-  if (config.has_worker_program() &&
-      (config.worker_program().empty() || config.worker_program().front() != '/' ||
-       !IsPlain(config.worker_program())))
+  if (!IsPath(config.worker_config()))
+    return Wrong("worker_config", config.worker_config(), "must be the absolute path of a file on the nodes");
+  if (config.has_worker_program() && !IsPath(config.worker_program()))
     return Wrong("worker_program", config.worker_program(),
-                 "is no absolute path of inlier-worker on the nodes");
+                 "must be the absolute path of inlier-worker on the nodes");
   for (const std::string& set : config.worker_set()) {
     if (set.find('=') == std::string::npos || set.front() == '=' || !IsPlain(set))
       return Wrong("worker_set", set, "is not of the form key=value");

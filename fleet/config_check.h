@@ -3,7 +3,6 @@
 #define INLIER_FLEET_CONFIG_CHECK_H_
 
 #include <cstdint>
-#include <string_view>
 
 #include "absl/status/status.h"
 #include "inlier/v1/fleet.pb.h"
@@ -14,14 +13,10 @@ namespace inlier {
 // word of a few characters; options that the fleet sets itself are refused.
 absl::Status CheckFleetConfig(const v1::FleetConfig& config);
 
-// A job of the one is not as a job of the other: all counts but how many there are, and how they are watched.
+// A job of the one differs from a job of the other; how many jobs there are, and how they are watched, does not count.
 bool JobsDiffer(const v1::FleetConfig& one, const v1::FleetConfig& other);
 
-// For how long the worker of a job runs before it is asked to end.
 std::uint32_t JobSeconds(const v1::FleetConfig& config);
-
-// Letters, digits, and what names of partitions, accounts and resources have; not empty, and no option.
-bool IsEngineWord(std::string_view text);
 
 }  // namespace inlier
 

@@ -37,7 +37,6 @@ struct NewJobs {
   std::uint32_t jobs = 1;
 };
 
-// What the engine is to be asked for.
 struct FleetStep {
   std::string id{};  // In the names of its jobs.
   v1::FleetConfig config{};
@@ -66,7 +65,7 @@ class Engine {
   virtual absl::StatusOr<std::vector<EngineJob>> List(const FleetStep& fleet) = 0;
   // Asks for the submission of the step. Unclear where the engine may have taken it without an answer.
   virtual Submitted Submit(const FleetStep& fleet) = 0;
-  // Ends jobs: their workers are asked to end. Jobs that are gone are no error.
+  // Ends jobs: their workers are asked to end. Jobs that are gone are ignored.
   virtual absl::Status Cancel(const FleetStep& fleet) = 0;
   // Ends the call that runs, and all later ones.
   virtual void Stop() {}

@@ -6,13 +6,12 @@
 #include "absl/strings/str_cat.h"
 #include "base/backoff.h"
 #include "base/deliberate_bug.h"
-#include "fleet/plan.h"
 
 namespace inlier {
 namespace {
 
 constexpr char kNamePrefix[] = "inlier-";
-// Above every number that a fleet comes to, and below those that the database cannot hold.
+// Larger than any fleet's numbers, and small enough for the database.
 constexpr std::uint64_t kSubmissionMax = 1'000'000'000'000;
 // After a single job was refused.
 constexpr Backoff kRefusalBackoff{.first = std::chrono::seconds(15), .longest = std::chrono::minutes(5)};
@@ -28,9 +27,8 @@ std::string FleetJobName(const std::string& fleet_id, std::uint64_t submission) 
 std::uint64_t SubmissionOf(const std::string& fleet_id, const std::string& job_name) {
   const std::string prefix = absl::StrCat(kNamePrefix, fleet_id, "-");
   std::uint64_t number = 0;
-  if (job_name.compare(0, prefix.size(), prefix) != 0 ||
-      !absl::SimpleAtoi(job_name.substr(prefix.size()), &number) || number > kSubmissionMax ||
-      FleetJobName(fleet_id, number) != job_name)
+  if (!job_name.starts_with(prefix) || !absl::SimpleAtoi(job_name.substr(prefix.size()), &number) ||
+      number > kSubmissionMax || FleetJobName(fleet_id, number) != job_name)
     return 0;
   return number;
 }
@@ -61,8 +59,8 @@ FleetStep TakeLook(FleetContext& context, const EngineLook& look) {
     submission.since = context.now;
     submission.calling = true;
     if (!INLIER_BUG("submission_not_stored")) context.changes.emplace_back(submission.row);
-    context.log.push_back(absl::StrCat("fleet_submits name=", FleetJobName(step.id, submission.row.number),
-                                       " jobs=", plan.submit, " wanted=", fleet.wanted));
+    context.Log("fleet_submits name=", FleetJobName(step.id, submission.row.number), " jobs=", plan.submit,
+                " wanted=", fleet.wanted);
     step.submit = {.number = submission.row.number, .jobs = plan.submit};
   }
   return step;
@@ -79,8 +77,7 @@ bool ConfirmGivenBack(FleetContext& context, FleetStep& step) {
     return true;
   });
   fleet.stats.jobs_cancelled += step.cancel.size();
-  for (const std::string& id : step.cancel)
-    context.log.push_back(absl::StrCat("fleet_job_given_back job=", id));
+  for (const std::string& id : step.cancel) context.Log("fleet_job_given_back job=", id);
   if (!fleet.problem.empty()) return true;
   for (auto& [id, since] : fleet.leaving) {
     if (context.now - since < kCancelAgain) continue;
@@ -101,45 +98,39 @@ void TakeSubmitted(FleetContext& context, const Submitted& submitted) {
   FleetPatience& patience = fleet.patience;
   const std::uint32_t array_max = fleet.config.slurm().array_max();
   std::string how;
-  switch (unclear && INLIER_BUG("lost_answer_taken_as_refused") ? Submitted::Kind::kRefused
-                                                                : submitted.kind) {
-    case Submitted::Kind::kTaken:
-      how = absl::StrCat("job=", submitted.job);
-      patience.refusal.clear();
-      patience.refusals = 0;
-      patience.batch_max = patience.batch_max * 2 >= array_max ? 0 : patience.batch_max * 2;
-      MarkTaken(context, submission, submitted.job);
-      break;
-    case Submitted::Kind::kRefused:
-      how = absl::StrCat("refused=\"", submitted.message, "\"");
-      ++fleet.stats.submissions_refused;
-      patience.refusal = submitted.message;
-      patience.jobs_then = static_cast<std::uint32_t>(fleet.jobs.size());
-      if (submission.row.jobs > 1) {
-        patience.batch_max = submission.row.jobs / 2;  // At once: fewer may be allowed.
-      } else {
-        ++patience.refusals;
-        patience.not_before =
-            context.now + kRefusalBackoff.Wait(static_cast<int>(patience.refusals), /*random=*/0.5);
-      }
-      EndSubmission(context, submitted.number, FleetSubmissionRow::State::kRefused, submitted.message);
-      break;
-    case Submitted::Kind::kUnclear:
-      how = absl::StrCat("unclear=\"", submitted.message, "\"");
-      ++fleet.stats.submissions_unclear;
-      submission.row.message = submitted.message;
-      context.changes.emplace_back(submission.row);
-      break;
+  if (submitted.kind == Submitted::Kind::kTaken) {
+    how = absl::StrCat("job=", submitted.job);
+    patience.refusal.clear();
+    patience.refusals = 0;
+    patience.batch_max = patience.batch_max * 2 >= array_max ? 0 : patience.batch_max * 2;
+    MarkTaken(context, submission, submitted.job);
+  } else if (!unclear || INLIER_BUG("lost_answer_taken_as_refused")) {
+    how = absl::StrCat("refused=\"", submitted.message, "\"");
+    ++fleet.stats.submissions_refused;
+    patience.refusal = submitted.message;
+    patience.jobs_then = static_cast<std::uint32_t>(fleet.jobs.size());
+    if (submission.row.jobs > 1) {
+      patience.batch_max = submission.row.jobs / 2;  // At once: fewer may be allowed.
+    } else {
+      ++patience.refusals;
+      patience.not_before =
+          context.now + kRefusalBackoff.Wait(static_cast<int>(patience.refusals), /*random=*/0.5);
+    }
+    EndSubmission(context, submitted.number, FleetSubmissionRow::State::kRefused, submitted.message);
+  } else {
+    how = absl::StrCat("unclear=\"", submitted.message, "\"");
+    ++fleet.stats.submissions_unclear;
+    submission.row.message = submitted.message;
+    context.changes.emplace_back(submission.row);
   }
-  context.log.push_back(
-      absl::StrCat("fleet_submitted name=", FleetJobName(fleet.row->id, submitted.number), " ", how));
+  context.Log("fleet_submitted name=", FleetJobName(fleet.row->id, submitted.number), " ", how);
 }
 
 void TakeCancelled(FleetContext& context, const std::vector<std::string>& jobs, const absl::Status& status) {
   if (status.ok()) return;
   for (const std::string& id : jobs) context.fleet.leaving.erase(id);
-  context.log.push_back(absl::StrCat("fleet_jobs_not_given_back jobs=", jobs.size(), " reason=\"",
-                                     std::string(status.message()), "\""));
+  context.Log("fleet_jobs_not_given_back jobs=", jobs.size(), " reason=\"", std::string(status.message()),
+              "\"");
 }
 
 }  // namespace inlier

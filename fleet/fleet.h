@@ -21,7 +21,7 @@
 
 namespace inlier {
 
-// Of the jobs that are asked to end, and of all jobs of a fleet that is stopped, the workers take nothing new.
+// Drains the workers of jobs that are asked to end, and of all jobs of a fleet that is stopped.
 JobDrain DrainOf(const Fleet& fleet);
 
 // Takes a look, and decides. REQUIRES: there is a fleet.
@@ -34,8 +34,6 @@ bool ConfirmGivenBack(FleetContext& context, FleetStep& step);
 void TakeSubmitted(FleetContext& context, const Submitted& submitted);
 void TakeCancelled(FleetContext& context, const std::vector<std::string>& jobs, const absl::Status& status);
 
-// Requests of people (requests.cc).
-//
 // Makes the fleet or replaces it; a scale and a stop of before end. FailedPrecondition: the coordinator's configuration has
 // one. InvalidArgument: CheckFleetConfig, or a field that decides what the coordinator runs itself.
 // `new_id`: of a fleet where there was none.
@@ -47,8 +45,19 @@ absl::StatusOr<v1::ScaleFleetResponse> ScaleFleet(FleetContext& context,
                                                   const v1::ScaleFleetRequest& request);
 absl::StatusOr<v1::StopFleetResponse> StopFleet(FleetContext& context, const v1::StopFleetRequest& request);
 
-// Parts of the above (reconcile.cc).
+struct FleetPlan {
+  std::uint32_t submit = 0;              // Jobs to ask for now, with one submission.
+  std::vector<std::string> give_back{};  // Jobs to end.
+};
+
+// How many jobs the fleet should have, and what to do about it (plan.cc). Also notes what is wanted, what waits, and since
+// when there are too many jobs and workers have been idle.
 //
+// A job counts once its submission is stored, so one whose fate is not known is never asked for again. Given back are jobs
+// that are of no use, and where there are too many first those that wait in the engine's queue, then those whose workers are
+// idle, the longest idle first; a worker with an attempt is never given back here.
+FleetPlan PlanFleet(FleetContext& context);
+
 // Brings submissions and jobs in line with the queue. A look that failed changes no submission.
 void Reconcile(FleetContext& context, const EngineLook& look);
 

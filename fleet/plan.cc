@@ -1,5 +1,3 @@
-#include "fleet/plan.h"
-
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -34,7 +32,6 @@ std::uint32_t PerJob(const Fleet& fleet, const ResourceRequest& request) {
   }
 }
 
-// What the ready stages would take.
 struct Demand {
   std::uint32_t jobs = 0;                             // That they would fill.
   std::uint32_t seconds_least = kLeastSecondsOfAJob;  // Each needs so much of its job at least.
@@ -74,8 +71,7 @@ struct Standing {
   bool queued = false;   // The engine has not started it.
   bool busy = false;     // Its worker has an attempt, or reads data for a sweep that waits for their digest.
   bool leaving = false;  // It is asked to end, or its worker ends by itself or refuses work.
-  // Its worker is idle, and refuses work or has too little time for all that waits; or no worker comes; or it is queued with
-  // an earlier configuration, or after a failed start.
+  // Its idle worker refuses work or has too little time for it, or none comes, or it is queued but out of date or stuck.
   bool useless = false;
   std::optional<Duration> idle_for{};  // Of its connected worker.
 };
@@ -122,13 +118,13 @@ std::uint32_t Unclear(const Fleet& fleet, const WorkerOfJob& workers) {
 bool MaySubmit(const FleetContext& context) {
   const Fleet& fleet = context.fleet;
   const auto& not_before = fleet.patience.not_before;
-  return context.view.can_store && fleet.problem.empty() && fleet.looked &&
+  return context.view.can_store && fleet.problem.empty() && fleet.last_poll &&
          (!not_before || *not_before <= context.now) &&
-         std::none_of(fleet.submissions.begin(), fleet.submissions.end(),
-                      [](const auto& submission) { return submission.second.calling; });
+         std::ranges::none_of(fleet.submissions,
+                              [](const auto& submission) { return submission.second.calling; });
 }
 
-// Those of `jobs` that may be given back, in the order in which they are. `surplus_for`: how long there have been too many.
+// The jobs that may be given back, in that order. `surplus_for`: how long there have been too many.
 std::vector<const Standing*> Spare(const Fleet& fleet, const std::vector<Standing>& jobs,
                                    Duration surplus_for) {
   std::vector<const Standing*> queued, idle;
@@ -141,9 +137,9 @@ std::vector<const Standing*> Spare(const Fleet& fleet, const std::vector<Standin
       idle.push_back(&job);
     }
   }
-  std::reverse(queued.begin(), queued.end());  // The latest first: the others are further on in the queue.
-  std::stable_sort(idle.begin(), idle.end(),
-                   [](const Standing* a, const Standing* b) { return *a->idle_for > *b->idle_for; });
+  std::ranges::reverse(queued);  // The latest first: the others are further on in the queue.
+  std::ranges::stable_sort(idle,
+                           [](const Standing* a, const Standing* b) { return *a->idle_for > *b->idle_for; });
   queued.insert(queued.end(), idle.begin(), idle.end());
   return queued;
 }

@@ -25,32 +25,32 @@ void NoteFailedLook(FleetContext& context, const absl::Status& status) {
   ++fleet.stats.engine_failures;
   if (fleet.problem.empty()) {
     fleet.problem_since = context.now;
-    context.log.push_back(absl::StrCat("fleet_engine_fails reason=\"", std::string(status.message()), "\""));
+    context.Log("fleet_engine_fails reason=\"", std::string(status.message()), "\"");
   }
   fleet.problem = std::string(status.message());
 }
 
-// The job has ended or is given up, and its worker never connected.
+// The job has ended or is abandoned, and its worker never connected.
 void NoteEarlyEnd(FleetContext& context, const std::string& job, const std::string& how) {
   FleetPatience& patience = context.fleet.patience;
   ++patience.early_ends;
   patience.early_end = absl::StrCat("job ", job, ": ", how);
-  context.log.push_back(absl::StrCat("fleet_job_ended_early job=", job, " how=\"", how, "\""));
+  context.Log("fleet_job_ended_early job=", job, " how=\"", how, "\"");
   if (patience.early_ends < kEarlyEndsAtOnce) return;
   patience.not_before =
       context.now + kEarlyBackoff.Wait(static_cast<int>(patience.early_ends - kEarlyEndsAtOnce + 1), 0.5);
 }
 
-// A job that people or the engine took away says nothing about the next one.
+// A job that a user or the engine took away tells nothing about the next one.
 bool EndedByItself(const EngineJob& job) {
   return job.state != "CANCELLED" && job.state != "PREEMPTED" && job.state != "REVOKED";
 }
 
-// Since then; also of a worker that has come and gone between two looks.
+// A worker of the job was heard since then, also one that came and went between two polls.
 bool HadWorker(const FleetContext& context, const std::string& job, Timestamp since = {}) {
   const auto& all = context.view.workers;
-  return context.fleet.met.contains(job) ||
-         std::any_of(all.begin(), all.end(), [&](const ClusterView::Worker& worker) {
+  return context.fleet.connected_once.contains(job) ||
+         std::ranges::any_of(all, [&](const ClusterView::Worker& worker) {
            return worker.job == job && worker.last_seen >= since;
          });
 }
@@ -61,7 +61,7 @@ void NoteWorkers(FleetContext& context) {
   for (const auto& [job, worker] : WorkersByJob(context.view)) {
     const auto listed = fleet.jobs.find(job);
     if (listed == fleet.jobs.end()) continue;
-    if (fleet.met.insert(job).second) fleet.patience.early_ends = 0;
+    if (fleet.connected_once.insert(job).second) fleet.patience.early_ends = 0;
     if (listed->second.submission < fleet.slots_of) continue;
     fleet.slots_of = listed->second.submission;
     fleet.slots = worker->slots;
@@ -99,23 +99,15 @@ void NoteSilence(FleetContext& context, const std::map<std::string, EngineJob>& 
   }
 }
 
-// Queued again: the next run starts without a worker. Of one whose start failed the next job waits.
-void NoteQueued(FleetContext& context, const EngineJob& job, bool first) {
-  Fleet& fleet = context.fleet;
-  fleet.met.erase(job.id);
-  if (job.stuck && fleet.judged.insert(job.id).second && !first && !fleet.leaving.contains(job.id))
-    NoteEarlyEnd(context, job.id, EndText(job));
-}
-
 // A listed job whose submission is not known to be open: of a database that was restored from a backup, or of a
-// submission that was given up too early.
+// submission that was abandoned too early.
 FleetSubmission& Adopt(FleetContext& context, const EngineJob& job) {
   Fleet& fleet = context.fleet;
   FleetSubmission& submission = fleet.submissions[job.submission];
   submission.row = {.number = job.submission, .at = context.wall};
   submission.since = context.now;
   fleet.next_submission = std::max(fleet.next_submission, job.submission + 1);
-  context.log.push_back(absl::StrCat("fleet_job_adopted job=", job.id, " submission=", job.submission));
+  context.Log("fleet_job_adopted job=", job.id, " submission=", job.submission);
   return submission;
 }
 
@@ -190,8 +182,8 @@ void EndSubmission(FleetContext& context, std::uint64_t number, FleetSubmissionR
   row.state = state;
   row.message = message;
   row.ended_at = context.wall;
-  context.log.push_back(absl::StrCat("fleet_submission_ended number=", number, " jobs=", row.jobs, " job=",
-                                     row.job.empty() ? "none" : row.job, " message=\"", message, "\""));
+  context.Log("fleet_submission_ended number=", number, " jobs=", row.jobs,
+              " job=", row.job.empty() ? "none" : row.job, " message=\"", message, "\"");
   context.changes.emplace_back(std::move(row));
 }
 
@@ -200,8 +192,8 @@ void Reconcile(FleetContext& context, const EngineLook& look) {
   if (!look.jobs.ok()) return NoteFailedLook(context, look.jobs.status());
   if (!fleet.problem.empty()) context.log.push_back("fleet_engine_answers");
   fleet.problem.clear();
-  const bool first = !fleet.looked;
-  fleet.looked = context.now;
+  const bool first = !fleet.last_poll;
+  fleet.last_poll = context.now;
   NoteWorkers(context);
   std::map<std::string, EngineJob> before = std::move(fleet.jobs);
   fleet.jobs.clear();
@@ -210,13 +202,15 @@ void Reconcile(FleetContext& context, const EngineLook& look) {
   for (const EngineJob& job : *look.jobs) {
     listed.insert(job.id);
     TakeJob(context, job);
-    if (job.phase == EngineJob::Phase::kQueued) NoteQueued(context, job, first);
-    if (job.phase != EngineJob::Phase::kEnded) continue;
-    ends[job.submission] = EndText(job);
+    const bool ended = job.phase == EngineJob::Phase::kEnded;
+    // Queued again: the next run starts without a worker.
+    if (job.phase == EngineJob::Phase::kQueued) fleet.connected_once.erase(job.id);
+    if (ended) ends[job.submission] = EndText(job);
+    if (!ended && !job.stuck) continue;
     // At the first look it is not known which workers had connected.
-    const bool fresh = fleet.judged.insert(job.id).second && !first;
-    if (fresh && EndedByItself(job) && !HadWorker(context, job.id) && !fleet.leaving.contains(job.id))
-      NoteEarlyEnd(context, job.id, EndText(job));
+    const bool fresh = fleet.exit_classified.insert(job.id).second && !first;
+    const bool early = job.stuck || (EndedByItself(job) && !HadWorker(context, job.id));
+    if (fresh && early && !fleet.leaving.contains(job.id)) NoteEarlyEnd(context, job.id, EndText(job));
   }
   for (const auto& [id, job] : before) {
     if (listed.contains(id) || HadWorker(context, id) || fleet.leaving.contains(id)) continue;
@@ -225,8 +219,8 @@ void Reconcile(FleetContext& context, const EngineLook& look) {
   NoteWorkers(context);
   NoteSilence(context, before, first);
   const auto gone = [&](const std::string& id) { return !listed.contains(id); };
-  std::erase_if(fleet.met, gone);
-  std::erase_if(fleet.judged, gone);
+  std::erase_if(fleet.connected_once, gone);
+  std::erase_if(fleet.exit_classified, gone);
   std::erase_if(fleet.leaving, [&](const auto& entry) { return !fleet.jobs.contains(entry.first); });
   EndSubmissions(context, look, ends);
 }

@@ -34,8 +34,7 @@ absl::StatusOr<v1::SetFleetResponse> SetFleet(FleetContext& context, const v1::S
   if (fleet.row && fleet.row->from_configuration)
     return absl::FailedPreconditionError(
         "the fleet is in the coordinator's configuration; change `fleet` there and restart the coordinator, "
-        "or use inlier "
-        "fleet scale");
+        "or use inlier fleet scale");
   RETURN_IF_ERROR(CheckFleetConfig(request.config()));
   for (const char* field : {"programs", "conf"}) {
     const v1::SlurmConfig& slurm = request.config().slurm();
@@ -44,8 +43,7 @@ absl::StatusOr<v1::SetFleetResponse> SetFleet(FleetContext& context, const v1::S
           "fleet.slurm.", field,
           ": it decides what the coordinator runs on its own machine, so no request sets it; put `fleet` "
           "with it into the coordinator's configuration, or leave it out: Slurm's programs are found by PATH "
-          "and SLURM_CONF of "
-          "the coordinator's environment"));
+          "and SLURM_CONF of the coordinator's environment"));
     }
   }
   FleetRow row{.id = fleet.row ? fleet.row->id : new_id};

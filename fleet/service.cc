@@ -9,12 +9,6 @@
 #include "fleet/status.h"
 
 namespace inlier {
-namespace {
-
-// After a decision could not be stored.
-constexpr Duration kDecideAgain = std::chrono::seconds(5);
-
-}  // namespace
 
 FleetService::FleetService(FleetOptions options, std::unique_ptr<Engine> engine, FleetPorts ports)
     : options_(std::move(options)), engine_(std::move(engine)), ports_(std::move(ports)) {}
@@ -61,8 +55,8 @@ absl::Status FleetService::Drain(const std::string& yield) {
 FleetService::Stored FleetService::Settle(FleetContext& context) {
   for (const std::string& line : context.log) spdlog::info("{}", line);
   ports_.observe(fleet_);
-  const auto stored =
-      std::make_shared<std::promise<absl::Status>>();  // It may be set after the service is gone.
+  // It may be set after the service is gone.
+  const auto stored = std::make_shared<std::promise<absl::Status>>();
   if (context.changes.empty()) {
     stored->set_value(absl::OkStatus());
   } else {
@@ -155,6 +149,7 @@ void FleetService::Act(const FleetStep& step) {
 }
 
 std::optional<Duration> FleetService::Round() {
+  constexpr Duration kDecideAgain = std::chrono::seconds(5);  // After a decision could not be stored.
   FleetStep ask;
   {
     const std::lock_guard lock(mutex_);

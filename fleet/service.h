@@ -1,7 +1,7 @@
 // The fleet beside the decisions: on a thread of its own it looks at the engine's queue, decides, and asks for what was
 // decided once that is stored. No decision of the coordinator waits for it; it sees what ClusterView has and drains jobs.
 //
-// Without a fleet, and between two looks, the thread sleeps until a request or look_seconds wake it.
+// Without a fleet, and between two polls, the thread sleeps until a request or look_seconds wake it.
 //
 // Thread safety: all but Start, Round and Stop from any thread, but for the coordinator's: the ports wait for that.
 #ifndef INLIER_FLEET_SERVICE_H_
@@ -47,7 +47,7 @@ class FleetService {
   // Ends the engine's call that runs. The ports work until it returns.
   void Stop();
 
-  // Requests of people (requests.h), answered once what they change is durable.
+  // Users' requests (fleet.h), answered once what they change is durable.
   absl::StatusOr<v1::SetFleetResponse> Set(const v1::SetFleetRequest& request);
   absl::StatusOr<v1::ScaleFleetResponse> Scale(const v1::ScaleFleetRequest& request);
   absl::StatusOr<v1::StopFleetResponse> StopFleet(const v1::StopFleetRequest& request);
@@ -55,8 +55,7 @@ class FleetService {
   // What keeps it from running what waits (status.h).
   std::vector<std::string> Reasons();
 
-  // What the thread does: a look, a decision, and what follows from it. Returns the time until the next one; nullopt: there
-  // is no fleet.
+  // What the thread does: a poll, a decision and its consequences. Returns the time until the next; nullopt: no fleet.
   std::optional<Duration> Round();
 
  private:
@@ -65,15 +64,12 @@ class FleetService {
 
   FleetService(FleetOptions options, std::unique_ptr<Engine> engine, FleetPorts ports);
   FleetContext Context() { return {.fleet = fleet_, .view = view_, .now = ports_.now(), .wall = WallNow()}; }
-  // All below with mutex_ held.
-  //
-  // Puts the fleet's drain in force and renews the view.
+  // Puts the fleet's drain in force and renews the view. REQUIRES: mutex_ is held.
   absl::Status Drain(const std::string& yield = "");
-  // Logs, and stores what was decided.
+  // Logs, and stores what was decided. REQUIRES: mutex_ is held.
   Stored Settle(FleetContext& context);
 
-  // All below without.
-  //
+  // REQUIRES of all below: mutex_ is not held.
   // Runs `decide(context)` as one decision, and waits until it is stored. `yield`: of the drain that follows from it.
   template <typename Call>
   auto Request(Call decide, const std::string& yield = "");

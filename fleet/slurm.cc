@@ -11,7 +11,6 @@
 #include "base/files/atomic_file.h"
 #include "base/files/file.h"
 #include "base/status.h"
-#include "fleet/slurm_text.h"
 
 namespace inlier {
 namespace {

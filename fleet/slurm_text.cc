@@ -1,5 +1,3 @@
-#include "fleet/slurm_text.h"
-
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -9,12 +7,12 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "base/utf8.h"
 #include "fleet/config_check.h"
+#include "fleet/slurm.h"
 
 namespace inlier {
 namespace {
@@ -26,7 +24,6 @@ constexpr std::size_t kFields = 5;
 // A reason to wait, its spaces underscores in later versions: the prolog failed on the job's node.
 constexpr char kStuck[] = "launch failed requeued held";
 
-// Of an error: it is stored and shown.
 constexpr std::size_t kErrorBytesMax = 1000;
 
 // States that are not listed here are those of a job that has nodes.
@@ -44,21 +41,16 @@ constexpr const char* kAfterTheRequest[] = {"timed out",
                                             "Connection reset",
                                             "temporarily unable to accept job"};
 
-template <typename Names>
-bool Contains(const Names& names, std::string_view name) {
-  return std::find(std::begin(names), std::end(names), name) != std::end(names);
-}
-
 EngineJob::Phase PhaseOf(std::string_view state) {
-  if (Contains(kQueued, state)) return EngineJob::Phase::kQueued;
-  return Contains(kEnded, state) ? EngineJob::Phase::kEnded : EngineJob::Phase::kRunning;
+  const auto is_in = [&](const auto& names) { return std::ranges::find(names, state) != std::end(names); };
+  if (is_in(kQueued)) return EngineJob::Phase::kQueued;
+  return is_in(kEnded) ? EngineJob::Phase::kEnded : EngineJob::Phase::kRunning;
 }
 
 bool IsJobId(std::string_view text) {
   return !text.empty() && text.size() <= 32 &&
          absl::ascii_isdigit(static_cast<unsigned char>(text.front())) &&
-         std::all_of(text.begin(), text.end(),
-                     [](unsigned char c) { return absl::ascii_isdigit(c) || c == '_'; });
+         std::ranges::all_of(text, [](unsigned char c) { return absl::ascii_isdigit(c) || c == '_'; });
 }
 
 }  // namespace
@@ -123,7 +115,8 @@ absl::StatusOr<std::vector<EngineJob>> ParseSqueue(const std::string& fleet_id, 
     if (whole && submission == 0) continue;  // Another job of the user: its id may be "12+0".
     if (!whole || !IsJobId(fields[0]))
       return absl::InternalError(
-          absl::StrCat("squeue printed a line that is no job: ", std::string(CutUtf8(line, 200))));
+          absl::StrCat("squeue printed a line of another form than --format asked for: ",
+                       std::string(CutUtf8(line, 200))));
     EngineJob& job = jobs.emplace_back();
     job.id = fields[0];
     job.submission = submission;
@@ -154,7 +147,7 @@ std::string FirstError(const std::string& errors) {
 Submitted ParseSbatch(std::uint64_t number, const ProgramEnd& end) {
   Submitted submitted{.number = number};
   if (!end.status) {
-    submitted.message = absl::StrCat("sbatch did not end in time and was killed");
+    submitted.message = "sbatch did not end in time and was killed";
     if (const std::string error = FirstError(end.errors); !error.empty())
       absl::StrAppend(&submitted.message, "; it had printed: ", error);
     return submitted;

@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "base/time.h"
 #include "coordinator/status/cluster_view.h"
 #include "fleet/engine.h"
@@ -67,12 +68,13 @@ struct FleetSilence {
 
 // When the engine is asked for jobs again, and for how many at once.
 struct FleetPatience {
-  std::uint32_t batch_max = 0;   // Jobs of one submission; 0: as configured.
-  std::uint32_t refusals = 0;    // In a row, of single jobs.
-  std::string refusal;           // Why; empty: the latest submission was taken.
-  std::uint32_t jobs_then = 0;   // That the engine had when it refused.
-  std::uint32_t early_ends = 0;  // Jobs in a row that ended, or were given up, before their worker connected.
-  std::string early_end;         // How the latest did.
+  std::uint32_t batch_max = 0;  // Jobs of one submission; 0: as configured.
+  std::uint32_t refusals = 0;   // In a row, of single jobs.
+  std::string refusal;          // Why; empty: the latest submission was taken.
+  std::uint32_t jobs_then = 0;  // That the engine had when it refused.
+  std::uint32_t early_ends =
+      0;                  // Jobs in a row that ended, or were abandoned, before their worker connected.
+  std::string early_end;  // How the latest did.
   std::optional<Timestamp> not_before;
 };
 
@@ -95,10 +97,10 @@ struct Fleet {
   std::map<std::string, EngineJob> jobs;                 // By id; those that have not ended.
   std::map<std::string, Timestamp> leaving;              // Jobs that are asked to end, since when.
   std::map<std::string, Timestamp> idle;       // Workers without an attempt, by incarnation, since when.
-  std::set<std::string> met;                   // Jobs whose worker has connected, of those listed.
+  std::set<std::string> connected_once;        // Jobs whose worker has connected, of those listed.
   std::map<std::string, FleetSilence> silent;  // By job.
-  std::set<std::string> judged;                // Jobs whose ends have been looked at, of those listed.
-  std::optional<Timestamp> looked;             // The latest look that succeeded.
+  std::set<std::string> exit_classified;       // Jobs whose ends have been classified, of those listed.
+  std::optional<Timestamp> last_poll;          // The latest poll of the engine's queue that succeeded.
   std::string problem;                         // Why the latest look failed; empty: it did not.
   Timestamp problem_since;
   std::optional<Timestamp> surplus_since;  // There are more jobs than wanted.
@@ -110,7 +112,7 @@ struct Fleet {
   std::uint32_t wanted = 0;        // By the latest plan. The same for the next.
   std::uint64_t waiting = 0;
   std::uint32_t needed = 0;  // Jobs that the work would fill, whatever the maximum.
-  std::string misfit;        // What waits and no job of the fleet could run, for people; empty: nothing.
+  std::string misfit;        // What waits and no job of the fleet could run; empty: nothing.
   FleetStats stats;
 };
 
@@ -122,6 +124,12 @@ struct FleetContext {
   WallTime wall{};
   std::vector<FleetChange> changes{};  // To be stored, before the engine is asked or a caller is answered.
   std::vector<std::string> log{};      // One line each, at INFO.
+
+  // A line for `log`, of these parts.
+  template <typename... Parts>
+  void Log(const Parts&... parts) {
+    log.push_back(absl::StrCat(parts...));
+  }
 };
 
 }  // namespace inlier

@@ -16,16 +16,6 @@ constexpr char kOutput[] = "the jobs' output (fleet.slurm.output_folder)";
 
 std::string Jobs(std::uint64_t count) { return absl::StrCat(count, count == 1 ? " job" : " jobs"); }
 
-std::string SubmissionName(const Fleet& fleet, std::uint64_t submission) {
-  return FleetJobName(fleet.row->id, submission);
-}
-
-// "partition gpu", "Slurm".
-std::string WhoRefuses(const Fleet& fleet) {
-  const std::string& partition = fleet.config.slurm().partition();
-  return partition.empty() ? std::string(kEngine) : absl::StrCat("partition ", partition);
-}
-
 // The engine refused because of a number of jobs.
 bool IsLimit(const std::string& refusal) {
   return absl::StrContains(refusal, "policy") || absl::StrContains(refusal, "limit") ||
@@ -39,13 +29,14 @@ std::string AskedAgain(const Fleet& fleet, Timestamp now) {
 
 std::string RefusalText(const Fleet& fleet, Timestamp now) {
   const FleetPatience& patience = fleet.patience;
-  const std::string of_account = fleet.config.slurm().account().empty()
-                                     ? std::string()
-                                     : absl::StrCat(" of account ", fleet.config.slurm().account());
+  const std::string& partition = fleet.config.slurm().partition();
+  const std::string& account = fleet.config.slurm().account();
+  const std::string of_account = account.empty() ? std::string() : absl::StrCat(" of account ", account);
   const std::string what = IsLimit(patience.refusal) && patience.jobs_then > 0
                                ? absl::StrCat(" refuses more than ", Jobs(patience.jobs_then), of_account)
                                : absl::StrCat(" refuses a job", of_account);
-  return absl::StrCat(WhoRefuses(fleet), what, ": ", patience.refusal, AskedAgain(fleet, now));
+  return absl::StrCat(partition.empty() ? std::string(kEngine) : absl::StrCat("partition ", partition), what,
+                      ": ", patience.refusal, AskedAgain(fleet, now));
 }
 
 // "8 jobs wait in Slurm's queue: Resources (5), Priority (3)"
@@ -68,8 +59,8 @@ void AddQueued(const Fleet& fleet, std::vector<std::string>& reasons) {
 
 // Running jobs without a worker.
 void AddSilent(const Fleet& fleet, std::vector<std::string>& reasons) {
-  const auto silent = std::count_if(fleet.silent.begin(), fleet.silent.end(),
-                                    [&](const auto& job) { return !fleet.leaving.contains(job.first); });
+  const auto silent = std::ranges::count_if(
+      fleet.silent, [&](const auto& job) { return !fleet.leaving.contains(job.first); });
   if (silent > 0)
     reasons.push_back(absl::StrCat(Jobs(static_cast<std::uint64_t>(silent)), silent == 1 ? " runs" : " run",
                                    " without a connected worker (if that lasts, ", kOutput,
@@ -81,7 +72,7 @@ void AddUnclear(const Fleet& fleet, Timestamp now, std::vector<std::string>& rea
   for (const auto& [number, submission] : fleet.submissions) {
     if (submission.row.state != FleetSubmissionRow::State::kAsked || submission.calling) continue;
     reasons.push_back(
-        absl::StrCat("it is not known whether ", kEngine, " took ", SubmissionName(fleet, number), " (",
+        absl::StrCat("it is not known whether ", kEngine, " took ", FleetJobName(fleet.row->id, number), " (",
                      Jobs(submission.row.jobs), ")",
                      submission.row.message.empty() ? "" : absl::StrCat(": ", submission.row.message),
                      "; unless it shows in the queue it counts as taken for another ",
@@ -99,7 +90,7 @@ void AddJobs(const Fleet& fleet, const ClusterView& view, v1::FleetStatus& statu
   for (const auto& [id, job] : fleet.jobs) {
     v1::FleetJob& shown = *status.add_jobs();
     shown.set_job(id);
-    shown.set_name(SubmissionName(fleet, job.submission));
+    shown.set_name(FleetJobName(fleet.row->id, job.submission));
     shown.set_state(StateOf(fleet, job));
     if (!job.reason.empty()) shown.set_reason(job.reason);
     if (!job.node.empty()) shown.set_node(job.node);
@@ -113,7 +104,7 @@ void AddJobs(const Fleet& fleet, const ClusterView& view, v1::FleetStatus& statu
   for (const auto& [number, submission] : fleet.submissions) {
     if (submission.row.state != FleetSubmissionRow::State::kAsked) continue;
     v1::FleetJob& shown = *status.add_jobs();
-    shown.set_name(SubmissionName(fleet, number));
+    shown.set_name(FleetJobName(fleet.row->id, number));
     shown.set_state(v1::FLEET_JOB_UNCLEAR);
   }
 }
@@ -127,7 +118,7 @@ std::vector<std::string> FleetReasons(const Fleet& fleet, Timestamp now) {
   if (!fleet.problem.empty()) {
     reasons.push_back(absl::StrCat(kEngine, " does not answer, for ",
                                    FormatDuration(now - fleet.problem_since), ": ", fleet.problem));
-  } else if (!fleet.looked) {
+  } else if (!fleet.last_poll) {
     reasons.push_back(absl::StrCat(kEngine, "'s queue has not been read yet"));
   }
   if (!fleet.patience.refusal.empty()) reasons.push_back(RefusalText(fleet, now));
@@ -160,7 +151,7 @@ v1::FleetStatus StatusOfFleet(const Fleet& fleet, const ClusterView& view, Times
   for (const std::string& reason : FleetReasons(fleet, now)) status.add_reasons(reason);
   AddJobs(fleet, view, status);
   status.set_jobs_submitted(fleet.stats.jobs_submitted);
-  if (fleet.looked) status.set_seconds_since_look(ToSeconds(now - *fleet.looked));
+  if (fleet.last_poll) status.set_seconds_since_look(ToSeconds(now - *fleet.last_poll));
   return status;
 }
 
@@ -190,9 +181,8 @@ std::vector<MetricSpec> FleetMetricTable() {
 
 std::vector<std::pair<std::string, GaugeSample>> FleetGauges(const Fleet& fleet) {
   double queued = 0, running = 0, leaving = 0, unclear = 0;
-  for (const auto& [id, job] : fleet.jobs) {
+  for (const auto& [id, job] : fleet.jobs)
     ++(fleet.leaving.contains(id) ? leaving : job.phase == EngineJob::Phase::kQueued ? queued : running);
-  }
   for (const auto& [number, submission] : fleet.submissions) {
     if (submission.row.state == FleetSubmissionRow::State::kAsked) unclear += submission.row.jobs;
   }
@@ -202,7 +192,7 @@ std::vector<std::pair<std::string, GaugeSample>> FleetGauges(const Fleet& fleet)
           {"inlier_fleet_jobs", {{"UNCLEAR"}, unclear}},
           {"inlier_fleet_jobs_wanted", {{}, static_cast<double>(fleet.wanted)}},
           {"inlier_fleet_stages_waiting", {{}, static_cast<double>(fleet.waiting)}},
-          {"inlier_fleet_engine_available", {{}, fleet.looked && fleet.problem.empty() ? 1.0 : 0.0}}};
+          {"inlier_fleet_engine_available", {{}, fleet.last_poll && fleet.problem.empty() ? 1.0 : 0.0}}};
 }
 
 std::vector<std::pair<std::string, std::uint64_t>> FleetCounters(const Fleet& fleet) {

@@ -1,4 +1,4 @@
-// What is shown of the fleet, to people and to Prometheus.
+// What is shown of the fleet, to users and to Prometheus.
 #ifndef INLIER_FLEET_STATUS_H_
 #define INLIER_FLEET_STATUS_H_
 
@@ -21,7 +21,6 @@ v1::FleetStatus StatusOfFleet(const Fleet& fleet, const ClusterView& view, Times
 // The Prometheus families, in the order of the reference, and their values; all are 0 where there is no fleet.
 std::vector<MetricSpec> FleetMetricTable();
 
-// By family.
 std::vector<std::pair<std::string, GaugeSample>> FleetGauges(const Fleet& fleet);
 std::vector<std::pair<std::string, std::uint64_t>> FleetCounters(const Fleet& fleet);
 

@@ -56,10 +56,9 @@ void StartApart(FleetContext& context, const std::string& new_id) {
   Fleet& fleet = context.fleet;
   const std::string before = std::exchange(fleet.row->id, new_id);
   const std::string whose = absl::StrCat("they stay with the coordinator of ", fleet.row->home);
-  context.log.push_back(absl::StrCat("fleet_of_a_copy id=", fleet.row->id,
-                                     " copied_from=", LogText(fleet.row->home), " jobs_of_before=\"inlier-",
-                                     before, "-*: ", whose,
-                                     "; where no coordinator is to run there any more, cancel them\""));
+  context.Log("fleet_of_a_copy id=", fleet.row->id, " copied_from=", LogText(fleet.row->home),
+              " jobs_of_before=\"inlier-", before, "-*: ", whose,
+              "; where no coordinator is to run there any more, cancel them\"");
   while (!fleet.submissions.empty())
     EndSubmission(
         context, fleet.submissions.begin()->first, FleetSubmissionRow::State::kLost,
@@ -115,8 +114,7 @@ absl::Status ApplyFleetRow(Fleet& fleet) {
   if (!google::protobuf::util::JsonStringToMessage(fleet.row->config_json, &fleet.config).ok())
     return absl::DataLossError(
         "the database is damaged or was edited: the configuration of the fleet cannot be read; restore "
-        "inlier.db from "
-        "a backup");
+        "inlier.db from a backup");
   if (fleet.row->minimum) fleet.config.set_minimum(*fleet.row->minimum);
   if (fleet.row->maximum) fleet.config.set_maximum(*fleet.row->maximum);
   return absl::OkStatus();
@@ -137,7 +135,7 @@ absl::Status RecoverFleet(FleetContext& context, const FleetOptions& options, St
   if (fleet.row && runs && stored.copied) StartApart(context, options.new_id);
   if (options.config) {
     FleetRow row = fleet.row.value_or(FleetRow{.id = options.new_id});
-    // It takes the place of one that people made, or that was stopped when it was taken out.
+    // It replaces one that a user made, or that was stopped when it was taken out.
     if (!row.from_configuration) row = FleetRow{.id = row.id};
     row.from_configuration = true;
     const std::string before = std::exchange(row.config_json, "");

@@ -32,14 +32,14 @@ ChangeBatch BatchOf(const std::vector<FleetChange>& changes);
 
 struct FleetOptions {
   std::optional<v1::FleetConfig> config{};  // The configuration's.
-  // Of a fleet that has none yet, or is of a copied database; random. Empty: a stored fleet is only shown.
+  // The random id of a fleet that is new or of a copied database. Empty: a stored fleet is only shown.
   std::string new_id{};
 };
 
 // Fills context.fleet with what is stored, and with the configuration's fleet, if it has one.
 absl::Status RecoverFleet(FleetContext& context, const FleetOptions& options, StoredFleet stored);
 
-// Sets Fleet::config from its row. DataLoss: the row's is no FleetConfig.
+// Sets Fleet::config from its row. DataLoss: the row's cannot be read.
 absl::Status ApplyFleetRow(Fleet& fleet);
 
 }  // namespace inlier

@@ -1,9 +1,8 @@
-#include "notify/command_try.h"
-
 #include "absl/strings/str_cat.h"
 #include "base/environment.h"
 #include "base/run_program.h"
 #include "notify/hook_check.h"
+#include "notify/try_outcome.h"
 
 namespace inlier {
 

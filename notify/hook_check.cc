@@ -30,7 +30,7 @@ absl::Status CheckHook(const v1::HookConfig& hook, bool insecure) {
     if (hook.has_secret_file() || hook.has_tls_ca())
       return Wrong("secret_file and tls_ca are for a url, not for a command");
     const absl::Status command = CheckProgram(hook.command());
-    return command.ok() ? command : Wrong(absl::StrCat("command: ", std::string(command.message())));
+    return command.ok() ? command : Wrong(absl::StrCat("command: ", command.message()));
   }
   const absl::StatusOr<HookUrl> url = ParseHookUrl(hook.url());
   if (!url.ok()) return url.status();
@@ -71,8 +71,7 @@ absl::StatusOr<HookUrl> ParseHookUrl(const std::string& text) {
   } else if (!absl::ConsumePrefix(&rest, "http://")) {
     return Wrong("url: it must begin with http:// or https://");
   }
-  if (text.size() > kUrlBytesMax ||
-      !std::all_of(text.begin(), text.end(), [](char c) { return c > 0x20 && c < 0x7f; }))
+  if (text.size() > kUrlBytesMax || !std::ranges::all_of(text, [](char c) { return c > 0x20 && c < 0x7f; }))
     return Wrong(absl::StrCat("url: at most ", kUrlBytesMax,
                               " printable ASCII characters without spaces; write others as %XX"));
   const std::size_t end = std::min(rest.find_first_of("/?#"), rest.size());
@@ -115,7 +114,7 @@ absl::Status CheckHooks(const v1::CoordinatorConfig& config) {
   for (const auto& [event, hook] : HooksOf(config.hooks())) {
     const std::string field = absl::StrCat("hooks.on_", event);
     if (absl::Status status = CheckHook(hook, config.insecure()); !status.ok())
-      return absl::InvalidArgumentError(absl::StrCat(field, ": ", std::string(status.message())));
+      return Wrong(absl::StrCat(field, ": ", std::string(status.message())));
     if (!known.insert(HookKey(event, hook)).second)
       return Wrong(absl::StrCat(field, ": two hooks have the same receiver; remove one"));
   }

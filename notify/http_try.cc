@@ -1,8 +1,5 @@
-#include "notify/http_try.h"
-
 #include <array>
 #include <cstring>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +9,7 @@
 #include "base/version.h"
 #include "notify/hook_check.h"
 #include "notify/signature.h"
+#include "notify/try_outcome.h"
 #include "rpc/curl.h"
 
 namespace inlier {
@@ -73,7 +71,7 @@ class Exchange {
     return true;
   }
 
-  // Of an exchange that has ended: the status of the answer, or 0 and the error.
+  // The status of the answer, or 0 and the error. REQUIRES: the exchange has ended.
   long status() const { return head_ended_ ? Status() : 0; }
   std::string ErrorText() const {
     if (head_bytes_ > kHeadBytesMax) return "the head of the answer is longer than 8 KiB";

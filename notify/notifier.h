@@ -5,7 +5,7 @@
 //
 // Failures: the first of a sweep is notified at once. Those of the next minute come together at its end; while trials keep
 // failing the time doubles, to an hour at most. The end of the sweep sends those that are gathered before its own
-// notification, and so does a start. Gathered failures are no rows: a cursor of the sweep's own says since which event they
+// notification, and so does a start. Gathered failures have no rows: a cursor of the sweep's own is the event from which they
 // are read.
 //
 // No worker: sweeps whose trials no connected worker can run are asked for every few seconds. Each is notified once when that
@@ -33,20 +33,19 @@
 namespace inlier {
 
 // Before anything that is to be notified is stored: without a cursor it begins with the next event, and without hooks there is
-// none. What waits for a hook that was removed from the configuration is given up after three days.
+// none. What waits for a hook that was removed from the configuration is abandoned after three days.
 ChangeBatch StartOfNotifications(const v1::HooksConfig& hooks, WallTime now);
 
 class Notifier {
  public:
   struct Ports {
     std::function<bool(ChangeBatch)> store;  // True when the batch is durable.
-    // What any client may ask: sweeps that no connected worker can run with a trial that waits (status/unplaceable.h), and
-    // why something waits.
+    // What any client may ask: UnplaceableSweeps (status/status.h), and Explain (status/explain.h).
     std::function<std::map<SweepId, TrialId>()> unplaceable;
     std::function<absl::StatusOr<v1::Explanation>(const v1::ExplainRequest&)> explain;
   };
 
-  // `reader` outlives it. `coordinator`: name of this machine, for people.
+  // `reader` outlives it. `coordinator`: name of this machine.
   Notifier(const v1::HooksConfig& hooks, std::string coordinator, Reader& reader, Ports ports);
 
   // Makes what is due. After an error the next step begins again from what is stored.

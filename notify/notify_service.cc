@@ -10,13 +10,6 @@
 #include "notify/hook_check.h"
 
 namespace inlier {
-namespace {
-
-constexpr Duration kStepPeriod = std::chrono::milliseconds(200);
-// After an error.
-constexpr Duration kStepAgain = std::chrono::seconds(10);
-
-}  // namespace
 
 NotifyService::NotifyService(const v1::CoordinatorConfig& config, std::string coordinator,
                              const std::filesystem::path& database, Committer& committer,
@@ -54,7 +47,7 @@ void NotifyService::Run(const std::stop_token& stop) {
   Duration wait{};
   while (SleepUntil(stop, MonotonicNow() + wait)) {
     const absl::Status made = notifier.Step(MonotonicNow(), WallNow());
-    wait = made.ok() ? kStepPeriod : kStepAgain;
+    wait = made.ok() ? std::chrono::milliseconds(200) : std::chrono::seconds(10);
     if (!made.ok()) spdlog::warn("notifications_not_made reason={}", LogText(made.message()));
   }
 }

@@ -40,8 +40,7 @@ class NotifyService {
   std::vector<std::jthread> threads_;
 };
 
-// Sends a notification of the event "test" to each hook, one after the other, and writes a line for each result to stdout.
-// Unavailable when any was not taken.
+// Sends the event "test" to each hook in turn, and prints a line for each result. Unavailable when any was not taken.
 absl::Status TestHooks(const v1::CoordinatorConfig& config);
 
 }  // namespace inlier

@@ -5,15 +5,12 @@
 #include <mutex>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/failpoint.h"
 #include "base/log.h"
 #include "base/status.h"
 #include "base/utf8.h"
-#include "notify/command_try.h"
 #include "notify/hook_check.h"
-#include "notify/http_try.h"
 
 namespace inlier {
 namespace {
@@ -119,7 +116,7 @@ bool Receiver::Deliver(const Notification& notification, const MustStop& must_st
   SqlValue next_try;
   const std::int64_t now = WallNow().unix_ms;
   if (outcome.kind != Kind::kTaken) {
-    if (must_stop()) return false;  // The stop ended it: that is no failure.
+    if (must_stop()) return false;  // The stop ended it: that does not count as a failure.
     outcome.error = ReplaceInvalidUtf8(CutUtf8(outcome.error, kErrorBytesMax));
     if (std::chrono::milliseconds(now - notification.at.unix_ms) >=
         std::chrono::hours(hook_.give_up_hours())) {
@@ -142,21 +139,14 @@ bool Receiver::Deliver(const Notification& notification, const MustStop& must_st
 
 void Receiver::LogResult(const Notification& notification, const TryOutcome& outcome) {
   const std::string id = NotificationId(notification.number, notification.at);
-  switch (outcome.kind) {
-    case TryOutcome::Kind::kTaken:
-      if (failures_ > 0) spdlog::info("hook_recovered hook={} failed_tries={}", LogText(key_), failures_);
-      failures_ = 0;
-      spdlog::info("notification_delivered id={} hook={}", id, LogText(key_));
-      break;
-    case TryOutcome::Kind::kGivenUp:
-      spdlog::warn("notification_given_up id={} hook={} reason={}", id, LogText(key_),
-                   LogText(outcome.error));
-      break;
-    case TryOutcome::Kind::kFailed:
-    case TryOutcome::Kind::kRefused:
-      if (failures_++ == 0)
-        spdlog::warn("hook_fails hook={} id={} reason={}", LogText(key_), id, LogText(outcome.error));
-      break;
+  if (outcome.kind == TryOutcome::Kind::kTaken) {
+    if (failures_ > 0) spdlog::info("hook_recovered hook={} failed_tries={}", LogText(key_), failures_);
+    failures_ = 0;
+    spdlog::info("notification_delivered id={} hook={}", id, LogText(key_));
+  } else if (outcome.kind == TryOutcome::Kind::kGivenUp) {
+    spdlog::warn("notification_given_up id={} hook={} reason={}", id, LogText(key_), LogText(outcome.error));
+  } else if (failures_++ == 0) {
+    spdlog::warn("hook_fails hook={} id={} reason={}", LogText(key_), id, LogText(outcome.error));
   }
 }
 

@@ -3,7 +3,7 @@
 //
 // The database is the queue: the next notification is read from it after the result of the one before is stored. Order: by
 // event; one that was refused goes behind the others. After a failed try the hook waits, from 1 s doubling to 15 min. A
-// notification is given up when a try fails give_up_hours after its event. A kill between the receiver's answer and the
+// notification is abandoned when a try fails give_up_hours after its event. A kill between the receiver's answer and the
 // commit of the result delivers it twice, with the same id.
 #ifndef INLIER_NOTIFY_RECEIVER_H_
 #define INLIER_NOTIFY_RECEIVER_H_
@@ -35,7 +35,7 @@ bool SleepUntil(const std::stop_token& stop, Timestamp at);
 // Ends what is under way half a second after the stop was requested.
 MustStop GraceAfter(std::stop_token stop);
 
-// Of tries that failed in a row.
+// The waits between tries that fail in a row.
 inline constexpr Backoff kDeliveryBackoff{.first = std::chrono::seconds(1),
                                           .longest = std::chrono::minutes(15)};
 

@@ -1,4 +1,4 @@
-// A client's TCP connection, with TLS or without, as one stream: Beast's algorithms are compiled once, and not for each of the two.
+// A client's TCP connection, with TLS or without, as one stream, so that Beast's algorithms are compiled once.
 //
 // Thread safety: none; everything on the thread of the socket's io_context.
 #ifndef INLIER_RPC_CLIENT_STREAM_H_
@@ -31,15 +31,14 @@ class ClientStream {
   executor_type get_executor() { return tcp_.get_executor(); }
   boost::asio::ip::tcp::socket& socket() { return tcp_.socket(); }
   const boost::asio::ip::tcp::socket& socket() const { return tcp_.socket(); }
-  // As those of boost::beast::tcp_stream.
+  // The next three are those of boost::beast::tcp_stream.
   void expires_after(Duration limit) { tcp_.expires_after(limit); }
   void expires_never() { tcp_.expires_never(); }
   void close() { tcp_.close(); }
 
-  // The bytes that follow are those of TLS.
   void StartTls(std::shared_ptr<boost::asio::ssl::context> context, Done done);
   void EndTls(Done done);
-  // nullptr: there is no TLS.
+  // nullptr without TLS.
   SSL* tls() { return tls_ ? tls_->native_handle() : nullptr; }
 
   template <typename Buffers, typename Handler>
@@ -58,7 +57,7 @@ class ClientStream {
   }
 
  private:
-  // Beast's handlers can be moved only.
+  // Beast's handlers are move-only.
   template <typename Handler>
   static Moved Copyable(Handler handler) {
     return [kept = std::make_shared<Handler>(std::move(handler))](ErrorCode error, std::size_t bytes) {

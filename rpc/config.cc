@@ -4,7 +4,9 @@
 #include <google/protobuf/util/json_util.h>
 
 #include "absl/strings/str_cat.h"
+#include "base/check.h"
 #include "base/status.h"
+#include "spec/schema/field_path.h"
 #include "spec/schema/overrides.h"
 #include "spec/schema/param_range.h"
 #include "spec/schema/yaml_reader.h"
@@ -14,29 +16,13 @@ namespace {
 
 using google::protobuf::FieldDescriptor;
 
-// Writes the declared default of each scalar that has one and is not set. Configurations are flat.
+// Writes the declared default of each number, text and flag that is not set. Configurations are flat.
 void FillDefaults(google::protobuf::Message& config) {
-  const google::protobuf::Descriptor* descriptor = config.GetDescriptor();
-  const google::protobuf::Reflection* reflection = config.GetReflection();
-  for (int i = 0; i < descriptor->field_count(); ++i) {
-    const FieldDescriptor* field = descriptor->field(i);
-    if (field->is_repeated() || !field->has_default_value() || reflection->HasField(config, field)) continue;
-    switch (field->cpp_type()) {
-      case FieldDescriptor::CPPTYPE_UINT32:
-        reflection->SetUInt32(&config, field, field->default_value_uint32());
-        break;
-      case FieldDescriptor::CPPTYPE_STRING:
-        reflection->SetString(&config, field, field->default_value_string());
-        break;
-      case FieldDescriptor::CPPTYPE_BOOL:
-        reflection->SetBool(&config, field, field->default_value_bool());
-        break;
-      case FieldDescriptor::CPPTYPE_DOUBLE:
-        reflection->SetDouble(&config, field, field->default_value_double());
-        break;
-      default:
-        break;
-    }
+  for (int i = 0; i < config.GetDescriptor()->field_count(); ++i) {
+    const FieldDescriptor* field = config.GetDescriptor()->field(i);
+    if (field->has_default_value() && field->cpp_type() != FieldDescriptor::CPPTYPE_ENUM &&
+        !config.GetReflection()->HasField(config, field))
+      INLIER_CHECK(SetLeafText(field, LeafText(field, config), &config).empty());
   }
 }
 

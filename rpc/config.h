@@ -1,5 +1,4 @@
-// Configuration of a daemon: a proto message read from YAML, overridden by --set, checked, and with defaults
-// filled in.
+// Configuration of a daemon: a message read from YAML, overridden by --set, checked, with defaults filled in.
 #ifndef INLIER_RPC_CONFIG_H_
 #define INLIER_RPC_CONFIG_H_
 

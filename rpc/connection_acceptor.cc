@@ -31,8 +31,8 @@ constexpr char kTooManyConnections[] =
     "the coordinator has as many connections as its limit of open files allows; raise it (LimitNOFILE of its "
     "unit, ulimit -n), or end other programs that are connected";
 
-// In HTTP/1.1, which ends the attempt of a gRPC client to connect: it waits before the next one. After a GOAWAY of HTTP/2
-// it would come again at once, hundreds of times a second.
+// An answer in HTTP/1.1 makes a gRPC client wait before it connects again; after a GOAWAY of HTTP/2 it would come
+// again at once, hundreds of times a second.
 std::string Refusal() {
   return absl::StrCat(
       "HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n",
@@ -121,7 +121,7 @@ void ConnectionAcceptor::Run() {
   for (const Descriptor& listener : listeners_) watched.push_back({listener.fd(), POLLIN, 0});
   bool has_room = true;
   for (;;) {
-    // In a pause only the end is waited for.
+    // During a pause it waits for the end alone.
     const int ready = ::poll(watched.data(), has_room ? watched.size() : 1, has_room ? -1 : kPauseMs);
     if (ready > 0 && watched[0].revents != 0) return;
     has_room = true;
@@ -135,12 +135,12 @@ void ConnectionAcceptor::Run() {
 bool ConnectionAcceptor::Accept(int listener) {
   const int connection = ::accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
   if (connection < 0) {
-    // Others are errors of the one connection, which has gone.
+    // Other errors concern this connection alone.
     const bool exhausted = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
     if (exhausted && MayLog()) spdlog::error("connection_not_accepted reason=\"{}\"", std::strerror(errno));
     return !exhausted;
   }
-  // The system gives the lowest number that is free: so many others are open.
+  // The system gives the lowest free number, which is thus the number of open descriptors.
   const bool has_room = static_cast<std::size_t>(connection) < OpenFileShares::Now().grpc_end;
   has_room ? take_(listener, connection) : Refuse(Descriptor(connection));
   return true;

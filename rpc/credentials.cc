@@ -13,6 +13,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "base/digest.h"
 #include "base/files/file.h"
 #include "base/files/file_lock.h"
 #include "base/status.h"
@@ -30,19 +31,14 @@ constexpr Duration kLockedWithin = std::chrono::seconds(1);
 constexpr char kTokenPrefix[] = "inlier_";
 
 bool IsName(const std::string& name) {
-  return !name.empty() && name.size() <= kNameBytesMax &&
-         std::all_of(name.begin(), name.end(), [](unsigned char c) {
-           return absl::ascii_isalnum(c) || c == '.' || c == '_' || c == '-';
-         });
-}
-
-bool IsSha256(const std::string& text) {
-  return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
+  return !name.empty() && name.size() <= kNameBytesMax && std::ranges::all_of(name, [](unsigned char c) {
+    return absl::ascii_isalnum(c) || c == '.' || c == '_' || c == '-';
+  });
 }
 
 // True if a header can carry it.
 bool IsSendable(const std::string& token) {
-  return std::all_of(token.begin(), token.end(), [](unsigned char c) { return absl::ascii_isgraph(c); });
+  return std::ranges::all_of(token, [](unsigned char c) { return absl::ascii_isgraph(c); });
 }
 
 bool IsLoopbackAddress(const sockaddr* address) {
@@ -122,17 +118,9 @@ absl::Status CheckExposure(const std::string& address, const std::string& field,
 }
 
 std::string RoleName(Role role) {
-  switch (role) {
-    case Role::kRead:
-      return "read";
-    case Role::kSubmit:
-      return "submit";
-    case Role::kWork:
-      return "work";
-    case Role::kAdmin:
-      return "admin";
-  }
-  return "";
+  constexpr const char* kNames[] = {"read", "submit", "work", "admin"};
+  static_assert(std::size(kNames) == static_cast<int>(Role::kAdmin) + 1);
+  return kNames[static_cast<int>(role)];
 }
 
 absl::StatusOr<Role> RoleFromName(const std::string& name) {
@@ -171,7 +159,7 @@ absl::StatusOr<std::vector<TokenEntry>> ReadTokensFile(const std::filesystem::pa
     const absl::StatusOr<Role> role = RoleFromName(words[0]);
     if (!role.ok()) return wrong(std::string(role.status().message()));
     if (!IsName(words[1])) return wrong("the name may have letters, digits, '.', '_' and '-'");
-    if (!IsSha256(words[2])) return wrong("the hash is not 64 lower-case hexadecimal digits");
+    if (!IsSha256Hex(words[2])) return wrong("the hash is not 64 lower-case hexadecimal digits");
     entries.push_back({*role, words[1], words[2]});
   }
   return entries;
@@ -220,8 +208,7 @@ absl::StatusOr<std::string> ReadToken(const std::string& file, const std::string
   const absl::StatusOr<std::string> text = ReadSmallFile(file, kTokenFileBytesMax);
   if (!text.ok())
     return absl::InvalidArgumentError(absl::StrCat(field, ": ", std::string(text.status().message())));
-  const std::string line = text->substr(0, text->find('\n'));
-  std::string token(absl::StripAsciiWhitespace(line));
+  std::string token(absl::StripAsciiWhitespace(text->substr(0, text->find('\n'))));
   if (token.empty() || !IsSendable(token))
     return absl::InvalidArgumentError(absl::StrCat(field, ": the first line of ", file, " is not a token"));
   return token;

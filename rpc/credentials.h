@@ -1,8 +1,7 @@
 // Credentials: TLS files, bearer tokens, and the addresses on which a daemon may listen without them.
 //
-// A token is 256 random bits, so its plain SHA-256 is all that is stored: it cannot be guessed, and a salt
-// or a slow hash would add nothing. Free functions, all thread-safe. Errors name the field, the
-// file and the remedy, and never hold a token.
+// A token is 256 random bits, so its plain SHA-256 is stored: a salt or a slow hash would add nothing. Free
+// functions, all thread-safe. Errors name the field, the file and the remedy, and never hold a token.
 #ifndef INLIER_RPC_CREDENTIALS_H_
 #define INLIER_RPC_CREDENTIALS_H_
 
@@ -38,14 +37,13 @@ struct ClientSecurity {
   std::string tls_ca;                    // PEM; TLS is on when it is named.
   std::string tls_certificate, tls_key;  // PEM; presented to a coordinator with tls_client_ca.
   std::string token;                     // The token itself.
-  std::string database_id;  // Of the coordinator that is meant; another one refuses the calls. Empty: any.
-  std::string token_file;   // Where it was read; a long-lived client reads it again (renewed_channel.h).
+  std::string database_id;               // The coordinator's; another one refuses the calls. Empty for any.
+  std::string token_file;  // Where it was read; a long-lived client reads it again (renewed_channel.h).
   // The token may go over plain text to another machine, and other users may read the files.
   bool insecure = false;
 };
 
-// The credentials for a connection to `address`. InvalidArgument for files as above (fields tls_ca,
-// tls_certificate, tls_key), and for a token that would go over plain text to another machine.
+// InvalidArgument for invalid files, and for a token that would go over plain text to another machine.
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> MakeChannelCredentials(
     const ClientSecurity& security, const std::string& address);
 
@@ -82,15 +80,12 @@ struct TokenEntry {
   std::string sha256;
 };
 
-// InvalidArgument with file and line for one that is not of the form, and, unless `insecure`, for a file that
-// is not private (private_file.h).
+// InvalidArgument names file and line, or, unless `insecure`, a file that is not private (private_file.h).
 absl::StatusOr<std::vector<TokenEntry>> ReadTokensFile(const std::filesystem::path& file,
                                                        bool insecure = false);
-// The right to read and replace the file, so that two who add a token at once lose none. Unavailable, with who holds
-// it, after a second.
+// The right to replace the file, so that simultaneous additions lose none; Unavailable, with the holder, after 1 s.
 absl::StatusOr<FileLock> LockTokensFile(const std::filesystem::path& file);
-// Replaces the file atomically. A new one is its writer's alone (0600); an old one of this user, or for root of any
-// user, keeps its owner and mode.
+// Replaces the file atomically. A new one has mode 0600; one of this user, or for root of any, keeps owner and mode.
 absl::Status WriteTokensFile(const std::filesystem::path& file, const std::vector<TokenEntry>& entries);
 
 // A new token: "inlier_" and 64 hexadecimal digits, from the system's random source.

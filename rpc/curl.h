@@ -1,4 +1,4 @@
-// What the callers of libcurl share. Header only: who includes it links CURL::libcurl.
+// RAII and options for callers of libcurl. Header only: its users link CURL::libcurl.
 #ifndef INLIER_RPC_CURL_H_
 #define INLIER_RPC_CURL_H_
 

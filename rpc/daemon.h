@@ -18,7 +18,6 @@
 
 namespace inlier {
 
-// The command line of a daemon.
 struct DaemonOptions {
   enum class Action { kRun, kHelp, kVersion, kMetricsReference };
   Action action = Action::kRun;
@@ -27,9 +26,7 @@ struct DaemonOptions {
   std::string log_level = "info";      // --log-level LEVEL.
 };
 
-// Reads `--config FILE`, `--set path=value` (repeatable), `--log-level LEVEL`, `--metrics-reference`,
-// `--version`, `--help`, each also as `--option=value`. InvalidArgument names the argument and points to
-// --help.
+// Reads the options of DaemonHelp, each also as `--option=value`. InvalidArgument names the argument.
 absl::StatusOr<DaemonOptions> ParseDaemonOptions(int argc, const char* const* argv);
 
 // The text of --help. `summary` is one sentence on its purpose.
@@ -37,15 +34,14 @@ std::string DaemonHelp(const std::string& program, const std::string& summary);
 
 // Exit codes of the daemons.
 inline constexpr int kExitOk = 0;
-inline constexpr int kExitFailure =
-    1;  // It could not start or continue; the last line on stderr has the reason.
-inline constexpr int kExitUsage = 2;  // The command line or the configuration is wrong.
+inline constexpr int kExitFailure = 1;  // It could not start or continue; stderr has the reason.
+inline constexpr int kExitUsage = 2;    // The command line or the configuration is wrong.
 
 // Prints "<program>: error: <message>" on stderr; kExitUsage for InvalidArgument, else kExitFailure.
 int ReportFatal(const std::string& program, const absl::Status& status);
 
-// Calls `on_signal(name, count)` on the io_context for each SIGTERM or SIGINT; count is 1 for the first.
-// Keeps the io_context running until destruction. SIGPIPE is ignored from construction on.
+// Calls `on_signal(name, count)` on the io_context for each SIGTERM or SIGINT; count is 1 for the first. Keeps
+// the io_context running, and ignores SIGPIPE.
 class StopSignals {
  public:
   StopSignals(boost::asio::io_context& io, std::function<void(const std::string& name, int count)> on_signal);

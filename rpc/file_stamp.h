@@ -11,8 +11,7 @@
 
 namespace inlier {
 
-// Two stamps of the same files are equal unless one was replaced, written, or had its permissions changed in
-// between. A file that is not there has a stamp, too.
+// Two stamps of the same files, perhaps absent, differ where one was replaced, written, or changed its permissions.
 class FileStamp {
  public:
   FileStamp() = default;

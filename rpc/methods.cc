@@ -45,8 +45,7 @@ const std::vector<Method>& Methods() {
 }
 
 const Method* FindMethod(std::string_view name) {
-  const auto at =
-      std::find_if(Methods().begin(), Methods().end(), [&](const Method& m) { return m.name == name; });
+  const auto at = std::ranges::find_if(Methods(), [&](const Method& m) { return m.name == name; });
   return at == Methods().end() ? nullptr : &*at;
 }
 

@@ -18,7 +18,7 @@ namespace inlier {
 struct Method {
   std::string name;  // Without its service; no two services have the same.
   Role role;         // A caller needs it.
-  bool changes;      // Something that outlives the call.
+  bool changes;      // It changes something that outlives the call.
   bool runs_programs;
 };
 
@@ -28,7 +28,7 @@ absl::StatusOr<std::vector<Method>> MethodsOf(const google::protobuf::ServiceDes
 // The methods of all services of the coordinator. The process ends where one has no role.
 const std::vector<Method>& Methods();
 
-// The method of this name; nullptr: the coordinator has none.
+// nullptr where the coordinator has no method of this name.
 const Method* FindMethod(std::string_view name);
 
 }  // namespace inlier

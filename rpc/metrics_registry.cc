@@ -102,15 +102,8 @@ std::vector<prometheus::MetricFamily> CollectProcess() {
 }
 
 const char* KindName(MetricKind kind) {
-  switch (kind) {
-    case MetricKind::kCounter:
-      return "counter";
-    case MetricKind::kGauge:
-      return "gauge";
-    case MetricKind::kHistogram:
-      return "histogram";
-  }
-  return "";
+  constexpr const char* kNames[] = {"counter", "gauge", "histogram"};
+  return kNames[static_cast<int>(kind)];
 }
 
 }  // namespace
@@ -123,7 +116,7 @@ struct MetricsRegistry::State {
     prometheus::Family<prometheus::Counter>* counter = nullptr;
     prometheus::Family<prometheus::Gauge>* gauge = nullptr;
     prometheus::Family<prometheus::Histogram>* histogram = nullptr;
-    std::vector<prometheus::ClientMetric> replaced;  // Of ReplaceGauge. Guarded by mutex.
+    std::vector<prometheus::ClientMetric> replaced;  // By ReplaceGauge. Guarded by mutex.
   };
 
   // The entry of `name` and the labels as prometheus-cpp wants them.
@@ -153,34 +146,24 @@ MetricsRegistry::MetricsRegistry(std::vector<MetricSpec> table) : state_(std::ma
     State::Entry& entry = state_->entries[spec.name];
     INLIER_CHECK(entry.spec == nullptr);  // One declaration a name.
     entry.spec = &spec;
+    std::vector<std::vector<std::string>> known = spec.known_labels;
+    if (spec.labels.empty()) known = {{}};
     switch (spec.kind) {
       case MetricKind::kCounter:
         entry.counter =
             &prometheus::BuildCounter().Name(spec.name).Help(spec.help).Register(state_->registry);
+        for (const auto& values : known) CounterOf(spec.name, values);
         break;
       case MetricKind::kGauge:
         entry.gauge = &prometheus::BuildGauge().Name(spec.name).Help(spec.help).Register(state_->registry);
+        for (const auto& values : known) GaugeOf(spec.name, values);
         break;
       case MetricKind::kHistogram:
-        INLIER_CHECK(!spec.buckets.empty() && std::is_sorted(spec.buckets.begin(), spec.buckets.end()));
+        INLIER_CHECK(!spec.buckets.empty() && std::ranges::is_sorted(spec.buckets));
         entry.histogram =
             &prometheus::BuildHistogram().Name(spec.name).Help(spec.help).Register(state_->registry);
+        for (const auto& values : known) HistogramOf(spec.name, values);
         break;
-    }
-    std::vector<std::vector<std::string>> known = spec.known_labels;
-    if (spec.labels.empty()) known = {{}};
-    for (const std::vector<std::string>& values : known) {
-      switch (spec.kind) {
-        case MetricKind::kCounter:
-          CounterOf(spec.name, values);
-          break;
-        case MetricKind::kGauge:
-          GaugeOf(spec.name, values);
-          break;
-        case MetricKind::kHistogram:
-          HistogramOf(spec.name, values);
-          break;
-      }
     }
   }
 }
@@ -211,7 +194,7 @@ void MetricsRegistry::OnScrape(std::function<void(MetricsRegistry&)> update) {
   state_->on_scrape.push_back(std::move(update));
 }
 
-// A family of the library removes a series in a time that grows with their number; these are made again each time.
+// The library removes a series in a time that grows with their number; so all are made again each time.
 void MetricsRegistry::ReplaceGauge(const std::string& name, const std::vector<GaugeSample>& samples) {
   State::Entry* entry = nullptr;
   std::vector<prometheus::ClientMetric> series(samples.size());
@@ -242,11 +225,9 @@ std::string MetricsRegistry::Expose() {
       families.push_back({name, entry.spec->help, prometheus::MetricType::Gauge, entry.replaced});
     }
   }
-  std::sort(families.begin(), families.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  std::ranges::sort(families, [](const auto& a, const auto& b) { return a.name < b.name; });
   return prometheus::TextSerializer().Serialize(families);
 }
-
-const std::vector<MetricSpec>& MetricsRegistry::table() const { return state_->table; }
 
 std::string MetricsReference(const std::string& program, const std::vector<MetricSpec>& table) {
   const auto cell = [](const std::string& text) {

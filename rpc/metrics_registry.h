@@ -1,11 +1,9 @@
 // The Prometheus families of a process, declared in one table, for /metrics and for the reference page.
 //
-// A name that is not in the table, or a wrong number of labels, is a programmer's error. process_* (CPU,
-// memory, descriptors, start time) are added by the registry itself. Series without labels exist from the
-// start, with value 0.
+// A name that is not in the table, or a wrong number of labels, is a programmer's error. The registry itself adds
+// process_* (CPU, memory, descriptors, start time). Series without labels exist from the start, with value 0.
 //
-// Thread safety: all functions may be called from any thread; the returned references live as long as the
-// registry.
+// Thread safety: any thread; the returned references live as long as the registry.
 #ifndef INLIER_RPC_METRICS_REGISTRY_H_
 #define INLIER_RPC_METRICS_REGISTRY_H_
 
@@ -22,8 +20,7 @@ namespace inlier {
 
 enum class MetricKind { kCounter, kGauge, kHistogram };
 
-// One family. Histograms have buckets (upper edges, rising); families whose label values are known may name
-// them in `known_labels`, so that they are shown as 0 before the first event.
+// One family. Histograms have buckets (upper edges, rising); `known_labels` are shown as 0 before the first event.
 struct MetricSpec {
   std::string name;
   MetricKind kind = MetricKind::kCounter;
@@ -64,8 +61,6 @@ class MetricsRegistry {
   // Prometheus' text format 0.0.4, to be served as kMetricsContentType.
   std::string Expose();
 
-  const std::vector<MetricSpec>& table() const;
-
  private:
   struct State;
   std::unique_ptr<State> state_;
@@ -73,8 +68,7 @@ class MetricsRegistry {
 
 inline constexpr char kMetricsContentType[] = "text/plain; version=0.0.4; charset=utf-8";
 
-// The page docs/reference/…_metrics.md: a heading and one row for each family of `table` and each process_*
-// one.
+// The page docs/reference/…_metrics.md: a row for each family of `table` and each process_* one.
 std::string MetricsReference(const std::string& program, const std::vector<MetricSpec>& table);
 
 }  // namespace inlier

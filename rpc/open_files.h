@@ -1,5 +1,4 @@
-// How the descriptors of a daemon are shared: those who connect never take the last ones, which files and the other
-// port need.
+// The shares of a daemon's descriptors: connections never take the last ones, which files and the other port need.
 //
 // Thread safety: free functions, all thread-safe.
 #ifndef INLIER_RPC_OPEN_FILES_H_
@@ -13,12 +12,10 @@
 namespace inlier {
 
 struct OpenFileShares {
-  std::size_t all = 0;               // The process may have open: RLIMIT_NOFILE.
+  std::size_t all = 0;               // RLIMIT_NOFILE.
   std::size_t http_connections = 0;  // Of one HTTP server.
-  std::size_t grpc_end =
-      0;  // Connections to the gRPC port have descriptors below it: each takes memory, too.
+  std::size_t grpc_end = 0;          // Connections to the gRPC port have descriptors below it.
 
-  // With the limit that is in force now.
   static OpenFileShares Now() {
     rlimit limit{};
     if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) limit.rlim_cur = 1024;

@@ -1,5 +1,4 @@
-// Certificates and keys in PEM files, checked before they are used. Free functions, all thread-safe. Errors
-// name the field, the file and the remedy.
+// Certificates and keys in PEM files, checked before use. Errors name the field, the file and the remedy.
 #ifndef INLIER_RPC_PEM_FILES_H_
 #define INLIER_RPC_PEM_FILES_H_
 
@@ -13,9 +12,8 @@ struct KeyPair {
   std::string certificate, key;  // PEM.
 };
 
-// InvalidArgument for one without the other; a file that is missing, is not PEM or has expired; a key that is
-// not the certificate's, or that every user may read, unless `insecure`. The fields are called
-// tls_certificate and tls_key.
+// InvalidArgument, of the fields tls_certificate and tls_key, for one without the other; a file that is missing, is not
+// PEM or has expired; a key that is not the certificate's, or that every user may read, unless `insecure`.
 absl::StatusOr<KeyPair> LoadKeyPair(const std::string& certificate, const std::string& key, bool insecure);
 
 // The certificates of authorities in `file`.

@@ -1,5 +1,5 @@
-// Whether a daemon's own gRPC port answers, asked from outside as a client would: a server whose listener or threads are
-// dead is not healthy, whatever the rest of the process does.
+// Whether a daemon's own gRPC port answers, asked as a client would: a server whose listener or threads are dead is
+// not healthy, whatever the rest of the process does.
 //
 // Thread safety: answers() from any thread; Stop from one.
 #ifndef INLIER_RPC_PORT_WATCH_H_
@@ -21,7 +21,7 @@ class PortWatch {
   PortWatch(std::string address, bool tls, Duration period = std::chrono::seconds(5));
   ~PortWatch() { Stop(); }
 
-  // False: it has not answered twice in a row.
+  // False after two failures in a row.
   bool answers() const { return failures_ < kFailuresMax; }
 
   void Stop();

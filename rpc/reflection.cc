@@ -16,7 +16,7 @@ using google::protobuf::FileDescriptor;
 using grpc::reflection::v1alpha::ServerReflectionRequest;
 using grpc::reflection::v1alpha::ServerReflectionResponse;
 
-// The file after those that it needs.
+// Adds the file after those that it imports.
 void AddFile(const FileDescriptor& file, std::set<const FileDescriptor*>& added,
              grpc::reflection::v1alpha::FileDescriptorResponse& response) {
   if (!added.insert(&file).second) return;

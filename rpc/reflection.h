@@ -1,5 +1,4 @@
-// Server reflection: a client asks for the services and the files that define them, and needs no generated
-// code.
+// Server reflection: a client asks for the services and the files that define them, and needs no generated code.
 //
 // gRPC's own plugin keeps a thread for each open stream and reads messages of any shape; here a question is a
 // message like any other. Thread safety: any thread.
@@ -13,8 +12,7 @@
 
 namespace inlier {
 
-// The answer to one question. `services`: full names of those that are served. What is not there is an
-// error_response.
+// The answer to one question, an error_response for what is absent. `services` are full names.
 grpc::reflection::v1alpha::ServerReflectionResponse Reflect(
     const grpc::reflection::v1alpha::ServerReflectionRequest& request,
     const std::vector<std::string>& services);

@@ -1,5 +1,4 @@
-// A connection to a server whose credentials may be renewed while it lasts: certificates, keys and the token
-// are files, and a channel keeps what it was made with.
+// A connection to a server whose credentials may be renewed meanwhile; a channel itself keeps its first ones.
 //
 // Thread safety: any thread.
 #ifndef INLIER_RPC_RENEWED_CHANNEL_H_
@@ -22,8 +21,8 @@ class RenewedChannel {
   // As MakeSecureChannel. REQUIRES: the files of `security` can be used, and its token is that of token_file.
   RenewedChannel(std::string address, ClientSecurity security, int message_bytes_max);
 
-  // The channel for the next call: another one when the files have changed since the last, looked at once a
-  // second. Files that are no good leave the last channel in use; that is logged once for each change.
+  // The channel for the next call: a new one when the files have changed, which is checked once a second. Invalid
+  // files leave the last channel in use; that is logged once for each change.
   std::shared_ptr<grpc::Channel> Get();
 
  private:

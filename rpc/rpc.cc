@@ -21,15 +21,14 @@ using grpc::experimental::InterceptionHookPoints;
 // In the error of a client whose server has answered in HTTP/1.1.
 constexpr char kHttp1Server[] = "http1.x server";
 
-// Of one connection to a server.
+// Limits of one connection to a server.
 constexpr int kStreamsMax = 4096;           // Calls at once; a client keeps further ones back.
 constexpr int kIdleConnectionMs = 600'000;  // A connection without a call is closed.
-constexpr int kHandshakeMs = 20'000;        // A connection that says nothing is closed.
-// Memory for what arrives, of all connections together: so many of the largest messages. Above it gRPC cuts
-// connections.
+constexpr int kHandshakeMs = 20'000;        // A connection that sends nothing is closed.
+// Memory for incoming data of all connections, in largest messages; above it gRPC cuts connections.
 constexpr std::size_t kMessagesHeld = 64;
 
-// Adds what every call shows.
+// Adds the version, the token and the database id to every call.
 class ShowCredentials final : public grpc::experimental::Interceptor {
  public:
   explicit ShowCredentials(const ClientSecurity& security) : security_(security) {}
@@ -63,8 +62,8 @@ grpc::ChannelArguments MakeChannelArguments(int message_bytes_max) {
   arguments.SetMaxReceiveMessageSize(message_bytes_max);
   arguments.SetMaxSendMessageSize(message_bytes_max);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-  // Also the least time that an attempt to connect is given: over a long line, or on a busy machine, the first frames of
-  // the other side take more than the 100 ms after which a refused connection is tried again.
+  // Also the least time for an attempt to connect: over a long line, or on a busy machine, the first frames of the
+  // server take more than the 100 ms after which a refused connection is tried again.
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 2000);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 20000);
@@ -79,7 +78,7 @@ grpc::ChannelArguments MakeChannelArguments(int message_bytes_max) {
   return arguments;
 }
 
-// On all addresses of both families where the host is 0.0.0.0, as gRPC listens.
+// Listens on both address families where the host is 0.0.0.0, as gRPC does.
 absl::StatusOr<std::vector<Descriptor>> ListenForServer(Address& address, std::string_view field) {
   Address both{.host = "::", .port = address.port};
   absl::StatusOr<std::vector<Descriptor>> sockets;
@@ -176,14 +175,14 @@ absl::StatusOr<ListeningServer> StartServer(const std::string& address, const st
           grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, listening.credentials);
   builder.SetMaxReceiveMessageSize(options.request_bytes_max);
   builder.SetMaxSendMessageSize(std::max(options.request_bytes_max, kRpcMessageBytesMax));
-  // A compressed message is unpacked whole before anybody can look at its size.
+  // A compressed message would be unpacked whole before its size can be checked.
   for (const grpc_compression_algorithm algorithm : {GRPC_COMPRESS_DEFLATE, GRPC_COMPRESS_GZIP})
     builder.SetCompressionAlgorithmSupportStatus(algorithm, false);
   grpc::ResourceQuota quota("server");
   quota.Resize(kMessagesHeld * static_cast<std::size_t>(options.request_bytes_max));
   builder.SetResourceQuota(quota);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kStreamsMax);
-  // Bytes that no handler has asked for stay with the caller, but for the 64 KiB of a stream.
+  // Bytes that no handler has requested stay with the caller, but for the 64 KiB of a stream.
   builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kIdleConnectionMs);
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMs);

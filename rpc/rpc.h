@@ -1,7 +1,6 @@
 // gRPC: statuses, addresses, channels and servers.
 //
-// absl's and gRPC's status codes are the same numbers, so nothing is lost between them. Free functions, all
-// thread-safe.
+// absl's and gRPC's status codes are the same numbers. Free functions, all thread-safe.
 #ifndef INLIER_RPC_RPC_H_
 #define INLIER_RPC_RPC_H_
 
@@ -25,7 +24,7 @@ namespace inlier {
 inline constexpr int kRpcMessageBytesMax = 64 << 20;
 
 grpc::Status ToGrpcStatus(const absl::Status& status);
-// With other words where gRPC's hide what it is: a server that takes no more connections (connection_acceptor.h).
+// Explains gRPC's error for a server that takes no more connections (connection_acceptor.h).
 absl::Status FromGrpcStatus(const grpc::Status& status);
 
 // "127.0.0.1:7420", "localhost:7420", "[::1]:7420", "0.0.0.0:0".
@@ -35,14 +34,12 @@ struct Address {
   std::string ToString() const;  // With brackets around an IPv6 host.
 };
 
-// `field` is the configuration's name for it: "listen", "http_listen", "coordinator". InvalidArgument names
-// the error and an example.
+// `field` is the configuration's name for it: "listen", "coordinator". InvalidArgument names the error and an example.
 absl::StatusOr<Address> ParseAddress(std::string_view text, std::string_view field);
 
-// A channel to `address` (host:port) with the message limits, keep-alive and a reconnect back-off of 0.1 to 2 s, with
-// TLS and a token where `security` has them. It never connects by itself; the first call does. Every call carries this
-// program's version, the token, and the database that the coordinator must have, where one is known; the files are read
-// now.
+// A channel to `address` (host:port) with the message limits, keep-alive and a reconnect back-off of 0.1 to 2 s. It
+// connects at the first call; the files of `security` are read now. Every call carries this program's version, the
+// token, and the database that the coordinator must have, where one is known.
 absl::StatusOr<std::shared_ptr<grpc::Channel>> MakeSecureChannel(const std::string& address,
                                                                  const ClientSecurity& security,
                                                                  int message_bytes_max = kRpcMessageBytesMax);
@@ -51,17 +48,17 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> MakeSecureChannel(const std::stri
 inline constexpr char kVersionHeader[] = "inlier-version";
 inline constexpr char kDatabaseHeader[] = "inlier-database";
 inline constexpr char kTokenHeader[] = "authorization";
-// After an answer: a text for the user about the whole coordinator, such as that its disk is full.
+// After an answer: a note for the user on the whole coordinator, such as that its disk is full.
 inline constexpr char kNoticeHeader[] = "inlier-notice-bin";
 inline constexpr char kTokenScheme[] = "Bearer ";
-inline constexpr char kNoteHeader[] =
-    "inlier-note-bin";  // Of an answer: what its user should know. A text each.
+// A note for the user on this answer; may be repeated.
+inline constexpr char kNoteHeader[] = "inlier-note-bin";
 
 class ConnectionAcceptor;
 
 // A server that is listening. Destroy or Shutdown() it to stop.
 struct ListeningServer {
-  // Takes no more connections, and ends the calls that are open at `deadline`.
+  // Accepts no more connections, and ends the calls that are open at `deadline`.
   void Shutdown(std::chrono::system_clock::time_point deadline = std::chrono::system_clock::now());
 
   std::shared_ptr<grpc::ServerCredentials> credentials;  // The server uses them until it is destroyed.
@@ -73,12 +70,12 @@ struct ListeningServer {
 struct ServerOptions {
   ServerTls tls = {};
   int request_bytes_max = kRpcMessageBytesMax;   // Larger messages of callers are refused.
-  grpc::CallbackGenericService* door = nullptr;  // Gets every call that is of no service.
+  grpc::CallbackGenericService* door = nullptr;  // Gets every call of no registered service.
 };
 
-// Starts `services` on `address`, with limits for connections: so many calls at once on one, memory for what
-// arrives, no compression, an end for those without a call. Services and door must outlive the server.
-// AlreadyExists when the address is in use: names it and the remedy. InvalidArgument for a bad address.
+// Starts `services` on `address`, with limits for calls at once on a connection, memory of messages and idle
+// connections, and without compression. Services and door must outlive the server. AlreadyExists names an address in
+// use and the remedy; InvalidArgument a bad address.
 absl::StatusOr<ListeningServer> StartServer(const std::string& address, const std::string& field,
                                             const std::vector<grpc::Service*>& services,
                                             const ServerOptions& options = {});

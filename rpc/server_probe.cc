@@ -17,13 +17,10 @@
 namespace inlier {
 namespace {
 
-int Milliseconds(Duration wait) {
-  return static_cast<int>(std::chrono::duration_cast<std::chrono::milliseconds>(wait).count());
-}
-
 bool WaitFor(int fd, short events, Duration wait) {
   pollfd ready{fd, events, 0};
-  return ::poll(&ready, 1, Milliseconds(wait)) == 1 && (ready.revents & events) != 0;
+  const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(wait).count();
+  return ::poll(&ready, 1, static_cast<int>(milliseconds)) == 1 && (ready.revents & events) != 0;
 }
 
 bool Connects(int fd, const addrinfo& to, Duration wait) {
@@ -34,7 +31,7 @@ bool Connects(int fd, const addrinfo& to, Duration wait) {
   return ::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error == 0;
 }
 
-// A connection that does not block.
+// A non-blocking connection.
 std::optional<Descriptor> Connect(const std::string& address, Duration wait) {
   const absl::StatusOr<Address> parsed = ParseAddress(address, "address");
   if (!parsed.ok()) return std::nullopt;

@@ -1,6 +1,6 @@
 // Probes of an address, for error messages and for choosing a coordinator: short connections, no call.
 //
-// Thread safety: free functions, all thread-safe. Both block for at most `wait` an address of the host.
+// Thread safety: free functions, all thread-safe. They block for at most `wait` an address of the host.
 #ifndef INLIER_RPC_SERVER_PROBE_H_
 #define INLIER_RPC_SERVER_PROBE_H_
 
@@ -10,7 +10,7 @@
 
 namespace inlier {
 
-// True if a connection to "host:port" is accepted. False also for a text that is no address.
+// True if a connection to "host:port" is accepted; false also for an invalid address.
 bool AcceptsConnections(const std::string& address, Duration wait = std::chrono::seconds(1));
 
 // True if the server at "host:port" sends something, or closes, within `wait`: a gRPC server speaks first, and one with

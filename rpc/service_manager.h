@@ -1,7 +1,6 @@
 // Notices to the service manager that has started this daemon: it is ready, it stops, it is alive.
 //
-// The protocol is sd_notify(3) of systemd, a datagram a notice to the socket that NOTIFY_SOCKET names. Where that is not
-// set, as in a shell, every notice does nothing.
+// The protocol is sd_notify(3) of systemd, a datagram a notice to the socket in NOTIFY_SOCKET, if there is one.
 #ifndef INLIER_RPC_SERVICE_MANAGER_H_
 #define INLIER_RPC_SERVICE_MANAGER_H_
 
@@ -18,28 +17,27 @@ namespace inlier {
 // Thread safety: any thread.
 class ServiceManager {
  public:
-  // Reads NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID and removes them from the environment: they are not for children.
-  // REQUIRES: this is the only thread.
+  // Removes NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID from the environment. REQUIRES: this is the only thread.
   static ServiceManager FromEnvironment();
 
   void Ready() const { Notify("READY=1"); }
   void Stopping() const { Notify("STOPPING=1"); }
   void Alive() const { Notify("WATCHDOG=1"); }
-  // The time in which it must be Alive() from now on, in place of watchdog(); nothing where that is none.
+  // Replaces the time of watchdog(); does nothing where that is none.
   void SetWatchdog(Duration time) const;
 
-  // The daemon is ended when it has not been Alive for that long; none: it is not watched.
+  // The daemon is ended when it has not been Alive for that long; nullopt where it is not watched.
   std::optional<Duration> watchdog() const { return watchdog_; }
 
  private:
   void Notify(const std::string& notice) const;
 
-  std::string socket_;  // Empty: no one is notified.
+  std::string socket_;  // Empty without a manager.
   std::optional<Duration> watchdog_;
 };
 
-// Calls `check` on the io_context three times in the manager's watchdog time; `check` has to lead to manager.Alive() where
-// the daemon still works. Keeps the io_context running; does nothing where the daemon is not watched.
+// Calls `check`, which has to lead to manager.Alive() while the daemon works, three times in the manager's watchdog
+// time, and keeps the io_context running; does nothing where the daemon is not watched.
 //
 // Thread safety: none; used on the thread that runs the io_context.
 class Watchdog {

@@ -17,7 +17,7 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::internal::WireFormatLite;
 
 constexpr int kDepthMax = 100;       // As protobuf's own.
-constexpr std::size_t kNumber = 16;  // One that is unknown, or one of a list that has grown.
+constexpr std::size_t kNumber = 16;  // An unknown one, or one of a list that has grown.
 constexpr std::size_t kPacked = 8;   // In memory for each byte of a packed list.
 constexpr std::size_t kText = 16 + sizeof(std::string);
 constexpr std::size_t kPointer = sizeof(void*);  // To a message, in a list.
@@ -38,7 +38,7 @@ class Walk {
  public:
   Walk(google::protobuf::io::ZeroCopyInputStream& bytes, std::size_t most) : in_(&bytes), most_(most) {}
 
-  // Adds the message that ends where the stream does, or at the stream's limit. False: it is damaged, or too much.
+  // Adds the message that ends with the stream or at its limit. False where it is damaged or too large.
   bool Message(const google::protobuf::Descriptor& type, int depth) {
     if (depth > kDepthMax || !Add(EmptyBytes(type))) return false;
     while (const std::uint32_t tag = in_.ReadTag()) {

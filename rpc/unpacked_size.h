@@ -1,8 +1,8 @@
 // How much memory a message will take, from its bytes on the wire: known before any of it is taken.
 //
 // An empty sub-message is two bytes on the wire and more than a hundred in memory, so 8 MiB could unpack to a
-// gigabyte. The bytes are only walked here, by the types of the fields; nothing is allocated, and the walk ends
-// where the sum passes what is allowed. The sum is an estimate: that of the objects, without what the allocator adds.
+// gigabyte. The bytes are walked by the types of the fields without allocation, until the sum passes the limit. The
+// sum is an estimate, without what the allocator adds.
 //
 // Thread safety: a pure function; any thread.
 #ifndef INLIER_RPC_UNPACKED_SIZE_H_
@@ -17,11 +17,9 @@
 
 namespace inlier {
 
-// Most that one message may take.
 inline constexpr std::size_t kUnpackedBytesMax = 64 << 20;
 
-// Of a message of `type`, a generated one. InvalidArgument: it takes more than `most`, with the remedy; or it is not a
-// message of the type.
+// InvalidArgument, with the remedy, where the message takes more than `most` or is not of `type`, a generated one.
 absl::StatusOr<std::size_t> UnpackedSize(const google::protobuf::Descriptor& type,
                                          google::protobuf::io::ZeroCopyInputStream& bytes,
                                          std::size_t most = kUnpackedBytesMax);

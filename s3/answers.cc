@@ -43,34 +43,20 @@ constexpr std::array kRemedies = {
     Remedy{"BadDigest", absl::StatusCode::kAborted, "it was damaged in transit, and is sent again"},
     Remedy{"XAmzContentSHA256Mismatch", absl::StatusCode::kAborted,
            "it was damaged in transit, and is sent again"},
-    // A part was sent by another one meanwhile, or came in half.
+    // Another upload replaced the part meanwhile, or half of it arrived.
     Remedy{"InvalidPart", absl::StatusCode::kAborted, "it is sent again"},
     Remedy{"IncompleteBody", absl::StatusCode::kAborted, "it is sent again"},
     Remedy{"RequestTimeout", absl::StatusCode::kUnavailable, "it is tried again"},
 };
 
 absl::StatusCode CodeOf(long status) {
-  switch (status) {
-    case 404:
-      return absl::StatusCode::kNotFound;
-    case 401:
-    case 403:
-      return absl::StatusCode::kPermissionDenied;
-    case 409:
-    case 412:
-      return absl::StatusCode::kAborted;
-    case 416:
-      return absl::StatusCode::kOutOfRange;
-    case 507:
-      return absl::StatusCode::kResourceExhausted;
-    case 301:
-    case 302:
-    case 307:
-    case 308:
-      return absl::StatusCode::kFailedPrecondition;
-    default:
-      break;
-  }
+  if (status == 404) return absl::StatusCode::kNotFound;
+  if (status == 401 || status == 403) return absl::StatusCode::kPermissionDenied;
+  if (status == 409 || status == 412) return absl::StatusCode::kAborted;
+  if (status == 416) return absl::StatusCode::kOutOfRange;
+  if (status == 507) return absl::StatusCode::kResourceExhausted;
+  if (status == 301 || status == 302 || status == 307 || status == 308)
+    return absl::StatusCode::kFailedPrecondition;
   return status == 408 || status == 429 || status >= 500 || status < 300 ? absl::StatusCode::kUnavailable
                                                                          : absl::StatusCode::kInvalidArgument;
 }
@@ -80,22 +66,23 @@ absl::StatusOr<pugi::xml_node> Parse(const std::string& xml, const char* name, p
   const pugi::xml_parse_result parsed = document.load_buffer(xml.data(), xml.size());
   const pugi::xml_node root = document.child(name);
   if (parsed && root) return root;
-  return absl::UnavailableError(
-      absl::StrCat("the answer is no whole ", name, " (", parsed ? "another element" : parsed.description(),
-                   ") of ", xml.size(), " bytes; s3.endpoint must be that of an S3-compatible store"));
+  return absl::UnavailableError(absl::StrCat(
+      "the answer must be a whole ", name, ", got ", parsed ? "another element" : parsed.description(),
+      " in ", xml.size(), " bytes; s3.endpoint must be that of an S3-compatible store"));
 }
 
 bool IsTruncated(const pugi::xml_node& root) {
   return std::string_view(root.child_value("IsTruncated")) == "true";
 }
 
-}  // namespace
-
-std::int64_t ParseS3Time(const std::string& text) {
+// "2026-11-26T03:09:20.123Z" in seconds since 1970; 0 for an invalid time.
+std::int64_t ParseS3Time(const char* text) {
   struct tm broken {};
-  if (::strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &broken) == nullptr) return 0;
+  if (::strptime(text, "%Y-%m-%dT%H:%M:%S", &broken) == nullptr) return 0;
   return std::max<std::int64_t>(0, ::timegm(&broken));
 }
+
+}  // namespace
 
 absl::StatusOr<S3Page<S3Object>> ParseObjects(const std::string& xml) {
   pugi::xml_document document;
@@ -168,10 +155,10 @@ absl::Status StatusOf(const S3Answer& answer, const std::string& what) {
   const std::string code = parsed ? error.child_value("Code") : "";
   const std::string text = std::string(parsed ? error.child_value("Message") : "").substr(0, kTextBytesMax);
   if (answer.ok() && code.empty()) return absl::OkStatus();
-  const auto* const known = std::find_if(kRemedies.begin(), kRemedies.end(),
-                                         [&](const Remedy& remedy) { return remedy.code == code; });
+  const auto* const known =
+      std::ranges::find_if(kRemedies, [&](const Remedy& remedy) { return remedy.code == code; });
   const bool has_remedy = known != kRemedies.end();
-  // An answer to HEAD has no body, so its status is all that there is.
+  // An answer to HEAD has no body, thus no code.
   const char* const remedy = has_remedy             ? known->remedy
                              : answer.status == 403 ? "compare the key pair and its rights with the store's"
                                                     : "";

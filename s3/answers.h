@@ -31,14 +31,14 @@ struct S3MultipartUpload {
   std::int64_t begun_seconds = 0;
 };
 
-// A page of a list; `next` is the rest of the query for the page after it, empty at the end.
+// A page of a list; `next` completes the query for the page after it, empty at the end.
 template <typename Item>
 struct S3Page {
   std::vector<Item> items;
   S3Query next;
 };
 
-// Unavailable where the text is not the whole XML element that the call answers.
+// These fail as Unavailable where the text is not the whole XML element of the answer.
 absl::StatusOr<S3Page<S3Object>> ParseObjects(const std::string& xml);
 absl::StatusOr<S3Page<S3Part>> ParseParts(const std::string& xml);
 absl::StatusOr<S3Page<S3MultipartUpload>> ParseUploads(const std::string& xml);
@@ -47,14 +47,10 @@ absl::StatusOr<std::string> ParseUploadId(const std::string& xml);
 // The body of a request that puts the parts together.
 std::string CompletionXml(const std::vector<S3Part>& parts);
 
-// `what`: the call and its object, for the message, which has the status of HTTP, S3's code and the remedy.
-// NotFound: the object or the upload is not there; PermissionDenied: the key pair may not;
-// FailedPrecondition: the bucket or the region is another; OutOfRange; ResourceExhausted: no room;
-// Unavailable: the store does not work now; InvalidArgument: it never will as it is.
+// `what` is the call and its object, for the message, which has HTTP's status, S3's code and the remedy. NotFound: no
+// such object or upload; PermissionDenied: the key pair lacks rights; FailedPrecondition: another bucket or region;
+// OutOfRange; ResourceExhausted: no room; Unavailable: may be tried again; InvalidArgument: may not.
 absl::Status StatusOf(const S3Answer& answer, const std::string& what);
-
-// "2026-11-26T03:09:20.123Z" in seconds since 1970; 0 for what is no time.
-std::int64_t ParseS3Time(const std::string& text);
 
 }  // namespace inlier
 

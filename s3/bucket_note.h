@@ -1,5 +1,4 @@
-// artifacts/s3 of the state folder: the bucket in which the coordinator keeps artifacts. `inlier doctor` and
-// `inlier export`, which read the folder without a coordinator, then look for no files there.
+// artifacts/s3 of the state folder names the bucket of the artifacts, for commands without a coordinator.
 //
 // Thread safety: pure functions over the file system.
 #ifndef INLIER_S3_BUCKET_NOTE_H_
@@ -18,7 +17,7 @@ inline std::filesystem::path BucketNote(const std::filesystem::path& state_dir) 
   return state_dir / "artifacts" / "s3";
 }
 
-// `where`: for people; empty: the folder has the artifacts. REQUIRES: artifacts/ is there.
+// `where` is S3Location::Describe, or empty where the folder itself has the artifacts. REQUIRES: artifacts/ exists.
 inline absl::Status NoteBucket(const std::filesystem::path& state_dir, const std::string& where) {
   if (!where.empty()) return WriteFileAtomically(BucketNote(state_dir), where);
   std::error_code error;
@@ -26,7 +25,7 @@ inline absl::Status NoteBucket(const std::filesystem::path& state_dir, const std
   return absl::OkStatus();
 }
 
-// Empty: the folder has the artifacts.
+// Empty where the folder itself has the artifacts.
 inline std::string BucketOf(const std::filesystem::path& state_dir) {
   return ReadFile(BucketNote(state_dir)).value_or("");
 }

@@ -8,7 +8,7 @@
 namespace inlier {
 namespace {
 
-constexpr int kPagesMax = 100'000;  // Of a list: a server that repeats itself ends.
+constexpr int kPagesMax = 100'000;  // Ends the list of a server that repeats itself.
 
 }  // namespace
 
@@ -46,8 +46,7 @@ absl::StatusOr<std::optional<S3Found>> S3Client::Head(const std::string& key) {
   const S3Request request{.method = "HEAD", .key = key};
   ASSIGN_OR_RETURN(const S3Answer answer, exchange_.Send(request));
   if (answer.status == 404) return std::optional<S3Found>();
-  // Its answer has no body: what is wrong with the key pair, the region or the clock another call says, and that
-  // may be put right, as a bad request may not.
+  // The answer has no body: another call says what is wrong with the key pair, the region or the clock.
   if (answer.status >= 400 && answer.status < 500) RETURN_IF_ERROR(CheckBucket());
   if (!answer.ok()) return StatusOf(answer, What(request));
   const bool timed = answer.date_seconds > 0 && answer.last_modified_seconds > 0;
@@ -99,7 +98,7 @@ absl::StatusOr<std::vector<Item>> S3Client::ListAll(S3Request request,
     if (page->next.empty()) return all;
     const S3Query asked = request.query;
     for (auto& [name, value] : page->next) request.query[name] = value;
-    if (request.query == asked) break;  // It would answer the same page for ever.
+    if (request.query == asked) break;  // The next page would be the same.
   }
   return absl::UnavailableError(absl::StrCat(What(request), ": the list has no end"));
 }

@@ -21,7 +21,7 @@
 
 namespace inlier {
 
-// Who waits for a transfer. Both may be empty.
+// Both may be empty.
 struct S3Watch {
   std::function<bool()> is_cancelled{};
   std::function<void(std::uint64_t)> on_moved{};  // Bytes of this request so far.
@@ -34,8 +34,8 @@ struct S3Found {
 
 class S3Client {
  public:
-  // Checks `config` and the key pair; calls nothing. InvalidArgument with the field and the remedy. `insecure`:
-  // other users of this machine may read the file of the key pair.
+  // Checks `config` and the key pair without a call. InvalidArgument with the field and the remedy. `insecure`
+  // allows other users of this machine to read the file of the key pair.
   static absl::StatusOr<std::unique_ptr<S3Client>> Make(const v1::S3Config& config, bool insecure);
 
   const S3Location& location() const { return exchange_.location(); }
@@ -44,25 +44,24 @@ class S3Client {
   // Ends all calls, also those in progress, as Cancelled.
   void Stop() { exchange_.Stop(); }
 
-  // OK if the bucket is there and may be listed.
+  // OK if the bucket exists and may be listed.
   absl::Status CheckBucket(const S3Watch& watch = {});
 
-  // Nullopt: there is no such object.
+  // nullopt where there is no such object.
   absl::StatusOr<std::optional<S3Found>> Head(const std::string& key);
-  // The bytes from `offset` on: `on_body` gets them with the answer's headers. OutOfRange when the object ends
-  // before.
+  // Hands the bytes from `offset` on to `on_body`, with the answer's headers. OutOfRange beyond the object's end.
   absl::Status Get(const std::string& key, std::uint64_t offset,
                    std::function<absl::Status(const S3Answer&, std::string_view)> on_body,
                    const S3Watch& watch = {});
   absl::Status Put(const std::string& key, std::string_view body, const S3Watch& watch = {});
-  // On the server, up to 5 GiB.
+  // Copies on the server, up to 5 GiB.
   absl::Status Copy(const std::string& from, const std::string& to);
   // OK also when there is none.
   absl::Status Delete(const std::string& key);
   // Every object whose key begins with `prefix`; `now_seconds`, when given, gets the server's clock.
   absl::StatusOr<std::vector<S3Object>> List(const std::string& prefix, std::int64_t* now_seconds = nullptr);
 
-  // Multipart uploads. NotFound where `id` is known no more: it was completed or aborted.
+  // Multipart uploads. NotFound where `id` was completed or aborted.
   absl::StatusOr<std::string> BeginUpload(const std::string& key);
   absl::StatusOr<S3Part> PutPart(const std::string& key, const std::string& id, int number,
                                  std::string_view body, const S3Watch& watch = {});

@@ -1,5 +1,4 @@
-// The key pair that signs calls of the object store: from a file, or from the environment. It is in no
-// configuration, no message and no log.
+// The key pair that signs calls of the object store, from a file or the environment. No message or log has it.
 //
 // Thread safety: every function on any thread.
 #ifndef INLIER_S3_CREDENTIALS_H_
@@ -22,11 +21,11 @@ struct S3Credentials {
 
 class S3CredentialSource {
  public:
-  // `file`: empty for AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN. InvalidArgument where
-  // there is no key pair, or where another user may read the file and not `insecure`.
+  // An empty `file` stands for AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN. InvalidArgument
+  // without a key pair, or where another user may read the file, unless `insecure`.
   static absl::StatusOr<std::unique_ptr<S3CredentialSource>> Open(const std::string& file, bool insecure);
 
-  // The file's are read again when it has changed; one that is no good leaves the last good ones in force.
+  // Reads a changed file again; an invalid one leaves the last valid credentials in force.
   S3Credentials Get();
 
  private:
@@ -40,8 +39,7 @@ class S3CredentialSource {
   S3Credentials current_;
 };
 
-// Of the profile `default` in a file in the form of ~/.aws/credentials; the error names the line, never its
-// content.
+// The profile `default` of a file in the form of ~/.aws/credentials. Errors name the line, never its content.
 absl::StatusOr<S3Credentials> ParseS3Credentials(const std::string& text);
 
 }  // namespace inlier

@@ -67,7 +67,7 @@ struct S3Exchange::Running {
   }
 
   void TakeHeader(absl::string_view line) {
-    if (absl::StartsWith(line, "HTTP/")) {  // Of an interim answer, too: those after it count.
+    if (absl::StartsWith(line, "HTTP/")) {  // The headers of an interim answer do not count.
       answer = S3Answer();
       return;
     }
@@ -105,16 +105,11 @@ S3Exchange::~S3Exchange() {
 }
 
 void* S3Exchange::Take() {
-  {
-    const std::lock_guard lock(mutex_);
-    if (!idle_.empty()) {
-      void* const handle = idle_.back();
-      idle_.pop_back();
-      return handle;
-    }
-  }
-  void* const handle = curl_easy_init();
+  const std::lock_guard lock(mutex_);
+  if (idle_.empty()) idle_.push_back(curl_easy_init());
+  void* const handle = idle_.back();
   INLIER_CHECK(handle != nullptr);
+  idle_.pop_back();
   return handle;
 }
 
@@ -128,7 +123,7 @@ absl::StatusOr<S3Answer> S3Exchange::Send(const S3Request& request) {
   if (stopped_) return absl::CancelledError("this program is ending");
   const S3Credentials keys = credentials_->Get();
   CurlHeaders headers;
-  // With it libcurl signs this digest for the body, and S3 checks the body against it.
+  // libcurl signs this digest, and S3 checks the body against it.
   AddCurlHeader(headers, absl::StrCat("x-amz-content-sha256: ", Sha256Hex(request.body)));
   if (!keys.session_token.empty())
     AddCurlHeader(headers, absl::StrCat("x-amz-security-token: ", keys.session_token));

@@ -1,7 +1,6 @@
 // One signed request to an object store, and its answer, by libcurl. docs/decisions/0026-s3-by-libcurl.md.
 //
-// Connections are kept and used again. A request ends when nothing moves for 30 s, when no connection is made
-// within 10 s, or when it is cancelled.
+// Connections are reused. A request ends when nothing moves for 30 s, without a connection in 10 s, or cancelled.
 //
 // Thread safety: every function on any thread; each request in progress has a handle of its own.
 #ifndef INLIER_S3_EXCHANGE_H_
@@ -31,7 +30,7 @@ struct S3Answer {
   std::uint64_t content_length = 0;
   std::optional<std::uint64_t> range_start{};  // Of Content-Range.
   std::optional<std::uint64_t> range_total{};
-  std::int64_t date_seconds = 0;  // The server's clock; both since 1970, 0 where it sent none.
+  std::int64_t date_seconds = 0;  // The server's clock; both times are since 1970, or 0 where it sent none.
   std::int64_t last_modified_seconds = 0;
 
   bool ok() const { return status >= 200 && status < 300; }
@@ -45,21 +44,21 @@ struct S3Request {
   std::string_view body{};                       // Of a PUT or POST; lives as long as the request.
   std::function<bool()> is_cancelled{};          // Asked several times a second; may be empty.
   std::function<void(std::uint64_t)> on_sent{};  // Bytes of the body sent so far; may be empty.
-  // Takes the body of a 2xx answer piece by piece, after its headers; the body of an answer without it, and of
-  // any other status, is S3Answer::body. An error ends the request with it.
+  // Takes the body of a 2xx answer piece by piece, after its headers; without it, and for any other status, the
+  // body is S3Answer::body. Its error ends the request.
   std::function<absl::Status(const S3Answer&, std::string_view)> on_body{};
 };
 
 class S3Exchange {
  public:
-  // `tls_ca`: PEM file; empty for the system's authorities.
+  // `tls_ca` is a PEM file, or empty for the system's authorities.
   S3Exchange(S3Location location, std::unique_ptr<S3CredentialSource> credentials, std::string tls_ca);
   ~S3Exchange();
   S3Exchange(const S3Exchange&) = delete;
   S3Exchange& operator=(const S3Exchange&) = delete;
 
-  // The answer, whatever its status. Unavailable when there was none or only half of one, FailedPrecondition
-  // when the server's certificate is not trusted, Cancelled, or the error of on_body.
+  // The answer, of any status. Unavailable without a whole one, FailedPrecondition when the server's certificate is
+  // not trusted, Cancelled, or the error of on_body.
   absl::StatusOr<S3Answer> Send(const S3Request& request);
   // Ends the requests in progress within a second or so, and all later ones, as Cancelled.
   void Stop() { stopped_ = true; }

@@ -18,10 +18,10 @@ constexpr std::size_t kPrefixBytesMax = 512;
 
 bool IsAlphanumeric(unsigned char c) { return c < 0x80 && std::isalnum(c) != 0; }
 
-// Characters that a signature takes as they are.
+// True for letters, digits and the characters of `also`, which a signature leaves as they are.
 bool IsPlain(std::string_view text, std::string_view also) {
-  return std::all_of(text.begin(), text.end(),
-                     [&](unsigned char c) { return IsAlphanumeric(c) || also.find(c) != also.npos; });
+  return std::ranges::all_of(text,
+                             [&](unsigned char c) { return IsAlphanumeric(c) || also.find(c) != also.npos; });
 }
 
 absl::Status CheckEndpoint(const std::string& endpoint) {
@@ -40,19 +40,20 @@ absl::Status CheckEndpoint(const std::string& endpoint) {
 absl::Status CheckNames(const v1::S3Config& config) {
   const std::string& bucket = config.bucket();
   if (bucket.size() < 3 || bucket.size() > 63 || !IsPlain(bucket, ".-_"))
-    return absl::InvalidArgumentError(absl::StrCat(
-        "s3.bucket: '", bucket, "' is no name of a bucket: 3 to 63 letters, digits, '.', '-' and '_'"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("s3.bucket: '", bucket,
+                     "' is not the name of a bucket: write 3 to 63 letters, digits, '.', '-' and '_'"));
   const std::string& prefix = config.prefix();
   const bool whole = !prefix.empty() && prefix.size() <= kPrefixBytesMax && prefix.front() != '/' &&
                      prefix.back() != '/' && !absl::StrContains(prefix, "//") && IsPlain(prefix, "._-/");
   const std::string parts = absl::StrCat("/", prefix, "/");
   if (!whole || absl::StrContains(parts, "/../") || absl::StrContains(parts, "/./"))
     return absl::InvalidArgumentError(absl::StrCat(
-        "s3.prefix: '", prefix,
-        "' is no beginning of keys: letters, digits, '.', '-', '_', and '/' between two of them"));
+        "s3.prefix: '", prefix, "' is not a prefix: write at most ", kPrefixBytesMax,
+        " letters, digits, '.', '-' and '_', with single '/' between names other than '.' and '..'"));
   if (config.region().empty() || !IsPlain(config.region(), "-_"))
     return absl::InvalidArgumentError(
-        absl::StrCat("s3.region: '", config.region(), "' is no region, such as us-east-1"));
+        absl::StrCat("s3.region: '", config.region(), "' is not a region: write one such as us-east-1"));
   return absl::OkStatus();
 }
 

@@ -18,12 +18,12 @@
 
 namespace inlier {
 
-// Names and values of a URL's query, not encoded. In the order of their names, which the signature wants.
+// Names and values of a URL's query, not encoded, in the order of their names, as the signature needs them.
 using S3Query = std::map<std::string, std::string>;
 
 class S3Location {
  public:
-  // InvalidArgument, which names the field of `config` and the remedy.
+  // InvalidArgument names the field of `config` and the remedy.
   static absl::StatusOr<S3Location> FromConfig(const v1::S3Config& config);
 
   const std::string& endpoint() const { return endpoint_; }  // Without a slash at its end.
@@ -35,17 +35,17 @@ class S3Location {
   std::string KeyPrefix() const { return prefix_ + "/"; }
   std::string KeyOf(std::string_view sha256) const;
   std::string DamagedKeyOf(std::string_view sha256) const;
-  // The digest of the artifact with this key; empty for any other key.
+  // The digest of the artifact with this key; empty for other keys.
   std::string Sha256Of(std::string_view key) const;
 
-  // Of the bucket, or of an object. A name without a value is written with "=", as the signature wants it.
+  // Of the object, or of the bucket for an empty key. The signature needs "=" also after a name without a value.
   std::string Url(std::string_view key, const S3Query& query) const;
   // "s3://bucket/key".
   std::string NameOf(std::string_view key) const;
   // "s3://bucket/prefix at https://host".
   std::string Describe() const;
 
-  // The same bucket and prefix; the endpoint may be another way to it.
+  // True for the same bucket and prefix, perhaps by another endpoint.
   bool HoldsTheSameAs(const S3Location& other) const {
     return bucket_ == other.bucket_ && prefix_ == other.prefix_;
   }
@@ -54,7 +54,7 @@ class S3Location {
   std::string endpoint_, bucket_, prefix_, region_;
 };
 
-// What can stand in a query or a copy's source as it is; all else as %XX.
+// `text` for a URL's query, with all but letters, digits and "-._~" as %XX.
 std::string S3Encoded(std::string_view text);
 
 }  // namespace inlier

@@ -1,10 +1,6 @@
 #include "s3/object_transfer.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <map>
 #include <optional>
 #include <utility>
@@ -12,36 +8,40 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/digest.h"
+#include "base/files/regular_file.h"
 #include "base/status.h"
 
 namespace inlier {
 namespace {
 
-constexpr std::uint64_t kPartsMax = 10'000;                      // Of S3.
-constexpr std::uint64_t kCopyBytesMax = std::uint64_t{5} << 30;  // The same, of a copy on the server.
+constexpr std::uint64_t kPartsMax = 10'000;                      // S3's limit.
+constexpr std::uint64_t kCopyBytesMax = std::uint64_t{5} << 30;  // S3's limit of a copy on the server.
 constexpr std::uint64_t kMebibyte = 1 << 20;
 constexpr std::int64_t kRecentSeconds = 30 * 60;  // Half of what a collection leaves alone.
 
-absl::StatusOr<std::string> ReadAt(int fd, std::uint64_t offset, std::uint64_t count) {
+absl::StatusOr<std::string> ReadAt(const RegularFile& file, std::uint64_t offset, std::uint64_t count) {
   std::string bytes(count, '\0');
-  std::size_t filled = 0;
-  while (filled < bytes.size()) {
-    const ssize_t got =
-        ::pread(fd, bytes.data() + filled, bytes.size() - filled, static_cast<off_t>(offset + filled));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return ErrnoStatus("cannot read the file to send");
-    if (got == 0) return absl::DataLossError("the file to send has become shorter");
-    filled += static_cast<std::size_t>(got);
-  }
+  ASSIGN_OR_RETURN(const std::size_t got, file.ReadAt(offset, bytes.data(), count));
+  if (got < count) return absl::DataLossError("the file to send has become shorter");
   return bytes;
+}
+
+// Reports a request that begins when `there` bytes have arrived. The arguments must outlive it.
+S3Watch WatchFor(const S3Progress& progress, std::uint64_t there, std::uint64_t total) {
+  return {.is_cancelled = progress.is_cancelled,
+          .on_moved = [&progress, there, total, before = std::uint64_t{0}](std::uint64_t moved) mutable {
+            if (progress.on_bytes) progress.on_bytes(there + moved, total);
+            if (progress.on_moved && moved > before) progress.on_moved(moved - before);
+            before = moved;
+          }};
 }
 
 // A file on its way to an object, in parts.
 class PartsUpload {
  public:
-  PartsUpload(S3Client& client, std::string key, int fd, std::uint64_t bytes, const S3Progress& progress)
-      : client_(client), key_(std::move(key)), fd_(fd), bytes_(bytes), progress_(progress) {
-    const std::uint64_t least = (bytes + kPartsMax - 1) / kPartsMax;
+  PartsUpload(S3Client& client, std::string key, const RegularFile& file, const S3Progress& progress)
+      : client_(client), key_(std::move(key)), file_(file), bytes_(file.size()), progress_(progress) {
+    const std::uint64_t least = (bytes_ + kPartsMax - 1) / kPartsMax;
     part_bytes_ = std::max(client.part_bytes(), (least + kMebibyte - 1) / kMebibyte * kMebibyte);
   }
 
@@ -57,14 +57,9 @@ class PartsUpload {
     for (int number = 1; number <= count; ++number) {
       if (parts_.contains(number)) continue;
       ASSIGN_OR_RETURN(const std::string body,
-                       ReadAt(fd_, part_bytes_ * static_cast<std::uint64_t>(number - 1), SizeOf(number)));
-      std::uint64_t before = 0;
-      const S3Watch watch{.is_cancelled = progress_.is_cancelled, .on_moved = [&](std::uint64_t moved) {
-                            Show(there + moved);
-                            if (progress_.on_moved && moved > before) progress_.on_moved(moved - before);
-                            before = moved;
-                          }};
-      ASSIGN_OR_RETURN(parts_[number], client_.PutPart(key_, id_, number, body, watch));
+                       ReadAt(file_, part_bytes_ * static_cast<std::uint64_t>(number - 1), SizeOf(number)));
+      ASSIGN_OR_RETURN(parts_[number],
+                       client_.PutPart(key_, id_, number, body, WatchFor(progress_, there, bytes_)));
       there += body.size();
       Show(there);
     }
@@ -78,19 +73,18 @@ class PartsUpload {
     return std::min(part_bytes_, bytes_ - part_bytes_ * static_cast<std::uint64_t>(number - 1));
   }
 
-  // Finds the latest upload of this object, and the parts that it has. One in parts of another size is left to
-  // `inlier gc`.
+  // Finds the latest upload of this object and its parts. One in parts of another size is left to `inlier gc`.
   absl::Status Continue() {
     ASSIGN_OR_RETURN(std::vector<S3MultipartUpload> uploads, client_.ListUploads(key_));
     std::erase_if(uploads, [&](const S3MultipartUpload& upload) { return upload.key != key_; });
-    std::stable_sort(uploads.begin(), uploads.end(),
-                     [](const auto& a, const auto& b) { return a.begun_seconds > b.begun_seconds; });
+    std::ranges::stable_sort(uploads,
+                             [](const auto& a, const auto& b) { return a.begun_seconds > b.begun_seconds; });
     for (const S3MultipartUpload& upload : uploads) {
       const absl::StatusOr<std::vector<S3Part>> parts = client_.ListParts(key_, upload.id);
       if (absl::IsNotFound(parts.status())) continue;
       RETURN_IF_ERROR(parts.status());
       const std::uint64_t count = (bytes_ + part_bytes_ - 1) / part_bytes_;
-      const bool fits = std::all_of(parts->begin(), parts->end(), [&](const S3Part& part) {
+      const bool fits = std::ranges::all_of(*parts, [&](const S3Part& part) {
         return part.number >= 1 && static_cast<std::uint64_t>(part.number) <= count &&
                part.bytes == SizeOf(part.number);
       });
@@ -108,33 +102,29 @@ class PartsUpload {
 
   S3Client& client_;
   const std::string key_;
-  const int fd_;
+  const RegularFile& file_;
   const std::uint64_t bytes_;
   const S3Progress& progress_;
   std::uint64_t part_bytes_ = 0;
   std::string id_;
-  std::map<int, S3Part> parts_;  // That are there.
+  std::map<int, S3Part> parts_;  // Sent already, by number.
 };
 
-absl::Status PutWhole(S3Client& client, const std::string& key, int fd, std::uint64_t bytes,
+absl::Status PutWhole(S3Client& client, const std::string& key, const RegularFile& file,
                       const S3Progress& progress) {
-  ASSIGN_OR_RETURN(const std::string body, ReadAt(fd, 0, bytes));
-  std::uint64_t before = 0;
-  const S3Watch watch{.is_cancelled = progress.is_cancelled, .on_moved = [&](std::uint64_t moved) {
-                        if (progress.on_bytes) progress.on_bytes(moved, bytes);
-                        if (progress.on_moved && moved > before) progress.on_moved(moved - before);
-                        before = moved;
-                      }};
-  return client.Put(key, body, watch);
+  ASSIGN_OR_RETURN(const std::string body, ReadAt(file, 0, file.size()));
+  return client.Put(key, body, WatchFor(progress, 0, file.size()));
 }
 
 }  // namespace
 
 absl::StatusOr<bool> SendObject(S3Client& client, const std::string& sha256, int fd, S3Existing existing,
                                 const S3Progress& progress) {
-  struct stat file {};
-  if (::fstat(fd, &file) != 0) return ErrnoStatus("cannot look at the file to send");
-  const auto bytes = static_cast<std::uint64_t>(file.st_size);
+  const absl::StatusOr<RegularFile> opened = RegularFile::Open(absl::StrCat("/proc/self/fd/", fd));
+  if (!opened.ok())
+    return Annotate(opened.status(), absl::StrCat("the file of the artifact ", sha256, " to send"));
+  const RegularFile& file = *opened;
+  const std::uint64_t bytes = file.size();
   const std::string key = client.location().KeyOf(sha256);
   ASSIGN_OR_RETURN(const std::optional<S3Found> found, client.Head(key));
   if (found && found->bytes == bytes &&
@@ -142,13 +132,13 @@ absl::StatusOr<bool> SendObject(S3Client& client, const std::string& sha256, int
     if (progress.on_bytes) progress.on_bytes(bytes, bytes);
     return false;
   }
-  ASSIGN_OR_RETURN(const std::string digest, Sha256HexOfFile(absl::StrCat("/proc/self/fd/", fd)));
+  ASSIGN_OR_RETURN(const std::string digest, Sha256HexOfFile(file.path()));
   if (digest != sha256)
     return absl::DataLossError(absl::StrCat("the file of the artifact ", sha256, " has the SHA-256 ", digest,
                                             ": it was damaged on this machine, and is not sent"));
-  const absl::Status sent = bytes > client.part_bytes() ? PartsUpload(client, key, fd, bytes, progress).Run()
-                                                        : PutWhole(client, key, fd, bytes, progress);
-  // Another one that sends the same artifact has put the parts together.
+  const absl::Status sent = bytes > client.part_bytes() ? PartsUpload(client, key, file, progress).Run()
+                                                        : PutWhole(client, key, file, progress);
+  // Another upload of the same artifact has put the parts together.
   if (!sent.ok() && !absl::IsNotFound(sent)) return sent;
   ASSIGN_OR_RETURN(const std::optional<S3Found> there, client.Head(key));
   if (there && there->bytes == bytes) return true;
@@ -179,12 +169,12 @@ absl::Status FetchObject(S3Client& client, const std::string& sha256, PartFile& 
   const std::uint64_t before = part.size();
   const absl::Status got = client.Get(key, before, take, {.is_cancelled = progress.is_cancelled});
   if (absl::IsOutOfRange(got) && before > 0) {
-    // It is whole, or longer than the object.
+    // The part is whole, or longer than the object.
     ASSIGN_OR_RETURN(const std::optional<S3Found> found, client.Head(key));
     if (!found || found->bytes != before) {
       RETURN_IF_ERROR(part.Shorten(0));
-      return absl::AbortedError(absl::StrCat("what was received is no part of ",
-                                             client.location().NameOf(key), "; it is fetched again"));
+      return absl::AbortedError(absl::StrCat("what was received differs from ", client.location().NameOf(key),
+                                             "; it is fetched again"));
     }
   } else {
     RETURN_IF_ERROR(got);

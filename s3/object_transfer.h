@@ -1,8 +1,8 @@
 // A file to an object and back, each continued where it broke.
 //
 // An object is written whole or not at all: in one request, or, where it is larger than a part, in parts that
-// the store keeps until they are put together. An upload that broke finds its parts there and sends the rest.
-// A download continues the part file, and gives it its name only with the right digest.
+// the store keeps until they are put together. A broken upload finds its parts and sends the rest. A download
+// continues the part file, and gives it its name only with the right digest.
 //
 // Thread safety: pure functions over their arguments; they wait for disk and network.
 #ifndef INLIER_S3_OBJECT_TRANSFER_H_
@@ -20,8 +20,8 @@ namespace inlier {
 
 struct S3Progress {
   std::function<bool()> is_cancelled{};
-  std::function<void(std::uint64_t bytes, std::uint64_t total)> on_bytes{};  // That are there.
-  std::function<void(std::uint64_t bytes)> on_moved{};                       // By this call, further ones.
+  std::function<void(std::uint64_t bytes, std::uint64_t total)> on_bytes{};  // How many have arrived.
+  std::function<void(std::uint64_t bytes)> on_moved{};                       // Further ones of this call.
 };
 
 enum class S3Existing {
@@ -29,18 +29,16 @@ enum class S3Existing {
   kKeep,
 };
 
-// Sends the file `fd`, whose SHA-256 is `sha256`; true when it sent anything. DataLoss when its content has
-// another digest: nothing is sent.
+// Sends the file `fd`; true when it sent anything. DataLoss, before sending, when its SHA-256 is not `sha256`.
 absl::StatusOr<bool> SendObject(S3Client& client, const std::string& sha256, int fd, S3Existing existing,
                                 const S3Progress& progress);
 
-// Continues `part` to the artifact `sha256`, and completes it. NotFound: there is no such object. DataLoss:
-// its content has another digest; the part begins again at the next call.
+// Continues `part` to the artifact `sha256`, and completes it. NotFound: there is no such object. DataLoss: its
+// content has another digest; the next call begins again.
 absl::Status FetchObject(S3Client& client, const std::string& sha256, PartFile& part,
                          const S3Progress& progress);
 
-// Moves the object of `sha256`, whose content has another digest, to its DamagedKeyOf; false: it is too large for
-// that, and was removed.
+// Moves a damaged object of `sha256` to its DamagedKeyOf; false where it was too large and was removed.
 absl::StatusOr<bool> MoveDamagedAway(S3Client& client, const std::string& sha256);
 
 }  // namespace inlier

@@ -1,5 +1,5 @@
 // Which coordinator the objects below a prefix belong to: <prefix>/owner in the bucket has the same random id as
-// artifacts/s3.owner in its state folder. Another coordinator knows none of them, and must not collect them.
+// artifacts/s3.owner in its state folder. Another coordinator must not collect them.
 //
 // Thread safety: on any thread; waits for disk and network.
 #ifndef INLIER_S3_PREFIX_OWNER_H_
@@ -12,8 +12,8 @@
 
 namespace inlier {
 
-// OK if the prefix belongs to the coordinator of `state_dir`, which takes one that has no owner.
-// FailedPrecondition, with the remedy, when it belongs to another. REQUIRES: artifacts/ is there.
+// OK if the prefix belongs to the coordinator of `state_dir`, or to none before. FailedPrecondition, with the remedy,
+// when it belongs to another. REQUIRES: artifacts/ exists.
 absl::Status ClaimPrefix(S3Client& client, const std::filesystem::path& state_dir);
 
 }  // namespace inlier

@@ -1,18 +1,15 @@
 #include "worker/agent.h"
 
 #include <algorithm>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
-#include <exception>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/check.h"
 #include "base/log.h"
-#include "base/status.h"
 #include "inlier/v1/trial_spec.pb.h"
 #include "spec/schema/message_form.h"
 #include "worker/attempt_folder.h"
+#include "worker/disk_work.h"
 
 namespace inlier {
 namespace {
@@ -31,8 +28,8 @@ std::uint32_t SecondsUntil(Timestamp end) {
   return static_cast<std::uint32_t>(std::max(0.0, ToSeconds(end - MonotonicNow())));
 }
 
-ArtifactTransfer::Options ArtifactOptions(const Agent::Options& options) {
-  ArtifactTransfer::Options artifacts = options.artifacts;
+ArtifactTransferOptions ArtifactOptions(const AgentOptions& options) {
+  ArtifactTransferOptions artifacts = options.artifacts;
   artifacts.state_dir = options.attempts.state_dir;
   artifacts.channel = ConnectToCoordinator(options.client);
   return artifacts;
@@ -40,7 +37,7 @@ ArtifactTransfer::Options ArtifactOptions(const Agent::Options& options) {
 
 }  // namespace
 
-Agent::Agent(asio::io_context& io, Options options, Outbox& outbox, WorkerMetrics& metrics,
+Agent::Agent(asio::io_context& io, AgentOptions options, Outbox& outbox, WorkerMetrics& metrics,
              std::function<void(const absl::Status&)> on_end)
     : io_(io),
       options_(std::move(options)),
@@ -48,9 +45,11 @@ Agent::Agent(asio::io_context& io, Options options, Outbox& outbox, WorkerMetric
       metrics_(metrics),
       on_end_(std::move(on_end)),
       slots_{.waiting_children = {},
-             .idle_cpus = IdleCpus(
-                 io, options_.slots,
-                 [this](std::uint32_t slot, const std::vector<int>& cpus) { BindTraining(slot, cpus); }),
+             .idle_cpus = IdleCpus(io, options_.slots,
+                                   [this](std::uint32_t slot, const std::vector<int>& cpus) {
+                                     for (const auto& [token, supervisor] : running_)
+                                       if (supervisor->Uses(slot)) supervisor->BindTo(cpus);
+                                   }),
              .start_trouble = StartTrouble(io, disk_, options_.attempts,
                                            [this](const std::string& why) {
                                              board_.SetTrouble(why);
@@ -119,7 +118,7 @@ void Agent::Start() {
 void Agent::OnAnswer(const v1::CoordinatorSync& answer) {
   if (ending_.phase == Phase::kFinished) return;
   if (answer.has_database_id() && !outbox_.SetDatabase(answer.database_id())) {
-    // Its tokens mean other attempts. The next worker begins with it.
+    // Its tokens mean other attempts. The next worker process starts with the new database.
     if (ending_.status.ok())
       OnRefused(absl::FailedPreconditionError("the coordinator has another database now"));
     return;
@@ -135,9 +134,8 @@ void Agent::OnAnswer(const v1::CoordinatorSync& answer) {
   for (const auto& [token, supervisor] : running_) {
     // A token names its stage only within one database: another one counts from 1 again.
     const auto desired = desired_.find(token);
-    const bool wanted =
-        desired != desired_.end() && desired->second.stage_id() == supervisor->assignment().stage_id();
-    if (wanted) continue;
+    if (desired != desired_.end() && desired->second.stage_id() == supervisor->assignment().stage_id())
+      continue;
     if (supervisor->stopping()) {
       supervisor->Abandon();
       continue;
@@ -156,15 +154,13 @@ void Agent::OnAnswer(const v1::CoordinatorSync& answer) {
 
 std::vector<std::uint32_t> Agent::FreeSlots(const v1::Assignment& assignment) const {
   const auto busy = [this](std::uint32_t slot) {
-    return std::any_of(running_.begin(), running_.end(),
-                       [slot](const auto& entry) { return entry.second->Uses(slot); });
+    return std::ranges::any_of(running_, [slot](const auto& entry) { return entry.second->Uses(slot); });
   };
   if (assignment.has_slot() && assignment.slot() < options_.slots.size()) {
     std::vector<std::uint32_t> slots = {assignment.slot()};
     slots.insert(slots.end(), assignment.further_slots().begin(), assignment.further_slots().end());
-    const bool taken = std::any_of(slots.begin(), slots.end(), [&](std::uint32_t slot) {
-      return slot >= options_.slots.size() || busy(slot);
-    });
+    const bool taken = std::ranges::any_of(
+        slots, [&](std::uint32_t slot) { return slot >= options_.slots.size() || busy(slot); });
     return taken ? std::vector<std::uint32_t>() : slots;
   }
   for (std::uint32_t slot = 0; slot < options_.slots.size(); ++slot) {
@@ -177,7 +173,7 @@ void Agent::Reconcile() {
   if (ending_.phase != Phase::kRunning || !Leased()) return;
   for (const auto& [token, assignment] : desired_) {
     if (running_.count(token) > 0 || ended_.count(token) > 0) continue;
-    // A slot whose last child is still ending is taken when it is gone.
+    // A slot whose last child is still ending is used when that is gone.
     const std::vector<std::uint32_t> slots = FreeSlots(assignment);
     if (!slots.empty()) StartAttempt(assignment, slots);
   }
@@ -196,12 +192,7 @@ void Agent::StartAttempt(const v1::Assignment& assignment, const std::vector<std
       options_.slots[slots[0]], slots_.waiting_children[slots[0]], std::move(further), assignment);
   for (const std::uint32_t slot : slots) slots_.idle_cpus.AttemptStarts(slot);
   running_.emplace(assignment.token(), supervisor);
-  const auto on_done = [](std::exception_ptr error) {
-    if (error)
-      std::rethrow_exception(
-          error);  // Out of memory, or a bug: the process ends, its attempts are leased again.
-  };
-  asio::co_spawn(io_, RunAttempt(std::move(supervisor)), on_done);
+  StartWork(io_, RunAttempt(std::move(supervisor)));
   client_.RequestSync(CoordinatorClient::Urgency::kPoint);
 }
 
@@ -226,12 +217,6 @@ void Agent::OnEnded(Supervisor& supervisor, const Supervisor::Result& result) {
   client_.RequestSync(CoordinatorClient::Urgency::kResult);
   Reconcile();
   MaybeFinishDrain();
-}
-
-void Agent::BindTraining(std::uint32_t slot, const std::vector<int>& cpus) {
-  for (const auto& [token, supervisor] : running_) {
-    if (supervisor->Uses(slot)) supervisor->BindTo(cpus);
-  }
 }
 
 void Agent::Forget(std::uint64_t acknowledged) {

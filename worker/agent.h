@@ -44,28 +44,25 @@ struct AgentOptions {
   std::uint64_t memory_mib = 0;  // For all slots together; 0: not known.
   WorkerJob job;
   AttemptSettings attempts;
-  CoordinatorClient::Options client;
-  ArtifactTransfer::Options artifacts;  // Its state_dir and coordinator are those above.
+  CoordinatorClientOptions client;
+  ArtifactTransferOptions artifacts;  // Its state_dir and coordinator are those above.
   // After the children have ended: how long their last events may take to be acknowledged.
   Duration delivery_wait = std::chrono::seconds(10);
-  // The same while the coordinator cannot be reached, the rest stays in the outbox for the next worker; and how long it may
-  // take to learn that a worker without events ends.
+  // The same while the coordinator cannot be reached, when the rest stays in the outbox for the next worker; and the time that
+  // the coordinator may take to acknowledge that a worker without events ends.
   Duration delivery_wait_alone = std::chrono::seconds(1);
 };
 
 struct EndedAttempt {
   std::string stage_id;
   std::uint64_t outcome_sequence = 0;
-  bool succeeded = false;
-  bool cleaned = false;
+  bool succeeded = false, cleaned = false;
 };
 
 class Agent {
  public:
-  using Options = AgentOptions;
-
   // `outbox` and `metrics` outlive the agent. `on_end` is called once, at the end: with OK after a drain.
-  Agent(boost::asio::io_context& io, Options options, Outbox& outbox, WorkerMetrics& metrics,
+  Agent(boost::asio::io_context& io, AgentOptions options, Outbox& outbox, WorkerMetrics& metrics,
         std::function<void(const absl::Status&)> on_end);
   ~Agent();
   Agent(const Agent&) = delete;
@@ -102,10 +99,9 @@ class Agent {
   void End(const absl::Status& status);
   // The slots of all ranks, if all of them are free; empty: not yet.
   std::vector<std::uint32_t> FreeSlots(const v1::Assignment& assignment) const;
-  void BindTraining(std::uint32_t slot, const std::vector<int>& cpus);
 
   boost::asio::io_context& io_;
-  const Options options_;
+  const AgentOptions options_;
   Outbox& outbox_;
   WorkerMetrics& metrics_;
   std::function<void(const absl::Status&)> on_end_;
@@ -118,8 +114,8 @@ class Agent {
   } slots_;
   v1::WorkerSync identity_;  // The part of a sync that never changes.
   std::map<std::uint64_t, std::shared_ptr<Supervisor>> running_;
-  std::map<std::uint64_t, EndedAttempt>
-      ended_;  // By token, until the outcome is committed and no longer desired.
+  // By token, until the outcome is committed and no longer desired.
+  std::map<std::uint64_t, EndedAttempt> ended_;
   std::map<std::uint64_t, v1::Assignment> desired_;
   LeaseGuard::State lease_ = LeaseGuard::State::kIdle;
   struct Ending {

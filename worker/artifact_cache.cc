@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <string>
 #include <system_error>
 #include <vector>
 
@@ -48,7 +47,7 @@ TrimmedCache TrimArtifactCache(const fs::path& state_dir, std::uint64_t bytes_ma
   }
   std::uint64_t total = 0, removed = 0;
   for (const CachedFile& file : files) total += file.bytes;
-  std::sort(files.begin(), files.end(), [](const CachedFile& a, const CachedFile& b) {
+  std::ranges::sort(files, [](const CachedFile& a, const CachedFile& b) {
     if (a.used.tv_sec != b.used.tv_sec) return a.used.tv_sec < b.used.tv_sec;
     return a.used.tv_nsec < b.used.tv_nsec;
   });

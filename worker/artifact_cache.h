@@ -1,8 +1,7 @@
 // The size limit of the cache of a worker without a shared folder: models in artifacts/, checkpoints of ended
 // attempts in attempts/. All of it can be fetched or made again.
 //
-// Thread safety: none of CacheRoom; the rest are pure functions over the file system, which wait for the
-// disk.
+// Thread safety: none of CacheRoom; the rest are pure functions over the file system, which wait for the disk.
 #ifndef INLIER_WORKER_ARTIFACT_CACHE_H_
 #define INLIER_WORKER_ARTIFACT_CACHE_H_
 
@@ -27,8 +26,8 @@ class CacheRoom {
  public:
   explicit CacheRoom(std::uint64_t bytes_max) : bytes_max_(bytes_max) {}
 
-  // A file of `bytes` was added. True: half of the free room may be taken, so the cache must be trimmed. The
-  // other half is for checkpoints of attempts, which are written without a call of this.
+  // A file of `bytes` was added. True: half of the free room may be taken, so the cache must be trimmed. The other half
+  // is for checkpoints of attempts, which are written without a call of this.
   bool Take(std::uint64_t bytes) {
     taken_ += bytes;
     return taken_ >= room_ / 2;

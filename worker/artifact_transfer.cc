@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <boost/asio/post.hpp>
 #include <random>
@@ -25,10 +24,10 @@ namespace fs = std::filesystem;
 
 constexpr int kDamagedMax = 3;
 constexpr int kLogEveryTries = 5;
-// Another worker may have moved away what was sent: it still had the damaged object.
+// Another worker that still had the damaged object may have moved away what was sent.
 constexpr auto kRestoreAgain = std::chrono::minutes(1);
 
-// Whether what has come of a request does not serve the next one.
+// True when the result of a request does not serve the next one.
 bool IsOver(TransferKind kind, const ArtifactProgress& progress) {
   if (!progress.done) return false;
   if (kind == TransferKind::kRestore) return MonotonicNow() - progress.ended >= kRestoreAgain;
@@ -46,7 +45,8 @@ const char* StoreText(ArtifactMode mode) {
   return mode == ArtifactMode::kBucket ? "the object store" : "the coordinator";
 }
 
-ArtifactTransfer::ArtifactTransfer(Options options, WorkerMetrics& metrics, std::function<void()> on_change)
+ArtifactTransfer::ArtifactTransfer(ArtifactTransferOptions options, WorkerMetrics& metrics,
+                                   std::function<void()> on_change)
     : options_(std::move(options)),
       metrics_(metrics),
       on_change_(std::move(on_change)),
@@ -91,8 +91,7 @@ void ArtifactTransfer::FindMode() {
     if (tries % kLogEveryTries == 0) {
       spdlog::warn(
           "artifacts_mode_unknown reason={} remedy=\"set artifacts to SHARED_FOLDER, STREAMED or S3, or "
-          "wait: no "
-          "attempt starts before it is known\"",
+          "wait: no attempt starts before it is known\"",
           LogText(found.status().message()));
     }
     if (mode_job_->Wait(options_.backoff.Wait(tries, Random()))) return;
@@ -189,14 +188,14 @@ bool ArtifactTransfer::IsFinal(const absl::Status& status, bool sends, int tries
   switch (status.code()) {
     case absl::StatusCode::kInvalidArgument:
     case absl::StatusCode::kUnimplemented:
-      if (!bucket || !sends)
-        return true;  // A bucket's, or a proxy's, own limit: a trained model is kept for it.
+      // A bucket, or a proxy before it, has limits of its own: a trained model is kept for them.
+      if (!bucket || !sends) return true;
       break;
     case absl::StatusCode::kPermissionDenied:
     case absl::StatusCode::kUnauthenticated:
     case absl::StatusCode::kFailedPrecondition:
-      if (!bucket)
-        return true;  // Of a bucket: rights, a clock and the like are put right without this worker.
+      // Rights, a clock and the like of a bucket can be corrected without this worker.
+      if (!bucket) return true;
       break;
     case absl::StatusCode::kNotFound:
       if (sends) return true;  // There is no such file to send.
@@ -214,8 +213,8 @@ bool ArtifactTransfer::IsFinal(const absl::Status& status, bool sends, int tries
 void ArtifactTransfer::Run(ArtifactJob& job) {
   absl::Status status = absl::CancelledError("it is not wanted any more");
   std::uint64_t furthest = 0;
-  std::set<std::string>
-      damages;  // On a machine that damages what it reads, a sound object differs each time.
+  // On a machine that damages what it reads, a sound object differs each time.
+  std::set<std::string> damages;
   for (int tries = 0, damaged = 0; !job.IsCancelled();) {
     status = job.sends() ? SendOnce(job) : FetchOnce(job);
     if (status.ok() || job.IsCancelled()) break;
@@ -233,7 +232,7 @@ void ArtifactTransfer::Run(ArtifactJob& job) {
         status = damages.size() == 1
                      ? store().GiveUpDamaged(job, status)
                      : absl::UnavailableError(absl::StrCat(
-                           std::string(status.message()),
+                           status.message(),
                            "; each time it was another: check memory, disk and network of this machine"));
       break;
     }
@@ -274,10 +273,10 @@ absl::Status ArtifactTransfer::FetchOnce(ArtifactJob& job) {
 }
 
 absl::Status ArtifactTransfer::SendOnce(ArtifactJob& job) {
-  if (job.file < 0) job.file = ::open(job.path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-  if (job.file < 0) return ErrnoStatus(absl::StrCat("cannot read ", job.path.string()));
+  if (job.file.fd() < 0) job.file = Descriptor(::open(job.path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   struct stat file {};
-  if (::fstat(job.file, &file) != 0) return ErrnoStatus(absl::StrCat("cannot read ", job.path.string()));
+  if (job.file.fd() < 0 || ::fstat(job.file.fd(), &file) != 0)
+    return ErrnoStatus(absl::StrCat("cannot read ", job.path.string()));
   return store().Send(job, static_cast<std::uint64_t>(file.st_size));
 }
 

@@ -45,7 +45,7 @@ enum class ArtifactMode {
 // Where files are sent, for messages.
 const char* StoreText(ArtifactMode mode);
 
-// A requested transfer. Dropping the last reference gives it up.
+// A requested transfer. Dropping the last reference cancels it.
 using ArtifactHandle = std::shared_ptr<const ArtifactJob>;
 inline ArtifactProgress ProgressOf(const ArtifactHandle& handle) { return handle->progress(); }
 
@@ -57,8 +57,7 @@ struct ArtifactTransferOptions {
   bool insecure = false;  // Other users of this machine may read the file of the bucket's key pair.
   std::uint64_t cache_bytes_max = std::uint64_t{20} << 30;
   Backoff backoff{std::chrono::milliseconds(200), std::chrono::seconds(5)};
-  // Failures in a row, without a byte moved, after which a fetch ends. An upload ends so only while
-  // draining: the product of a training is worth the wait.
+  // Failures in a row, without a byte moved, after which a fetch ends. An upload ends so only while draining.
   int tries_max = 8;
   int tries_max_bucket = 120;  // Ten minutes of an object store that refuses connections.
   int tries_max_draining = 3;
@@ -66,11 +65,9 @@ struct ArtifactTransferOptions {
 
 class ArtifactTransfer {
  public:
-  using Options = ArtifactTransferOptions;
-
   // `on_change` is called on threads of the transfer when the mode is known and when a transfer has ended.
   // `metrics` outlives it.
-  ArtifactTransfer(Options options, WorkerMetrics& metrics, std::function<void()> on_change);
+  ArtifactTransfer(ArtifactTransferOptions options, WorkerMetrics& metrics, std::function<void()> on_change);
   ~ArtifactTransfer();  // Stops.
   ArtifactTransfer(const ArtifactTransfer&) = delete;
   ArtifactTransfer& operator=(const ArtifactTransfer&) = delete;
@@ -85,13 +82,13 @@ class ArtifactTransfer {
   // Checkpoints are sent and fetched. REQUIRES of Fetch and Send.
   bool MovesFiles() const { return mode_ == ArtifactMode::kStreamed || mode_ == ArtifactMode::kBucket; }
 
-  // Downloads artifacts/<sha256>.safetensors into the state folder and checks its digest. The file stays in
-  // the cache while the handle lives. REQUIRES: `sha256` is a SHA-256 in lower-case hexadecimal.
+  // Downloads artifacts/<sha256>.safetensors into the state folder and checks its digest. The file stays in the cache
+  // while the handle lives. REQUIRES: `sha256` is a SHA-256 in lower-case hexadecimal.
   ArtifactHandle Fetch(const std::string& sha256);
   // Uploads `path`, whose digest is `sha256`; done when it is durable there. NotFound without the file.
   ArtifactHandle Send(const std::filesystem::path& path, const std::string& sha256);
   // The bucket, or the coordinator, has lost these artifacts: those of which the cache has a copy are uploaded, and
-  // looked for once a minute for as long as they are wanted.
+  // checked once a minute for as long as they are wanted.
   void SetWanted(const std::vector<std::string>& sha256s);
 
   // What other attempts have written, and this worker reads.
@@ -111,7 +108,7 @@ class ArtifactTransfer {
   ArtifactHandle Begin(TransferKind kind, const std::string& sha256, const std::filesystem::path& path);
   void FindMode();
   absl::StatusOr<ArtifactMode> AskForMode();
-  // Whether it answers or not; InvalidArgument for a configuration or a key pair that is no good.
+  // OK also where the bucket does not answer; InvalidArgument for a wrong configuration or key pair.
   absl::StatusOr<ArtifactMode> OpenBucket(const v1::S3Config& config);
   void Run(ArtifactJob& job);
   TransferStore& store() {
@@ -124,7 +121,7 @@ class ArtifactTransfer {
   // A file of `bytes` was added: trims the cache when it may be full.
   void Trim(std::uint64_t bytes);
 
-  const Options options_;
+  const ArtifactTransferOptions options_;
   WorkerMetrics& metrics_;
   const std::function<void()> on_change_;
   StreamStore stream_;

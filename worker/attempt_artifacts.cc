@@ -1,14 +1,11 @@
 // Supervisor: checkpoints from and to other machines.
 #include <algorithm>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <exception>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/digest.h"
-#include "base/log.h"
 #include "base/status.h"
 #include "spec/trial/outcome.h"
 #include "worker/attempt_folder.h"
@@ -26,8 +23,7 @@ constexpr std::size_t kTroubleBytesMax = 500;
 
 std::string Message(const absl::Status& status) { return std::string(status.message()); }
 
-// True when the same transfer may succeed later, or on another worker.
-// Rights, a clock or a region are put right without the trial.
+// True when the same transfer may succeed later, or on another worker: rights, a clock or a region can be corrected.
 bool IsInterrupted(const absl::Status& status) {
   return IsRetriable(status) || absl::IsCancelled(status) || absl::IsPermissionDenied(status) ||
          absl::IsUnauthenticated(status) || absl::IsFailedPrecondition(status);
@@ -234,10 +230,7 @@ asio::awaitable<std::optional<v1::Outcome>> Supervisor::PrepareResume(bool strea
 void Supervisor::SendCheckpoint(v1::TrialEvent event) {
   transfers_.next_checkpoint = std::move(event);  // Replaces one that was not started.
   if (std::exchange(transfers_.sending, true)) return;
-  const auto on_done = [](std::exception_ptr error) {
-    if (error) std::rethrow_exception(error);
-  };
-  asio::co_spawn(parts_.io, SendCheckpoints(), on_done);
+  StartWork(parts_.io, SendCheckpoints());
 }
 
 asio::awaitable<void> Supervisor::SendCheckpoints() {
@@ -257,9 +250,7 @@ asio::awaitable<void> Supervisor::SendCheckpoints() {
     }
     if (transfers_.upload_closed) break;
     if (status.ok()) {
-      std::vector<v1::TrialEvent> events;
-      events.push_back(std::move(event));
-      Report(std::move(events));
+      Report({std::move(event)});
     } else {
       Warn(absl::StrCat("the checkpoint at step ", saved.step(), " could not be sent to ",
                         StoreText(parts_.artifacts.mode()),

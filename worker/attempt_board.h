@@ -1,5 +1,4 @@
-// The state of the worker's attempts and checks of data: written by the supervisors and the data checker, read by the heartbeat thread for every
-// sync.
+// The state of the worker's attempts and checks of data, as every sync to the coordinator has it.
 //
 // Thread safety: all functions on any thread; they wait for each other only.
 #ifndef INLIER_WORKER_ATTEMPT_BOARD_H_

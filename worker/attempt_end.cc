@@ -18,7 +18,7 @@ constexpr size_t kQuotedLinesMax = 8;
 constexpr size_t kQuotedLineBytesMax = 300;
 
 bool NamesCuda(const std::deque<std::string>& lines) {
-  return std::any_of(lines.begin(), lines.end(), [](const std::string& line) {
+  return std::ranges::any_of(lines, [](const std::string& line) {
     const std::string lower = absl::AsciiStrToLower(line);
     return absl::StrContains(lower, "cuda") && absl::StrContains(lower, "out of memory");
   });
@@ -65,15 +65,9 @@ std::uint64_t OutOfMemoryKills() {
 v1::Outcome ClassifyEnd(const AttemptEnd& end) {
   if (end.reported) return *end.reported;
   const std::string how = DescribeExit(end.exit);
-  switch (end.stopped) {
-    case StopKind::kNone:
-      break;
-    case StopKind::kLeaseLost:
-      return FailedOutcome(v1::LOST, absl::StrCat("stopped by its worker: ", end.stop_reason));
-    case StopKind::kNotDesired:
-    case StopKind::kDraining:
-      return FailedOutcome(v1::PREEMPTED, absl::StrCat("stopped by its worker: ", end.stop_reason));
-  }
+  if (end.stopped != StopKind::kNone)
+    return FailedOutcome(end.stopped == StopKind::kLeaseLost ? v1::LOST : v1::PREEMPTED,
+                         absl::StrCat("stopped by its worker: ", end.stop_reason));
   const std::string output = QuoteOutput(end.last_output);
   if (end.exit.signal == SIGKILL && end.out_of_memory_kill) {
     return FailedOutcome(
@@ -82,7 +76,7 @@ v1::Outcome ClassifyEnd(const AttemptEnd& end) {
                      "or fewer slots on this worker",
                      output));
   }
-  if (std::any_of(end.last_output.begin(), end.last_output.end(), ReportsOutOfMemory)) {
+  if (std::ranges::any_of(end.last_output, ReportsOutOfMemory)) {
     v1::Outcome outcome =
         FailedOutcome(v1::OUT_OF_MEMORY,
                       absl::StrCat("the trial ran out of memory and ", how,

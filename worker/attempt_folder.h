@@ -4,8 +4,7 @@
 //                                    attempt can disturb no other
 //   artifacts/<sha256>.safetensors   trained models, named by their content
 //
-// Paths from outside (stage ids, the coordinator's resume path, the child's checkpoint path) are checked:
-// none can leave its folder.
+// Paths from outside (stage ids, the coordinator's resume path, the child's checkpoint path) cannot leave their folder.
 //
 // Thread safety: pure functions over the file system; they wait for the disk.
 #ifndef INLIER_WORKER_ATTEMPT_FOLDER_H_
@@ -30,8 +29,7 @@ inline constexpr char kRankFolderPrefix[] = "rank-";
 absl::StatusOr<std::filesystem::path> AttemptFolder(const std::filesystem::path& state_dir,
                                                     const std::string& stage_id, std::uint64_t token);
 
-// Makes the folder and writes spec.json into it. Waits for no disk: only the attempt's own child reads it, and that
-// does not outlive the machine.
+// Makes the folder and writes spec.json into it. Waits for no disk: only the attempt's own child reads it.
 absl::Status PrepareAttemptFolder(const std::filesystem::path& folder, const v1::AttemptSpec& spec);
 
 // artifacts/<sha256>.safetensors below `state_dir`. InvalidArgument for any other text than a SHA-256.
@@ -47,8 +45,8 @@ absl::StatusOr<std::filesystem::path> PathBelow(const std::filesystem::path& fol
 absl::Status PublishArtifact(const std::filesystem::path& state_dir, const std::filesystem::path& folder,
                              const v1::CheckpointSaved& checkpoint);
 
-// After attempt `token` of a stage succeeded: removes everything but logs and specs from its folder and those
-// of older tokens. Does nothing when there is a newer one: its attempt may be reading an older checkpoint.
+// After attempt `token` of a stage succeeded: removes everything but logs and specs from its folder and those of older
+// tokens. Does nothing when there is a newer one, whose attempt may be reading an older checkpoint.
 absl::Status RemoveOldCheckpoints(const std::filesystem::path& state_dir, const std::string& stage_id,
                                   std::uint64_t token);
 

@@ -6,11 +6,9 @@
 #include <thread>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/log.h"
 #include "base/status.h"
-#include "rpc/rpc.h"
 #include "worker/sync_call.h"
 
 namespace inlier {
@@ -25,14 +23,13 @@ constexpr Duration kUnreachableLogInterval = seconds(30);
 constexpr Duration kFirstPeriod = seconds(1);
 // Lower limit of next_sync_ms.
 constexpr Duration kPeriodMin = milliseconds(10);
+
 }  // namespace
 
 Backoff BackoffWithin(Backoff preferred, Duration ttl) {
   preferred.longest = std::min(preferred.longest, ttl / 4);
   return preferred;
 }
-
-bool IsRefusal(const absl::Status& status) { return absl::IsFailedPrecondition(status); }
 
 std::string DescribeCallFailure(const absl::Status& status, const std::string& address) {
   const std::string reason(status.message());
@@ -50,7 +47,7 @@ std::string DescribeCallFailure(const absl::Status& status, const std::string& a
                       ": ", reason);
 }
 
-std::unique_ptr<RenewedChannel> ConnectToCoordinator(const CoordinatorClient::Options& options) {
+std::unique_ptr<RenewedChannel> ConnectToCoordinator(const CoordinatorClientOptions& options) {
   return std::make_unique<RenewedChannel>(options.address, options.security, options.message_bytes_max);
 }
 
@@ -73,12 +70,12 @@ struct ReconnectState {
 struct SyncNews {
   std::vector<v1::CoordinatorSync> answers;
   std::optional<absl::Status> ended;
-  bool broken = false, sendable = false, stop = false;
+  bool broken = false, stop = false;
 };
 
 class CoordinatorClient::Impl {
  public:
-  Impl(Options options, Outbox& outbox, WorkerMetrics& metrics, Hooks hooks)
+  Impl(CoordinatorClientOptions options, Outbox& outbox, WorkerMetrics& metrics, CoordinatorClientHooks hooks)
       : options_(std::move(options)),
         outbox_(outbox),
         metrics_(metrics),
@@ -243,10 +240,10 @@ class CoordinatorClient::Impl {
     metrics_.connected.Set(0);
     connected_ = false;
     schedule_.OnCallEnded();
-    if (IsRefusal(status)) {
+    if (absl::IsFailedPrecondition(status)) {
       refused_ = true;
-      hooks_.on_refused(absl::FailedPreconditionError(absl::StrCat(
-          "the coordinator at ", options_.address, " refuses this worker: ", std::string(status.message()))));
+      hooks_.on_refused(absl::FailedPreconditionError(
+          absl::StrCat("the coordinator at ", options_.address, " refuses this worker: ", status.message())));
       return;
     }
     // A stream without any answer although the server responds: single calls next. They fail, too: a stream
@@ -276,10 +273,10 @@ class CoordinatorClient::Impl {
   double Random() { return std::uniform_real_distribution<double>(0, 1)(random_); }
   Duration Jittered(Duration period) { return FromSeconds(ToSeconds(period) * (0.9 + 0.1 * Random())); }
 
-  const Options options_;
+  const CoordinatorClientOptions options_;
   Outbox& outbox_;
   WorkerMetrics& metrics_;
-  const Hooks hooks_;
+  const CoordinatorClientHooks hooks_;
   const std::unique_ptr<RenewedChannel> connection_;
   std::unique_ptr<v1::WorkerService::Stub> stub_;  // Of the call that is open.
   SyncInbox inbox_;
@@ -298,7 +295,8 @@ class CoordinatorClient::Impl {
   std::mt19937_64 random_{std::random_device{}()};
 };
 
-CoordinatorClient::CoordinatorClient(Options options, Outbox& outbox, WorkerMetrics& metrics, Hooks hooks)
+CoordinatorClient::CoordinatorClient(CoordinatorClientOptions options, Outbox& outbox, WorkerMetrics& metrics,
+                                     CoordinatorClientHooks hooks)
     : impl_(std::make_unique<Impl>(std::move(options), outbox, metrics, std::move(hooks))) {}
 CoordinatorClient::~CoordinatorClient() { Stop(); }
 void CoordinatorClient::Start() { impl_->Start(); }

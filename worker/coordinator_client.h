@@ -1,18 +1,15 @@
 // The worker's client of the coordinator: syncs, heartbeats, reconnects, and the lease's clock. All of it
 // runs on a thread of its own, so that no trial and no disk delays a heartbeat.
 //
-// A Session stream is tried first. Behind a proxy that does not pass streams, the same messages go by single
-// Sync calls. A failed call is made again after a jittered back-off. The outbox keeps the unacknowledged
-// events, so a call has no state to restore.
+// A Session stream is tried first. Behind a proxy that does not pass streams, the same messages go by single Sync calls.
+// A failed call is repeated after a jittered back-off. The outbox keeps the unacknowledged events: no state is lost.
 //
-// Thread safety: RequestSync, connected and Stop on any thread. Hooks run on the client's thread; they must
-// not block.
+// Thread safety: RequestSync, connected and Stop on any thread. Hooks run on the client's thread and must not block.
 #ifndef INLIER_WORKER_COORDINATOR_CLIENT_H_
 #define INLIER_WORKER_COORDINATOR_CLIENT_H_
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -32,8 +29,7 @@ struct CoordinatorClientOptions {
   ClientSecurity security;  // Its files can be read.
   int message_bytes_max = 64 << 20;
   Backoff backoff{std::chrono::milliseconds(50), std::chrono::seconds(5), 2.0, 0.3};
-  // Longest silence after a sync before the call counts as broken: before the first answer; afterwards half
-  // of the lease's TTL.
+  // Longest silence after the first sync before the call counts as broken; later it is half of the lease's TTL.
   Duration answer_timeout = std::chrono::seconds(5);
   // How long attempts run on after the lease; 0: they end with it (LeaseGuard).
   Duration hold = std::chrono::hours(24);
@@ -53,10 +49,8 @@ struct CoordinatorClientHooks {
 
 class CoordinatorClient {
  public:
-  using Options = CoordinatorClientOptions;
-  using Hooks = CoordinatorClientHooks;
-
-  CoordinatorClient(Options options, Outbox& outbox, WorkerMetrics& metrics, Hooks hooks);
+  CoordinatorClient(CoordinatorClientOptions options, Outbox& outbox, WorkerMetrics& metrics,
+                    CoordinatorClientHooks hooks);
   ~CoordinatorClient();  // Stops.
   CoordinatorClient(const CoordinatorClient&) = delete;
   CoordinatorClient& operator=(const CoordinatorClient&) = delete;
@@ -74,16 +68,12 @@ class CoordinatorClient {
   std::unique_ptr<Impl> impl_;
 };
 
-// A new connection to the coordinator, with TLS, token and sizes of `options`. REQUIRES: the files can be
-// read (SecurityOf has read them).
-std::unique_ptr<RenewedChannel> ConnectToCoordinator(const CoordinatorClient::Options& options);
+// A new connection to the coordinator, with TLS, token and sizes of `options`. REQUIRES: SecurityOf has read the files.
+std::unique_ptr<RenewedChannel> ConnectToCoordinator(const CoordinatorClientOptions& options);
 
 // `preferred`, with waits that leave time for several tries within a lease of `ttl`: a restarted coordinator
 // gives each live attempt a fresh lease, within which its worker must reconnect.
 Backoff BackoffWithin(Backoff preferred, Duration ttl);
-
-// True when trying again cannot help: the coordinator refuses this worker.
-bool IsRefusal(const absl::Status& status);
 
 // The message about a failed call: the address, the reason and what to check.
 std::string DescribeCallFailure(const absl::Status& status, const std::string& address);

@@ -3,8 +3,6 @@
 #include <signal.h>
 
 #include <algorithm>
-#include <boost/asio/co_spawn.hpp>
-#include <exception>
 #include <filesystem>
 #include <utility>
 
@@ -15,6 +13,7 @@
 #include "base/status.h"
 #include "base/utf8.h"
 #include "worker/attempt_folder.h"
+#include "worker/disk_work.h"
 #include "worker/processes/trial_environment.h"
 
 namespace inlier {
@@ -23,10 +22,9 @@ namespace {
 namespace asio = boost::asio;
 namespace fs = std::filesystem;
 
-// Of what a child may write; a digest has 64 bytes, and a message a few lines; the coordinator takes 4096 bytes.
+// Of a child's output; the coordinator accepts 4096 bytes.
 constexpr std::size_t kOutputBytesMax = 4000;
-// Of how far it has come.
-constexpr std::size_t kReadingBytesMax = 100;
+constexpr std::size_t kReadingBytesMax = 100;  // Of a line that says how far it has come.
 
 void Append(std::string& to, std::string_view bytes) {
   to.append(bytes.substr(0, kOutputBytesMax - std::min(kOutputBytesMax, to.size())));
@@ -141,11 +139,7 @@ void DataChecker::Next() {
     }
     spdlog::info("data_check_started token={} pid={}", token, job->process->pid());
     job_ = job;
-    const auto on_done = [](std::exception_ptr error) {
-      if (error) std::rethrow_exception(error);
-    };
-    asio::co_spawn(io_, Run(std::move(job)), on_done);
-    return;
+    return StartWork(io_, Run(std::move(job)));
   }
 }
 
@@ -154,18 +148,17 @@ asio::awaitable<void> DataChecker::Run(std::shared_ptr<Job> job) {
   const ProcessExit exit = co_await job->process->WaitForExit();
   if (alive.expired()) co_return;
   job_.reset();
-  const bool wanted = wanted_.contains(job->token);
-  v1::DataChecked answer = job->Answer(exit);
+  const v1::DataChecked answer = job->Answer(exit);
   if (CouldNotRun(exit)) co_return start_trouble_.NotStarted(answer.problem());
-  if (wanted) {
+  if (wanted_.contains(job->token)) {
     spdlog::info("data_check_ended token={} digest={} problem={}", job->token, answer.digest(),
                  LogText(answer.problem()));
-    OnAnswer(std::move(answer));
+    OnAnswer(answer);
   }
   Next();
 }
 
-// Goes with the next sync: nothing waits for it.
+// Requests no sync: nothing waits for it.
 void DataChecker::OnReading(std::uint64_t token, const std::string& how_far) {
   if (job_ == nullptr || job_->token != token || !wanted_.contains(token)) return;
   v1::DataChecked& answer = answers_[token];
@@ -174,9 +167,8 @@ void DataChecker::OnReading(std::uint64_t token, const std::string& how_far) {
   board_.SetDataChecked(answers_);
 }
 
-void DataChecker::OnAnswer(v1::DataChecked answer) {
-  const std::uint64_t token = answer.token();
-  answers_[token] = std::move(answer);
+void DataChecker::OnAnswer(const v1::DataChecked& answer) {
+  answers_[answer.token()] = answer;
   board_.SetDataChecked(answers_);
   request_sync_();
 }

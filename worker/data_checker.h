@@ -2,8 +2,8 @@
 // attempts and outside of their slots.
 //
 // Level-triggered, like attempts: every answer of the coordinator lists all checks that it wants. Those are done once
-// each, and their answers go with every sync until they are not wanted any more; others are given up. While a
-// large file is read, the answer holds in place of the digest how far that is, so that the coordinator does not give up.
+// each, and their answers go with every sync until they are not wanted any more; others are abandoned. While a large
+// file is read, the answer has in place of the digest how far that is, so that the coordinator does not time out.
 //
 // Thread safety: none; lives on the io_context's thread.
 #ifndef INLIER_WORKER_DATA_CHECKER_H_
@@ -37,7 +37,6 @@ class DataChecker {
   DataChecker& operator=(const DataChecker&) = delete;
 
   void Want(const std::vector<v1::DataCheck>& checks);
-  // Gives up everything.
   void Stop() { Want({}); }
 
  private:
@@ -46,16 +45,16 @@ class DataChecker {
   void Next();
   boost::asio::awaitable<void> Run(std::shared_ptr<Job> job);
   void OnReading(std::uint64_t token, const std::string& how_far);
-  void OnAnswer(v1::DataChecked answer);
+  void OnAnswer(const v1::DataChecked& answer);
 
   boost::asio::io_context& io_;
   const AttemptSettings& settings_;
   AttemptBoard& board_;
   StartTrouble& start_trouble_;
   std::function<void()> request_sync_;
-  std::map<std::uint64_t, v1::DataCheck> wanted_;     // By token.
-  std::map<std::uint64_t, v1::DataChecked> answers_;  // Of those wanted.
-  std::shared_ptr<Job> job_;                          // The one that runs; null: none.
+  std::map<std::uint64_t, v1::DataCheck> wanted_;  // By token.
+  std::map<std::uint64_t, v1::DataChecked> answers_;
+  std::shared_ptr<Job> job_;  // The one that runs; null: none.
   std::shared_ptr<int> alive_ = std::make_shared<int>(0);
 };
 

@@ -1,20 +1,30 @@
-// Work that waits for the disk: done on another thread, awaited on the io_context's thread.
+// Work that waits for the disk: done on another thread, awaited on the io_context's thread. And how coroutines are started.
 #ifndef INLIER_WORKER_DISK_WORK_H_
 #define INLIER_WORKER_DISK_WORK_H_
 
 #include <boost/asio/associated_executor.hpp>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <exception>
 #include <functional>
 #include <utility>
 
 #include "absl/status/status.h"
 
 namespace inlier {
+
+// Starts `work`. An exception in it, out of memory or a bug, ends the process, whose attempts are leased again.
+inline void StartWork(boost::asio::io_context& io, boost::asio::awaitable<void> work) {
+  boost::asio::co_spawn(io, std::move(work), [](std::exception_ptr error) {
+    if (error) std::rethrow_exception(error);
+  });
+}
 
 // Runs `work` on `pool`; the coroutine resumes on its own executor when it is done. The objects that `work`
 // refers to must live until then.

@@ -32,18 +32,9 @@ LeaseGuard::State LeaseGuard::StateAt(Timestamp now) const {
 }
 
 std::optional<Timestamp> LeaseGuard::NextChange(Timestamp now) const {
-  switch (StateAt(now)) {
-    case State::kHeld:
-      return holds() ? *end_ : EndingAt();
-    case State::kAway:
-      return EndingAt();
-    case State::kEnding:
-      if (!holds()) return *end_;
-      break;
-    case State::kIdle:
-    case State::kOver:
-      break;
-  }
+  const State state = StateAt(now);
+  if (state == State::kAway || (state == State::kHeld && !holds())) return EndingAt();
+  if (state == State::kHeld || (state == State::kEnding && !holds())) return *end_;
   return std::nullopt;
 }
 

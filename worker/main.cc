@@ -3,7 +3,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -34,9 +33,9 @@ constexpr char kProgram[] = "inlier-worker";
 std::string OfEnvironment(const char* name) { return EnvironmentVariableOr(name, ""); }
 
 // All but the incarnation.
-absl::StatusOr<Agent::Options> AgentOptionsOf(const v1::WorkerConfig& config, const TrialProgram& trial,
-                                              const GpuInventory& inventory) {
-  Agent::Options options;
+absl::StatusOr<AgentOptions> AgentOptionsOf(const v1::WorkerConfig& config, const TrialProgram& trial,
+                                            const GpuInventory& inventory) {
+  AgentOptions options;
   options.name = config.name();
   options.host = HostName();
   options.version = Version();
@@ -109,7 +108,7 @@ absl::Status Run(const DaemonOptions& options) {
   boost::asio::io_context io(1);
   HttpServer http(io);
   const GpuInventory inventory = FindGpus(EnvironmentVariable("CUDA_VISIBLE_DEVICES"));
-  ASSIGN_OR_RETURN(Agent::Options agent_options, AgentOptionsOf(config, trial, inventory));
+  ASSIGN_OR_RETURN(AgentOptions agent_options, AgentOptionsOf(config, trial, inventory));
   agent_options.incarnation = incarnation;
   agent_options.job = job;
   Agent agent(io, std::move(agent_options), *outbox, metrics, [&](const absl::Status& status) {
@@ -152,7 +151,6 @@ absl::Status Run(const DaemonOptions& options) {
 }
 
 int Main(int argc, char** argv) {
-  // For a worker on another machine.
   if (argc == 3 && std::string(argv[1]) == kDescribeMachine) return DescribeMachine(argv[2]);
   const absl::StatusOr<DaemonOptions> options = ParseDaemonOptions(argc, argv);
   if (!options.ok()) return ReportFatal(kProgram, options.status());

@@ -1,7 +1,6 @@
 #include "worker/outbox.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -65,15 +64,6 @@ std::vector<v1::NumberedEvent> ParseJournal(std::string_view bytes) {
   return events;
 }
 
-// The file with an exclusive lock, or -1 when it is not there or another process holds it.
-int LockFile(const std::filesystem::path& path) {
-  const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
-  if (fd < 0) return -1;
-  if (TryLock(fd).value_or(false)) return fd;
-  ::close(fd);
-  return -1;
-}
-
 }  // namespace
 
 bool MustKeep(const v1::TrialEvent& event) {
@@ -90,14 +80,6 @@ bool MustKeep(const v1::TrialEvent& event) {
       return false;
   }
   return false;
-}
-
-Outbox::Outbox(std::filesystem::path folder, std::size_t events_max)
-    : folder_(std::move(folder)), events_max_(events_max) {}
-
-Outbox::~Outbox() {
-  if (journal_fd_ >= 0) ::close(journal_fd_);
-  if (lock_fd_ >= 0) ::close(lock_fd_);
 }
 
 absl::StatusOr<std::unique_ptr<Outbox>> Outbox::Open(const std::filesystem::path& state_dir,
@@ -118,20 +100,21 @@ absl::Status Outbox::OpenFiles() {
   // The lock comes first, and is held before it has its name: other workers skip a folder without a lock,
   // which is still being made, and take over one whose lock is free.
   std::string unnamed = (folder_ / "lock.XXXXXX").string();
-  lock_fd_ = ::mkostemp(unnamed.data(), O_CLOEXEC);
-  if (lock_fd_ < 0 || !TryLock(lock_fd_).value_or(false) ||
+  lock_ = Descriptor(::mkostemp(unnamed.data(), O_CLOEXEC));
+  if (lock_.fd() < 0 || !TryLock(lock_.fd()).value_or(false) ||
       ::rename(unnamed.c_str(), (folder_ / "lock").c_str()) != 0) {
     return ErrnoStatus(absl::StrCat("cannot lock ", (folder_ / "lock").string()));
   }
-  journal_fd_ = ::open((folder_ / "journal").c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  if (journal_fd_ < 0) return ErrnoStatus(absl::StrCat("cannot open ", (folder_ / "journal").string()));
+  journal_ = Descriptor(::open((folder_ / "journal").c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  if (journal_.fd() < 0) return ErrnoStatus(absl::StrCat("cannot open ", (folder_ / "journal").string()));
   RETURN_IF_ERROR(SyncPath(folder_));
   return SyncPath(folder_.parent_path());
 }
 
 absl::Status Outbox::TakeOver(const std::filesystem::path& folder) {
-  const int lock = LockFile(folder / "lock");
-  if (lock < 0) return absl::OkStatus();  // Its worker lives, or it was never finished.
+  const Descriptor lock(::open((folder / "lock").c_str(), O_RDWR | O_CLOEXEC));
+  // Its worker lives, or it was never finished.
+  if (lock.fd() < 0 || !TryLock(lock.fd()).value_or(false)) return absl::OkStatus();
   absl::Status status;
   const absl::StatusOr<std::string> bytes = ReadFile(folder / "journal");
   if (bytes.ok()) {
@@ -152,20 +135,19 @@ absl::Status Outbox::TakeOver(const std::filesystem::path& folder) {
     std::filesystem::remove_all(folder, error);
     if (error) spdlog::warn("outbox_left_behind folder={} reason=\"{}\"", folder.string(), error.message());
   }
-  ::close(lock);
   return Annotate(status, absl::StrCat("taking over the outbox ", folder.string()));
 }
 
 absl::Status Outbox::WriteJournal(const std::string& records, bool sync) {
-  if (!WriteAll(journal_fd_, records)) {
+  if (!WriteAll(journal_.fd(), records)) {
     const absl::Status status = ErrnoStatus(absl::StrCat("cannot write ", (folder_ / "journal").string()));
     // A half-written record would hide what comes after it.
-    [[maybe_unused]] const int cut = ::ftruncate(journal_fd_, static_cast<off_t>(journal_bytes_));
+    [[maybe_unused]] const int cut = ::ftruncate(journal_.fd(), static_cast<off_t>(journal_bytes_));
     return status;
   }
   journal_bytes_ += records.size();
   if (sync) Failpoint("outbox.sync.before");
-  if (sync && ::fdatasync(journal_fd_) != 0) {
+  if (sync && ::fdatasync(journal_.fd()) != 0) {
     return ErrnoStatus(absl::StrCat("cannot write ", (folder_ / "journal").string(), " to the disk"));
   }
   return absl::OkStatus();
@@ -274,16 +256,15 @@ absl::Status Outbox::Compact() {
     }
   }
   if (records.empty()) {
-    if (::ftruncate(journal_fd_, 0) != 0)
+    if (::ftruncate(journal_.fd(), 0) != 0)
       return ErrnoStatus(absl::StrCat("cannot empty ", (folder_ / "journal").string()));
     journal_bytes_ = 0;
     return absl::OkStatus();
   }
   RETURN_IF_ERROR(WriteFileAtomically(folder_ / "journal", records));
-  const int fd = ::open((folder_ / "journal").c_str(), O_RDWR | O_APPEND | O_CLOEXEC);
-  if (fd < 0) return ErrnoStatus(absl::StrCat("cannot open ", (folder_ / "journal").string()));
-  ::close(journal_fd_);
-  journal_fd_ = fd;
+  Descriptor journal(::open((folder_ / "journal").c_str(), O_RDWR | O_APPEND | O_CLOEXEC));
+  if (journal.fd() < 0) return ErrnoStatus(absl::StrCat("cannot open ", (folder_ / "journal").string()));
+  journal_ = std::move(journal);
   journal_bytes_ = records.size();
   return absl::OkStatus();
 }
@@ -300,31 +281,6 @@ absl::Status Outbox::Remove() {
   if (error)
     return absl::UnknownError(absl::StrCat("cannot remove ", folder_.string(), ": ", error.message()));
   return absl::OkStatus();
-}
-
-std::size_t Outbox::size() const {
-  const std::lock_guard lock(mutex_);
-  return pending_.size();
-}
-
-std::uint64_t Outbox::thinned() const {
-  const std::lock_guard lock(mutex_);
-  return thinned_;
-}
-
-std::uint64_t Outbox::acknowledged() const {
-  const std::lock_guard lock(mutex_);
-  return acknowledged_;
-}
-
-std::uint64_t Outbox::last_sequence() const {
-  const std::lock_guard lock(mutex_);
-  return published_;
-}
-
-bool Outbox::HasResultAfter(std::uint64_t after) const {
-  const std::lock_guard lock(mutex_);
-  return last_result_ > after && last_result_ > acknowledged_;
 }
 
 }  // namespace inlier

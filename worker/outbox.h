@@ -24,10 +24,13 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/files/descriptor.h"
 #include "inlier/v1/worker_service.pb.h"
 
 namespace inlier {
@@ -40,9 +43,6 @@ class Outbox {
   // Makes the outbox of `incarnation` and takes over those of dead incarnations below `state_dir`.
   static absl::StatusOr<std::unique_ptr<Outbox>> Open(const std::filesystem::path& state_dir,
                                                       const std::string& incarnation, std::size_t events_max);
-  ~Outbox();
-  Outbox(const Outbox&) = delete;
-  Outbox& operator=(const Outbox&) = delete;
 
   // An event before it has a number.
   struct Entry {
@@ -79,20 +79,36 @@ class Outbox {
   // Removes the files of an outbox with nothing pending; FailedPrecondition otherwise.
   absl::Status Remove();
 
-  std::size_t size() const;
-  std::uint64_t thinned() const;
-  std::uint64_t acknowledged() const;
+  std::size_t size() const {
+    return Locked([this] { return pending_.size(); });
+  }
+  std::uint64_t thinned() const {
+    return Locked([this] { return thinned_; });
+  }
+  std::uint64_t acknowledged() const {
+    return Locked([this] { return acknowledged_; });
+  }
   // Number of the last event that Pending can give.
-  std::uint64_t last_sequence() const;
+  std::uint64_t last_sequence() const {
+    return Locked([this] { return published_; });
+  }
   // True when a result with a number above `after` is pending.
-  bool HasResultAfter(std::uint64_t after) const;
+  bool HasResultAfter(std::uint64_t after) const {
+    return Locked([&] { return last_result_ > after && last_result_ > acknowledged_; });
+  }
 
  private:
   struct PendingEvent {
     v1::NumberedEvent event;
     bool result = false;
   };
-  Outbox(std::filesystem::path folder, std::size_t events_max);
+  Outbox(std::filesystem::path folder, std::size_t events_max)
+      : folder_(std::move(folder)), events_max_(events_max) {}
+  template <typename Read>
+  std::invoke_result_t<Read> Locked(Read read) const {
+    const std::lock_guard lock(mutex_);
+    return read();
+  }
   absl::Status OpenFiles();
   absl::Status TakeOver(const std::filesystem::path& folder);
   absl::Status WriteJournal(const std::string& records, bool sync);
@@ -100,8 +116,7 @@ class Outbox {
 
   const std::filesystem::path folder_;
   const std::size_t events_max_;
-  int lock_fd_ = -1;
-  int journal_fd_ = -1;
+  Descriptor lock_, journal_;
   std::uint64_t journal_bytes_ = 0;  // Appending thread only.
   std::string database_id_;          // The same.
 

@@ -1,7 +1,6 @@
-// Why this machine can start no trial now: inlier-trial is away, cannot be executed, does not find its libraries.
+// Why this machine can start no trial now: inlier-trial is missing, cannot be executed, or does not find its libraries.
 //
-// That is no fault of a trial. Once one could not be started the worker takes nothing new, and tries the program, less
-// and less often, until it runs again.
+// The trial is not to blame: the worker takes nothing new, and tries the program, less and less often, until it runs.
 //
 // Thread safety: none; lives on the io_context's thread.
 #ifndef INLIER_WORKER_START_TROUBLE_H_
@@ -20,7 +19,7 @@
 
 namespace inlier {
 
-// A shell, or the loader, could not execute the program. It ends with no such status itself.
+// A shell, or the loader, could not execute the program, which itself never ends with their status.
 bool CouldNotRun(const ProcessExit& exit);
 
 class StartTrouble {

@@ -3,8 +3,6 @@
 #include <signal.h>
 
 #include <algorithm>
-#include <boost/asio/redirect_error.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -42,7 +40,7 @@ v1::TrialEvent LogEvent(std::string text) {
 
 v1::Outcome FailedToPrepare(const absl::Status& status) {
   return FailedOutcome(absl::IsInvalidArgument(status) ? v1::INVALID_SPEC : v1::CRASHED,
-                       absl::StrCat("the worker could not start the trial: ", std::string(status.message())));
+                       absl::StrCat("the worker could not start the trial: ", status.message()));
 }
 
 namespace {
@@ -85,9 +83,6 @@ Supervisor::Supervisor(const AttemptSettings& settings, WorkerParts parts, SlotP
   parts_.board.Add(token(), assignment_.stage_id(), slots());
 }
 
-// When a worker ends at once the board and the outbox may be gone already: only the child is ended here.
-Supervisor::~Supervisor() = default;
-
 std::vector<std::uint32_t> Supervisor::slots() const {
   std::vector<std::uint32_t> slots = {slot_.index};
   for (const RankProcesses::Place& place : ranks_.places()) slots.push_back(place.slot.index);
@@ -96,7 +91,7 @@ std::vector<std::uint32_t> Supervisor::slots() const {
 
 bool Supervisor::Uses(std::uint32_t slot) const {
   const std::vector<std::uint32_t> used = slots();
-  return std::find(used.begin(), used.end(), slot) != used.end();
+  return std::ranges::find(used, slot) != used.end();
 }
 
 asio::awaitable<Supervisor::Result> Supervisor::Run() {
@@ -136,12 +131,10 @@ asio::awaitable<Supervisor::Result> Supervisor::Run() {
   outcome->set_ran_ms(static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::milliseconds>(MonotonicNow() - began).count()));
   std::vector<v1::TrialEvent> last;
-  if (reported_.final_checkpoint && outcome->kind() != v1::Outcome::FAILED) {
+  if (reported_.final_checkpoint && outcome->kind() != v1::Outcome::FAILED)
     *last.emplace_back().mutable_checkpoint() = *reported_.final_checkpoint;
-    last.back().set_time_unix_ms(WallNow().unix_ms);
-  }
   *last.emplace_back().mutable_outcome() = *outcome;
-  last.back().set_time_unix_ms(WallNow().unix_ms);
+  for (v1::TrialEvent& event : last) event.set_time_unix_ms(WallNow().unix_ms);
   Result result;
   result.outcome_sequence = Report(std::move(last));
   result.outcome = *std::move(outcome);
@@ -177,8 +170,7 @@ asio::awaitable<std::optional<v1::Outcome>> Supervisor::Prepare() {
     gang.set_meeting((folder_ / "meeting").string());
     gang.set_shard_optimizer(assignment_.shard_optimizer());
     const auto elsewhere = [this](const auto& place) { return place.slot.machine != slot_.machine; };
-    if (std::any_of(ranks_.places().begin(), ranks_.places().end(), elsewhere))
-      gang.set_address(slot_.address);
+    if (std::ranges::any_of(ranks_.places(), elsewhere)) gang.set_address(slot_.address);
   }
   if (const absl::Status made = MakeFolder(folder_); !made.ok()) co_return NotStarted(made);
   if (const absl::Status opened = log_.Open(folder_ / kAttemptLogName); !opened.ok())
@@ -269,16 +261,14 @@ asio::awaitable<v1::Outcome> Supervisor::Finish(ProcessExit exit) {
     const absl::Status read = co_await CheckFilesRead();
     if (absl::IsDataLoss(read)) {
       co_await waiting_child_.End();
-      outcome = FailedOutcome(
-          v1::LOST, absl::StrCat("a file changed while it was read: ", std::string(read.message())));
+      outcome = FailedOutcome(v1::LOST, absl::StrCat("a file changed while it was read: ", read.message()));
     }
   }
   co_await EndSending(/*wanted=*/outcome.kind() == v1::Outcome::FAILED);
   if (outcome.kind() == v1::Outcome::FAILED) co_return outcome;
   if (!reported_.final_checkpoint) {
-    if (assignment_.kind() == v1::TRAIN_STAGE && outcome.kind() == v1::Outcome::SUCCEEDED) {
+    if (assignment_.kind() == v1::TRAIN_STAGE && outcome.kind() == v1::Outcome::SUCCEEDED)
       co_return FailedOutcome(v1::CRASHED, "the training reported success without a final checkpoint");
-    }
     co_return outcome;
   }
   const std::function<absl::Status()> publish = [this] {
@@ -286,15 +276,15 @@ asio::awaitable<v1::Outcome> Supervisor::Finish(ProcessExit exit) {
   };
   const absl::Status published = co_await OnDisk(parts_.disk, publish);
   if (!published.ok()) {
-    co_return FailedOutcome(
-        v1::CRASHED, absl::StrCat("the trained model could not be kept: ", std::string(published.message())));
+    co_return FailedOutcome(v1::CRASHED,
+                            absl::StrCat("the trained model could not be kept: ", published.message()));
   }
   if (parts_.artifacts.MovesFiles()) {
     const absl::Status sent = co_await SendModel();
     if (!sent.ok()) {
-      co_return FailedOutcome(
-          v1::LOST, absl::StrCat("the trained model could not be sent to ",
-                                 StoreText(parts_.artifacts.mode()), ": ", std::string(sent.message())));
+      co_return FailedOutcome(v1::LOST,
+                              absl::StrCat("the trained model could not be sent to ",
+                                           StoreText(parts_.artifacts.mode()), ": ", sent.message()));
     }
   }
   co_return outcome;
@@ -417,9 +407,7 @@ void Supervisor::Warn(const std::string& message) {
   spdlog::warn("attempt_trouble stage={} token={} reason={}", assignment_.stage_id(), token(),
                LogText(message));
   log_.WriteLine(message);
-  std::vector<v1::TrialEvent> events;
-  events.push_back(LogEvent(message));
-  Report(std::move(events));
+  Report({LogEvent(message)});
 }
 
 std::uint64_t Supervisor::Report(std::vector<v1::TrialEvent> events) {

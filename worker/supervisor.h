@@ -14,7 +14,6 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <cstdint>
-#include <deque>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -66,7 +65,7 @@ struct AttemptChild {
   double cpu_seconds_counted = 0;  // Of its earlier attempts too.
 };
 
-struct ReportedByChild {  // By the child.
+struct ReportedByChild {
   bool started = false;
   std::optional<v1::Outcome> outcome;
   std::optional<v1::CheckpointSaved> final_checkpoint;
@@ -98,7 +97,8 @@ class Supervisor {
   // `waiting_child`: the slot's; outlives the supervisor. `further`: of the ranks from 1 on, where it is a gang.
   Supervisor(const AttemptSettings& settings, WorkerParts parts, SlotPlan slot, WaitingChild& waiting_child,
              std::vector<RankProcesses::Place> further, v1::Assignment assignment);
-  ~Supervisor();
+  // When a worker ends at once the board and the outbox may be gone already: only the child is ended here.
+  ~Supervisor() = default;
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
 
@@ -163,7 +163,7 @@ class Supervisor {
   // Uploads the checkpoint, then reports `event`; of the waiting ones only the newest.
   void SendCheckpoint(v1::TrialEvent event);
   boost::asio::awaitable<void> SendCheckpoints();
-  // Waits for the checkpoint that is being sent; gives it up when it is not `wanted`.
+  // Waits for the checkpoint that is being sent; cancels that unless it is `wanted`.
   boost::asio::awaitable<void> EndSending(bool wanted);
   boost::asio::awaitable<absl::Status> SendModel();
   void ShowTransfer(const char* phase, const ArtifactProgress& seen);

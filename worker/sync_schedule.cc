@@ -13,15 +13,8 @@ constexpr Duration kResendAfter = milliseconds(500);
 
 // How long a sync may be delayed, so that more events go with it.
 Duration MaxWait(SyncSchedule::Urgency urgency) {
-  switch (urgency) {
-    case SyncSchedule::Urgency::kProgress:
-      return milliseconds(500);
-    case SyncSchedule::Urgency::kPoint:
-      return milliseconds(100);
-    case SyncSchedule::Urgency::kResult:
-      break;
-  }
-  return milliseconds(2);
+  using enum SyncSchedule::Urgency;
+  return milliseconds(urgency == kProgress ? 500 : urgency == kPoint ? 100 : 2);
 }
 
 }  // namespace

@@ -19,7 +19,6 @@ namespace inlier {
 
 class SyncSchedule {
  public:
-  // Of news; the more urgent, the shorter the delay.
   enum class Urgency { kProgress, kPoint, kResult };
   struct Limits {
     std::size_t events_max = 2000;

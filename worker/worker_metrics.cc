@@ -7,23 +7,20 @@ namespace inlier {
 std::vector<MetricSpec> WorkerMetricsTable() {
   std::vector<std::vector<std::string>> outcomes = {{"SUCCEEDED"}, {"DIVERGED"}};
   for (int i = v1::FailureClass_MIN; i <= v1::FailureClass_MAX; ++i) {
-    if (v1::FailureClass_IsValid(i)) {
+    if (v1::FailureClass_IsValid(i))
       outcomes.push_back({v1::FailureClass_Name(static_cast<v1::FailureClass>(i))});
-    }
   }
   using enum MetricKind;
-  const std::vector<std::string> gpu = {"device", "model"};
+  const std::vector<std::string> gpu = {"device", "model"}, outcome = {"outcome"}, direction = {"direction"};
+  const std::vector<std::vector<std::string>> directions = {{"FETCHED"}, {"SENT"}};
+  const std::vector<double> none;
   return {
       {"inlier_build_info", kGauge, "Always 1; the labels name the build.", {"version", "build"}},
       {"inlier_worker_slots", kGauge, "Places to run an attempt."},
       {"inlier_worker_slots_busy", kGauge, "Slots with a live attempt."},
       {"inlier_worker_attempts_started_total", kCounter,
        "Attempts whose child was started, or failed to start."},
-      {"inlier_worker_attempts_ended_total",
-       kCounter,
-       "Attempts that ended, by outcome.",
-       {"outcome"},
-       {},
+      {"inlier_worker_attempts_ended_total", kCounter, "Attempts that ended, by outcome.", outcome, none,
        outcomes},
       {"inlier_worker_outbox_events", kGauge, "Events the coordinator has not committed yet."},
       {"inlier_worker_events_thinned_total", kCounter,
@@ -40,18 +37,10 @@ std::vector<MetricSpec> WorkerMetricsTable() {
       {"inlier_worker_train_steps_total", kCounter, "Optimizer updates done by children."},
       {"inlier_worker_child_cpu_seconds_total", kCounter, "CPU time of children, live and ended."},
       {"inlier_worker_child_resident_bytes", kGauge, "Resident memory of live children."},
-      {"inlier_worker_artifacts_total",
-       kCounter,
-       "Checkpoints moved whole, from the coordinator or to it.",
-       {"direction"},
-       {},
-       {{"FETCHED"}, {"SENT"}}},
-      {"inlier_worker_artifact_bytes_total",
-       kCounter,
-       "Bytes of checkpoints moved, repeated bytes included.",
-       {"direction"},
-       {},
-       {{"FETCHED"}, {"SENT"}}},
+      {"inlier_worker_artifacts_total", kCounter, "Checkpoints moved whole, from the coordinator or to it.",
+       direction, none, directions},
+      {"inlier_worker_artifact_bytes_total", kCounter, "Bytes of checkpoints moved, repeated bytes included.",
+       direction, none, directions},
       {"inlier_worker_artifact_failures_total", kCounter, "Times a transfer of a checkpoint broke."},
       {"inlier_worker_gpu_utilization_ratio", kGauge, "Share of time in which a kernel ran, 0 to 1.", gpu},
       {"inlier_worker_gpu_memory_used_bytes", kGauge, "Memory of the GPU in use, by any program.", gpu},
@@ -64,61 +53,29 @@ std::vector<MetricSpec> WorkerMetricsTable() {
 }
 
 std::string OutcomeLabel(const v1::Outcome& outcome) {
-  switch (outcome.kind()) {
-    case v1::Outcome::SUCCEEDED:
-      return "SUCCEEDED";
-    case v1::Outcome::DIVERGED:
-      return "DIVERGED";
-    case v1::Outcome::FAILED:
-      break;
-  }
-  return v1::FailureClass_Name(outcome.failure());
+  return outcome.kind() == v1::Outcome::FAILED ? v1::FailureClass_Name(outcome.failure())
+                                               : v1::Outcome::Kind_Name(outcome.kind());
 }
 
-WorkerMetrics::WorkerMetrics()
-    : registry(WorkerMetricsTable()),
-      slots(registry.GaugeOf("inlier_worker_slots")),
-      slots_busy(registry.GaugeOf("inlier_worker_slots_busy")),
-      attempts_started(registry.CounterOf("inlier_worker_attempts_started_total")),
-      outbox_events(registry.GaugeOf("inlier_worker_outbox_events")),
-      events_thinned(registry.CounterOf("inlier_worker_events_thinned_total")),
-      garbage_lines(registry.CounterOf("inlier_worker_garbage_lines_total")),
-      syncs_failed(registry.CounterOf("inlier_worker_syncs_failed_total")),
-      reconnects(registry.CounterOf("inlier_worker_reconnects_total")),
-      leases_lost(registry.CounterOf("inlier_worker_leases_lost_total")),
-      sync_seconds(registry.HistogramOf("inlier_worker_sync_seconds")),
-      connected(registry.GaugeOf("inlier_worker_connected")),
-      train_steps(registry.CounterOf("inlier_worker_train_steps_total")),
-      child_cpu_seconds(registry.CounterOf("inlier_worker_child_cpu_seconds_total")),
-      child_resident_bytes(registry.GaugeOf("inlier_worker_child_resident_bytes")),
-      artifacts{.fetched = registry.CounterOf("inlier_worker_artifacts_total", {"FETCHED"}),
-                .sent = registry.CounterOf("inlier_worker_artifacts_total", {"SENT"}),
-                .bytes_fetched = registry.CounterOf("inlier_worker_artifact_bytes_total", {"FETCHED"}),
-                .bytes_sent = registry.CounterOf("inlier_worker_artifact_bytes_total", {"SENT"}),
-                .failures = registry.CounterOf("inlier_worker_artifact_failures_total")} {
-  registry.GaugeOf("inlier_build_info", {Version(), BuildId()}).Set(1);
-}
+WorkerMetrics::WorkerMetrics() { registry.GaugeOf("inlier_build_info", {Version(), BuildId()}).Set(1); }
 
 void WorkerMetrics::SetGpus(std::span<const v1::GpuReading> readings) {
   using Reading = v1::GpuReading;
-  const auto replace = [&](const char* family, auto has, auto value, double scale = 1) {
+  const auto replace = [&](const std::string& name, auto has, auto value, double scale = 1) {
     std::vector<GaugeSample> samples;
     for (const Reading& gpu : readings) {
       if ((gpu.*has)())
         samples.push_back({{gpu.device(), gpu.name()}, scale * static_cast<double>((gpu.*value)())});
     }
-    registry.ReplaceGauge(family, samples);
+    registry.ReplaceGauge("inlier_worker_gpu_" + name, samples);
   };
   constexpr double kMib = 1 << 20;
-  replace("inlier_worker_gpu_utilization_ratio", &Reading::has_utilization, &Reading::utilization);
-  replace("inlier_worker_gpu_memory_used_bytes", &Reading::has_memory_used_mib, &Reading::memory_used_mib,
-          kMib);
-  replace("inlier_worker_gpu_memory_total_bytes", &Reading::has_memory_total_mib, &Reading::memory_total_mib,
-          kMib);
-  replace("inlier_worker_gpu_temperature_celsius", &Reading::has_temperature_celsius,
-          &Reading::temperature_celsius);
-  replace("inlier_worker_gpu_power_watts", &Reading::has_power_watts, &Reading::power_watts);
-  replace("inlier_worker_gpu_memory_errors", &Reading::has_memory_errors, &Reading::memory_errors);
+  replace("utilization_ratio", &Reading::has_utilization, &Reading::utilization);
+  replace("memory_used_bytes", &Reading::has_memory_used_mib, &Reading::memory_used_mib, kMib);
+  replace("memory_total_bytes", &Reading::has_memory_total_mib, &Reading::memory_total_mib, kMib);
+  replace("temperature_celsius", &Reading::has_temperature_celsius, &Reading::temperature_celsius);
+  replace("power_watts", &Reading::has_power_watts, &Reading::power_watts);
+  replace("memory_errors", &Reading::has_memory_errors, &Reading::memory_errors);
 }
 
 }  // namespace inlier

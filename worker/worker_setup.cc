@@ -48,9 +48,8 @@ absl::Status CheckEnvironmentName(const std::string& name) {
 }  // namespace
 
 absl::Status ResolveWorkerConfig(v1::WorkerConfig& config) {
-  const absl::StatusOr<Address> coordinator = ParseAddress(config.coordinator(), "coordinator");
-  RETURN_IF_ERROR(coordinator.status());
-  if (coordinator->port == 0)
+  ASSIGN_OR_RETURN(const Address coordinator, ParseAddress(config.coordinator(), "coordinator"));
+  if (coordinator.port == 0)
     return absl::InvalidArgumentError("coordinator: port 0 is no address to connect to");
   RETURN_IF_ERROR(MakeAbsolute(config.mutable_state_dir()));
   if (!config.has_data_dir()) config.set_data_dir(DataDirOr(""));
@@ -121,7 +120,7 @@ absl::StatusOr<TrialProgram> CheckTrialProgram(const std::string& program,
   if (!printed.ok()) {
     const bool loader = absl::StrContains(printed.status().message(), "error while loading shared libraries");
     return absl::FailedPreconditionError(
-        absl::StrCat(std::string(printed.status().message()),
+        absl::StrCat(printed.status().message(),
                      loader ? "; put LibTorch back where the build found it (`make setup` installs one), or "
                               "build again with -DINLIER_TORCH_DIR=<folder>"
                             : kRemedy));

@@ -13,9 +13,8 @@
 
 namespace inlier {
 
-// Fills the defaults of data_dir (of the build), cache_dir, trial_program (in the folder of this program) and
-// name (of the host); makes paths absolute. Checks the coordinator's address and the names of
-// trial_environment.
+// Fills the defaults of data_dir (of the build), cache_dir, trial_program (in the folder of this program) and name (of
+// the host); makes paths absolute. Checks the coordinator's address and the names of trial_environment.
 absl::Status ResolveWorkerConfig(v1::WorkerConfig& config);
 
 // Makes the folders below state_dir and cache_dir; an error when one cannot be written.
@@ -29,8 +28,8 @@ struct TrialProgram {
   std::string version_text;  // First line of its --version.
   bool has_cuda = false;
 };
-// Runs `program --version` in a trial's environment (trial_environment.h). The error names the program, what
-// it printed (the loader's message when LibTorch is missing) and the remedy.
+// Runs `program --version` in a trial's environment (trial_environment.h). The error names the program, what it printed
+// (the loader's message when LibTorch is missing) and the remedy.
 absl::StatusOr<TrialProgram> CheckTrialProgram(const std::string& program,
                                                const std::vector<std::string>& further_environment = {});
 

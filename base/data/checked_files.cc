@@ -16,18 +16,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// More are forgotten, and read again.
+// With more known files than this, all are forgotten and read again.
 constexpr std::size_t kKnownMax = 10'000;
 
 }  // namespace
 
-absl::Status CheckContent(const fs::path& path, const std::string& sha256) {
-  return CheckedFiles().Check(path, sha256);
-}
-
 absl::Status CheckNamedContent(const fs::path& path) {
   const std::string name = path.stem().string();
-  return path.extension() == ".safetensors" && IsSha256Hex(name) ? CheckContent(path, name)
+  return path.extension() == ".safetensors" && IsSha256Hex(name) ? CheckedFiles().Check(path, name)
                                                                  : absl::OkStatus();
 }
 

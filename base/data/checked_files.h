@@ -1,4 +1,4 @@
-// Files whose content has a SHA-256 that is known, such as artifacts, which are named by it: nothing else is used.
+// Files whose content must have a known SHA-256, such as artifacts, which are named by it.
 #ifndef INLIER_BASE_DATA_CHECKED_FILES_H_
 #define INLIER_BASE_DATA_CHECKED_FILES_H_
 
@@ -18,30 +18,24 @@
 
 namespace inlier {
 
-// OK: the content of `path` has the digest. DataLoss names the digest that it has; NotFound and other errors as
-// RegularFile::Open. Reads the whole file.
-absl::Status CheckContent(const std::filesystem::path& path, const std::string& sha256);
-
-// CheckContent of a file that is named by a digest, <sha256>.safetensors; OK for every other name.
+// CheckedFiles::Check of a file that is named by a digest, <sha256>.safetensors; OK for every other name.
 absl::Status CheckNamedContent(const std::filesystem::path& path);
 
-// Gives a file whose content is not what its name says the name <path>.damaged; the new name, or why it has kept the old
-// one, for people.
+// Renames a damaged file to <path>.damaged. Returns the end of a message: the new name, or why it kept the old one.
 std::string PutAside(const std::filesystem::path& path);
 inline constexpr char kDamagedSuffix[] = ".damaged";
 
 // Remembers what it has read: a file is read once for each of its versions, by its inode, size and times.
 //
-// Thread safety: safe. The first that asks for a file reads it, the others wait for that.
+// Thread safety: any thread. The first caller that asks for a file reads it, the others wait.
 class CheckedFiles {
  public:
   // The SHA-256 of its content.
   absl::StatusOr<std::string> DigestOf(const std::filesystem::path& path);
-  // As CheckContent.
+  // OK where the content of `path` has the digest. DataLoss names the other digest; else as RegularFile::Open.
   absl::Status Check(const std::filesystem::path& path, const std::string& sha256);
-  // Sets the file's time to now, for those that remove what was not used for long; it is no new version of the file.
+  // Sets the file's time to now, for programs that remove unused files; it stays the same version of the file.
   void MarkUsed(const std::filesystem::path& path);
-  // By all calls so far.
   std::uint64_t bytes_read() const { return bytes_read_; }
 
  private:

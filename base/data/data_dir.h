@@ -12,8 +12,8 @@ namespace inlier {
 // `named` made absolute; when it is empty, DefaultDataDir of this program.
 std::string DataDirOr(const std::string& named);
 
-// share/inlier/corpora of the prefix of `program` (PREFIX/bin/NAME) where a package has put it, also as a link to a folder
-// that does not exist yet; else the folder of the build.
+// share/inlier/corpora of the prefix of `program` (PREFIX/bin/NAME) where a package has installed it, perhaps as a
+// link to a folder that does not exist yet; else the folder of the build.
 std::filesystem::path DefaultDataDir(const std::filesystem::path& program);
 
 }  // namespace inlier

@@ -8,18 +8,8 @@
 #include "base/files/file.h"
 
 namespace inlier {
-namespace {
 
 namespace fs = std::filesystem;
-
-bool IsPlainName(const std::string& name) {
-  return !name.empty() &&
-         name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") ==
-             std::string::npos &&
-         name.front() != '.';
-}
-
-}  // namespace
 
 std::vector<std::string> DataFilesIn(const fs::path& data_dir, const std::string& extension) {
   std::vector<std::string> names;
@@ -28,13 +18,13 @@ std::vector<std::string> DataFilesIn(const fs::path& data_dir, const std::string
     if (entry.extension() == extension && fs::is_regular_file(entry, ignored))
       names.push_back(entry.stem().string());
   }
-  std::sort(names.begin(), names.end());
+  std::ranges::sort(names);
   return names;
 }
 
 absl::StatusOr<fs::path> FindDataFile(const std::string& name, const fs::path& data_dir,
                                       const DataFileKind& kind) {
-  if (!IsPlainName(name)) {
+  if (!IsFileName(name)) {
     return absl::InvalidArgumentError(
         absl::StrCat(kind.field, ": \"", name, "\" is not the name of a ", kind.what, "; ", kind.otherwise));
   }

@@ -1,5 +1,4 @@
-// Files of the worker's data folder that a spec names: <name>.txt is a corpus, <name>.tsv a labelled data
-// set.
+// Files of the worker's data folder that a spec names: <name>.txt is a corpus, <name>.tsv a labelled data set.
 //
 // Thread safety: pure functions of the file system.
 #ifndef INLIER_BASE_DATA_DATA_FOLDER_H_

@@ -10,7 +10,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// `path` with its links resolved as far as it exists and may be looked at.
+// `path` with its links resolved as far as it exists and may be read.
 fs::path Resolved(const fs::path& path) {
   std::error_code error;
   fs::path resolved = fs::weakly_canonical(path, error);
@@ -30,15 +30,15 @@ DataRoots DataRoots::Below(const std::vector<fs::path>& folders) {
   roots.limited_ = true;
   for (const fs::path& folder : folders) {
     const fs::path resolved = Resolved(folder);
-    if (std::find(roots.folders_.begin(), roots.folders_.end(), resolved) == roots.folders_.end())
+    if (std::ranges::find(roots.folders_, resolved) == roots.folders_.end())
       roots.folders_.push_back(resolved);
   }
   return roots;
 }
 
 bool DataRoots::Contains(const fs::path& resolved) const {
-  return std::any_of(folders_.begin(), folders_.end(),
-                     [&resolved](const fs::path& folder) { return IsBelow(resolved, folder); });
+  return std::ranges::any_of(folders_,
+                             [&resolved](const fs::path& folder) { return IsBelow(resolved, folder); });
 }
 
 absl::Status DataRoots::Check(const fs::path& path) const {

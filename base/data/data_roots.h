@@ -1,9 +1,8 @@
-// The folders below which a process may read files that another user named: a worker's trials come from other
-// people.
+// The folders below which a process may read files that another user named, as the trials of a worker do.
 //
-// Links are followed and their ends are checked, so a link inside a root may lead to another place in a root,
-// and nowhere else. Check() refuses a path before anything of it is touched, with the same words whether it
-// exists or not; RegularFile::Open checks again what it has opened, which no rename in between can change.
+// Links are followed and their ends are checked: a link inside a root may lead to a place in a root alone.
+// Check() refuses a path before touching it, with the same words whether it exists or not; RegularFile::Open
+// checks again what it has opened, which no rename in between can change.
 //
 // Thread safety: immutable.
 #ifndef INLIER_BASE_DATA_DATA_ROOTS_H_
@@ -23,8 +22,7 @@ class DataRoots {
   // Only what lies below one of `folders`, which need not exist.
   static DataRoots Below(const std::vector<std::filesystem::path>& folders);
 
-  // OK when `path`, an absolute one that need not exist, lies below a root. InvalidArgument names the roots
-  // and the remedy.
+  // OK when `path`, absolute and perhaps absent, lies below a root. InvalidArgument names the roots and the remedy.
   absl::Status Check(const std::filesystem::path& path) const;
   // The same for an open file; `path` is its name in the message.
   absl::Status CheckOpened(int fd, const std::filesystem::path& path) const;

@@ -36,7 +36,6 @@ class TextLines {
   std::size_t number_ = 0;
 };
 
-// True for white space only.
 inline bool IsBlank(std::string_view line) {
   return line.find_first_not_of(" \t\r\n\v\f") == std::string_view::npos;
 }

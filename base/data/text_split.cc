@@ -15,8 +15,8 @@ TextSplit SplitByHash(const std::vector<double>& hashes, double validation_fract
   std::vector<std::uint64_t> validation;
   for (std::uint64_t i = 0; i < hashes.size(); ++i)
     (hashes[i] < validation_fraction ? validation : split.order).push_back(i);
-  std::stable_sort(validation.begin(), validation.end(),
-                   [&hashes](std::uint64_t a, std::uint64_t b) { return hashes[a] < hashes[b]; });
+  std::ranges::stable_sort(validation,
+                           [&hashes](std::uint64_t a, std::uint64_t b) { return hashes[a] < hashes[b]; });
   split.train = split.order.size();
   split.order.insert(split.order.end(), validation.begin(), validation.end());
   return split;

@@ -1,5 +1,5 @@
-// Which texts are kept for validation, by a hash of each: a fair sample even of a file that is sorted, the same
-// whatever else is in the file, with equal texts on one side.
+// Which texts are kept for validation, by a hash of each: a fair sample even of a sorted file, independent of
+// the other texts, with equal texts on one side.
 //
 // Thread safety: pure functions.
 #ifndef INLIER_BASE_DATA_TEXT_SPLIT_H_
@@ -19,12 +19,11 @@ struct TextSplit {
   std::uint64_t train = 0;           // The first of them.
 };
 
-// Validation has the texts whose hash is below `validation_fraction`, in the order of their hashes: the first
-// of them are a fair sample too. A part may be empty.
+// Validation has the texts whose hash is below `validation_fraction`, in the order of their hashes, so that the
+// first of them are a fair sample too. A part may be empty.
 TextSplit SplitByHash(const std::vector<double>& hashes, double validation_fraction);
 
-// The fraction closest to `validation_fraction` that leaves a text on each side of SplitByHash. REQUIRES: two
-// hashes differ.
+// The fraction closest to `validation_fraction` that leaves a text on each side. REQUIRES: two hashes differ.
 double FractionWithBothParts(const std::vector<double>& hashes, double validation_fraction);
 
 }  // namespace inlier

@@ -11,7 +11,7 @@ absl::Status CheckUtf8(std::string_view text, const std::string& file) {
   const size_t place = ValidUtf8Prefix(text);
   if (place == text.size()) return absl::OkStatus();
   const std::string_view before = text.substr(0, place);
-  const auto line = std::count(before.begin(), before.end(), '\n') + 1;
+  const auto line = std::ranges::count(before, '\n') + 1;
   const size_t line_begin = before.rfind('\n') + 1;  // npos + 1 is 0.
   return absl::InvalidArgumentError(absl::StrFormat(
       "%s:%d: byte %d of the line is not UTF-8; convert the file, for example with iconv -f WINDOWS-1252 -t "

@@ -1,5 +1,4 @@
-// Text files must be UTF-8. This is checked where texts and vocabularies are read, so that the error can name
-// the place.
+// Checks that text files are UTF-8 where they are read, so that the error can name the place.
 #ifndef INLIER_BASE_DATA_UTF8_TEXT_H_
 #define INLIER_BASE_DATA_UTF8_TEXT_H_
 
@@ -10,7 +9,7 @@
 
 namespace inlier {
 
-// OK, or InvalidArgument with file, line, byte and remedy. `file` is the name for the message.
+// InvalidArgument has file, line, byte and remedy. `file` is the name for the message.
 absl::Status CheckUtf8(std::string_view text, const std::string& file);
 
 }  // namespace inlier

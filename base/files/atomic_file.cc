@@ -19,38 +19,36 @@ AtomicFile::AtomicFile(std::filesystem::path path, mode_t mode, Old old)
     : path_(std::move(path)), mode_(mode), old_(old) {}
 
 AtomicFile::~AtomicFile() {
-  if (fd_ < 0) return;
-  close(fd_);
-  unlink(temporary_.c_str());
+  if (file_.fd() >= 0) unlink(temporary_.c_str());
 }
 
 absl::Status AtomicFile::Open() {
-  if (fd_ >= 0) return absl::OkStatus();
+  if (file_.fd() >= 0) return absl::OkStatus();
   temporary_ = absl::StrCat(path_.string(), ".", RandomUuid());
   // Only root may give a file to another user.
   struct stat old = {};
   const bool keeps = old_ == Old::kKeepsAccess && ::lstat(path_.c_str(), &old) == 0 && S_ISREG(old.st_mode) &&
                      (old.st_uid == ::geteuid() || ::geteuid() == 0);
-  fd_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, keeps ? 0600 : mode_);
-  if (fd_ < 0) return ErrnoStatus("cannot write a temporary file next to " + path_.string());
+  file_ = Descriptor(open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, keeps ? 0600 : mode_));
+  if (file_.fd() < 0) return ErrnoStatus("cannot write a temporary file next to " + path_.string());
   if (!keeps) return absl::OkStatus();
   // Only members may give it to a group: else it has the writer's, which gets no more than others have.
-  const bool same = fchown(fd_, old.st_uid, old.st_gid) == 0;
+  const bool same = fchown(file_.fd(), old.st_uid, old.st_gid) == 0;
   const mode_t others = old.st_mode & S_IRWXO;
-  if (fchmod(fd_, same ? old.st_mode & 0777 : (old.st_mode & S_IRWXU) | others << 3 | others) != 0)
+  if (fchmod(file_.fd(), same ? old.st_mode & 0777 : (old.st_mode & S_IRWXU) | others << 3 | others) != 0)
     return ErrnoStatus("cannot give its permissions to a new " + path_.string());
   return absl::OkStatus();
 }
 
 absl::Status AtomicFile::Append(std::string_view bytes) {
   RETURN_IF_ERROR(Open());
-  return WriteAll(fd_, bytes) ? absl::OkStatus() : ErrnoStatus("cannot write " + path_.string());
+  return WriteAll(file_.fd(), bytes) ? absl::OkStatus() : ErrnoStatus("cannot write " + path_.string());
 }
 
 absl::Status AtomicFile::WriteAt(std::size_t offset, std::string_view bytes) {
   RETURN_IF_ERROR(Open());
   while (!bytes.empty()) {
-    const ssize_t written = pwrite(fd_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    const ssize_t written = pwrite(file_.fd(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) return ErrnoStatus("cannot write " + path_.string());
     bytes.remove_prefix(static_cast<std::size_t>(written));
@@ -61,10 +59,9 @@ absl::Status AtomicFile::WriteAt(std::size_t offset, std::string_view bytes) {
 
 absl::Status AtomicFile::Commit() {
   RETURN_IF_ERROR(Open());
-  if (fsync(fd_) != 0) return ErrnoStatus("cannot write " + path_.string() + " to the disk");
+  if (fsync(file_.fd()) != 0) return ErrnoStatus("cannot write " + path_.string() + " to the disk");
   if (rename(temporary_.c_str(), path_.c_str()) != 0) return ErrnoStatus("cannot replace " + path_.string());
-  close(fd_);
-  fd_ = -1;
+  file_.Close();
   return SyncPath(path_.has_parent_path() ? path_.parent_path() : std::filesystem::path("."));
 }
 

@@ -1,5 +1,4 @@
-// Replacing a file as one: a reader, and a machine that loses power, sees the old file or the new one, never
-// a part.
+// Replaces a file as one: a reader, and a machine that loses power, sees the old file or the new one.
 #ifndef INLIER_BASE_FILES_ATOMIC_FILE_H_
 #define INLIER_BASE_FILES_ATOMIC_FILE_H_
 
@@ -11,15 +10,15 @@
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "base/files/descriptor.h"
 
 namespace inlier {
 
-// Writes to a temporary file next to `path`, which replaces `path` in Commit(). When the object ends without
-// Commit(), or the process ends, `path` is unchanged. In one piece: WriteFileAtomically (file.h).
+// Writes to a temporary file next to `path`, which replaces `path` in Commit(); without Commit() `path` is
+// unchanged. In one piece: WriteFileAtomically (file.h).
 //
-// Owner and permissions of a file that is replaced stay, where the system allows it; a link, and another user's file
-// that cannot be given back to them, are replaced by a file of this user. A new file has the permissions of `mode` that
-// the process' umask leaves.
+// Owner and permissions of a replaced file stay, where the system allows it; a link, and another user's file that
+// cannot be given back to them, become a file of this user. A new file has the bits of `mode` that the umask leaves.
 class AtomicFile {
  public:
   enum class Old { kKeepsAccess, kIsForgotten };
@@ -42,7 +41,7 @@ class AtomicFile {
   const mode_t mode_;
   const Old old_;
   std::string temporary_;
-  int fd_ = -1;
+  Descriptor file_;
 };
 
 // Replaces `path`, of any kind and owner, by a file that only this user may read and write: for tokens and keys.

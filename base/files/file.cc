@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <system_error>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "base/files/atomic_file.h"
 #include "base/files/descriptor.h"
@@ -17,7 +18,7 @@
 namespace inlier {
 namespace {
 
-constexpr char kProbe[] = ".writable.";  // Names of the files by which a folder is tried begin so.
+constexpr char kProbe[] = ".writable.";  // Begins the names of the files by which a folder is tried.
 
 std::filesystem::path FolderOf(const std::filesystem::path& path) {
   return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
@@ -97,6 +98,12 @@ absl::Status RenameDurably(const std::filesystem::path& from, const std::filesys
   return FolderOf(from) == FolderOf(to) ? absl::OkStatus() : SyncPath(FolderOf(from));
 }
 
+bool IsFileName(std::string_view name) {
+  return !name.empty() && name.front() != '.' && std::ranges::all_of(name, [](unsigned char c) {
+    return absl::ascii_isalnum(c) || c == '.' || c == '_' || c == '-';
+  });
+}
+
 std::uint64_t SizeOf(const std::filesystem::path& file) {
   std::error_code error;
   const std::uintmax_t size = std::filesystem::file_size(file, error);
@@ -108,7 +115,7 @@ std::vector<std::filesystem::path> EntriesOf(const std::filesystem::path& folder
   std::error_code error;
   for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
     if (!at->path().filename().string().starts_with(kProbe)) entries.push_back(at->path());
-  std::sort(entries.begin(), entries.end());
+  std::ranges::sort(entries);
   return entries;
 }
 

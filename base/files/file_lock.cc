@@ -24,7 +24,7 @@ namespace inlier {
 
 namespace {
 
-// `kind`: LOCK_EX or LOCK_SH. False: another's lock stands against it.
+// `kind` is LOCK_EX or LOCK_SH. False where another's lock excludes it.
 absl::StatusOr<bool> TryLock(int fd, int kind) {
   while (flock(fd, kind | LOCK_NB) != 0) {
     if (errno == EWOULDBLOCK) return false;
@@ -44,7 +44,7 @@ absl::Status Wait(int fd, int kind, const std::filesystem::path& path, const std
   }
 }
 
-// A program that looks at the lock (FileLock::Probe) has it for a moment.
+// FileLock::Probe of another program has the lock for a moment.
 constexpr int kTries = 10;
 constexpr auto kPause = std::chrono::milliseconds(20);
 
@@ -122,12 +122,6 @@ absl::StatusOr<std::optional<FileLock>> FileLock::TryAcquire(const std::filesyst
   std::optional<FileLock> held;
   if (*locked) held.emplace(std::move(lock));
   return held;
-}
-
-FileLock::FileLock(FileLock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-
-FileLock::~FileLock() {
-  if (fd_ >= 0) close(fd_);
 }
 
 std::filesystem::path StateLockPath(const std::filesystem::path& state_dir) {

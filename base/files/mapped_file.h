@@ -1,7 +1,6 @@
 // A file mapped read-only into memory.
 //
-// Thread safety: immutable. The bytes stay valid while the object lives, also when it is moved and when the
-// file is unlinked.
+// Thread safety: immutable. The bytes stay valid when the object is moved and when the file is unlinked.
 #ifndef INLIER_BASE_FILES_MAPPED_FILE_H_
 #define INLIER_BASE_FILES_MAPPED_FILE_H_
 

@@ -26,40 +26,29 @@ std::filesystem::path PartFile::NameOf(const std::filesystem::path& path) {
 
 absl::StatusOr<std::unique_ptr<PartFile>> PartFile::Open(const std::filesystem::path& path) {
   const std::filesystem::path part = NameOf(path);
-  // The file that is locked may have been renamed or removed by its last holder before the lock was got: then
-  // there is another of that name, or none.
+  // Its last holder may have renamed or removed the file before the lock was got: then another has that name.
   for (int tries = 0; tries < 10; ++tries) {
-    const int fd = ::open(part.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
-    if (fd < 0) return ErrnoStatus(absl::StrCat("cannot open ", part.string()));
-    struct stat opened {
-    }, named{};
-    if (const absl::StatusOr<bool> locked = TryLock(fd); !locked.ok() || !*locked) {
-      ::close(fd);
-      if (!locked.ok()) return Annotate(locked.status(), part.string());
-      return absl::UnavailableError(absl::StrCat(part.string(), " is being received already"));
-    }
-    if (::fstat(fd, &opened) != 0) {
-      const absl::Status status = ErrnoStatus(absl::StrCat("cannot look at ", part.string()));
-      ::close(fd);
-      return status;
-    }
-    if (::lstat(part.c_str(), &named) == 0 && named.st_ino == opened.st_ino &&
-        named.st_dev == opened.st_dev) {
-      return std::unique_ptr<PartFile>(new PartFile(path, fd, static_cast<std::uint64_t>(opened.st_size)));
-    }
-    ::close(fd);
+    Descriptor file(::open(part.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644));
+    if (file.fd() < 0) return ErrnoStatus(absl::StrCat("cannot open ", part.string()));
+    const absl::StatusOr<bool> locked = TryLock(file.fd());
+    if (!locked.ok()) return Annotate(locked.status(), part.string());
+    if (!*locked) return absl::UnavailableError(absl::StrCat(part.string(), " is being received already"));
+    struct stat opened = {}, named = {};
+    if (::fstat(file.fd(), &opened) != 0)
+      return ErrnoStatus(absl::StrCat("cannot read the size of ", part.string()));
+    if (::lstat(part.c_str(), &named) == 0 && named.st_ino == opened.st_ino && named.st_dev == opened.st_dev)
+      return std::unique_ptr<PartFile>(
+          new PartFile(path, std::move(file), static_cast<std::uint64_t>(opened.st_size)));
   }
   return absl::UnavailableError(absl::StrCat(part.string(), " is being received by others"));
 }
 
-PartFile::PartFile(std::filesystem::path path, int fd, std::uint64_t size)
-    : path_(std::move(path)), fd_(fd), size_(size) {}
-
-PartFile::~PartFile() { ::close(fd_); }
+PartFile::PartFile(std::filesystem::path path, Descriptor file, std::uint64_t size)
+    : path_(std::move(path)), file_(std::move(file)), size_(size) {}
 
 absl::Status PartFile::Shorten(std::uint64_t bytes) {
   if (bytes == size_) return absl::OkStatus();
-  if (::ftruncate(fd_, static_cast<off_t>(bytes)) != 0) {
+  if (::ftruncate(file_.fd(), static_cast<off_t>(bytes)) != 0) {
     return ErrnoStatus(absl::StrCat("cannot shorten ", NameOf(path_).string()));
   }
   size_ = bytes;
@@ -68,7 +57,7 @@ absl::Status PartFile::Shorten(std::uint64_t bytes) {
 
 absl::Status PartFile::Sync() {
   unsynced_ = 0;
-  if (::fdatasync(fd_) == 0) return absl::OkStatus();
+  if (::fdatasync(file_.fd()) == 0) return absl::OkStatus();
   const absl::Status status =
       ErrnoStatus(absl::StrCat("cannot write ", NameOf(path_).string(), " to the disk"));
   // The system may have dropped any of the pages, so none of them can be used.
@@ -78,7 +67,7 @@ absl::Status PartFile::Sync() {
 
 absl::Status PartFile::Append(std::string_view bytes) {
   while (!bytes.empty()) {
-    const ssize_t written = ::pwrite(fd_, bytes.data(), bytes.size(), static_cast<off_t>(size_));
+    const ssize_t written = ::pwrite(file_.fd(), bytes.data(), bytes.size(), static_cast<off_t>(size_));
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) return ErrnoStatus(absl::StrCat("cannot write ", NameOf(path_).string()));
     bytes.remove_prefix(static_cast<std::size_t>(written));

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
@@ -31,7 +30,7 @@ absl::Status CannotRead(const std::filesystem::path& path) {
   return ErrnoStatus(absl::StrCat("cannot read ", path.string()));
 }
 
-// The file that an open descriptor is for, which must be a regular one.
+// The fstat of an open file, which must be a regular one.
 absl::StatusOr<struct stat> StatRegular(int fd, const std::filesystem::path& path) {
   struct stat info = {};
   if (::fstat(fd, &info) != 0) return CannotRead(path);
@@ -44,13 +43,13 @@ absl::StatusOr<struct stat> StatRegular(int fd, const std::filesystem::path& pat
 
 absl::StatusOr<RegularFile> RegularFile::Open(const std::filesystem::path& path, const DataRoots& roots) {
   // First its place in the file system, which opens neither a pipe nor a device.
-  const RegularFile place(path, ::open(path.c_str(), O_PATH | O_CLOEXEC), 0);
-  if (place.fd_ < 0) return CannotRead(path);
-  RETURN_IF_ERROR(roots.CheckOpened(place.fd_, path));
-  ASSIGN_OR_RETURN(const struct stat found, StatRegular(place.fd_, path));
-  RegularFile file(path, ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), 0);
-  if (file.fd_ < 0) return CannotRead(path);
-  ASSIGN_OR_RETURN(const struct stat opened, StatRegular(file.fd_, path));
+  const RegularFile place(path, ::open(path.c_str(), O_PATH | O_CLOEXEC));
+  if (place.fd() < 0) return CannotRead(path);
+  RETURN_IF_ERROR(roots.CheckOpened(place.fd(), path));
+  ASSIGN_OR_RETURN(const struct stat found, StatRegular(place.fd(), path));
+  RegularFile file(path, ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (file.fd() < 0) return CannotRead(path);
+  ASSIGN_OR_RETURN(const struct stat opened, StatRegular(file.fd(), path));
   if (opened.st_dev != found.st_dev || opened.st_ino != found.st_ino)
     return absl::UnavailableError(
         absl::StrCat(path.string(), " was replaced while it was opened; try again"));
@@ -58,28 +57,11 @@ absl::StatusOr<RegularFile> RegularFile::Open(const std::filesystem::path& path,
   return file;
 }
 
-RegularFile::RegularFile(std::filesystem::path path, int fd, std::uint64_t size)
-    : path_(std::move(path)), fd_(fd), size_(size) {}
-
-RegularFile::RegularFile(RegularFile&& other) noexcept
-    : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)), size_(other.size_) {}
-
-RegularFile& RegularFile::operator=(RegularFile&& other) noexcept {
-  std::swap(path_, other.path_);
-  std::swap(fd_, other.fd_);
-  std::swap(size_, other.size_);
-  return *this;
-}
-
-RegularFile::~RegularFile() {
-  if (fd_ >= 0) ::close(fd_);
-}
-
 absl::StatusOr<std::size_t> RegularFile::ReadAt(std::uint64_t offset, void* to, std::size_t bytes) const {
   constexpr std::size_t kPieceMax = 1U << 30;
   std::size_t done = 0;
   while (done < bytes) {
-    const ssize_t got = ::pread(fd_, static_cast<char*>(to) + done, std::min(bytes - done, kPieceMax),
+    const ssize_t got = ::pread(fd(), static_cast<char*>(to) + done, std::min(bytes - done, kPieceMax),
                                 static_cast<off_t>(offset + done));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return CannotRead(path_);

@@ -8,8 +8,8 @@
 
 namespace inlier {
 
-// For a child between fork and exec: it gets `signal` when `parent`, or the thread of it that made the child, has ended. The
-// signal stays over exec. Safe after a fork of a process with threads.
+// For a child between fork and exec: it gets `signal` when `parent`, or the thread of it that made the child, has
+// ended. The signal stays over exec. Safe after a fork of a process with threads.
 inline void EndWithParent(pid_t parent, int signal) {
   ::prctl(PR_SET_PDEATHSIG, signal);
   if (::getppid() != parent) ::_exit(127);  // It ended in between.

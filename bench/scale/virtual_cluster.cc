@@ -11,7 +11,7 @@
 #include "base/version.h"
 #include "bench/dispatch/load_report.h"
 #include "bench/scale/scale_client.h"
-#include "coordinator/decisions/tick.h"
+#include "coordinator/state/feature.h"
 #include "coordinator/store/committer.h"
 #include "spec/sweep/sweep_grid.h"
 #include "spec/sweep/sweep_reader.h"

@@ -1,5 +1,4 @@
 // inlier analyze: outliers of a Hugging Face model, and the effect of quantization.
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -12,6 +11,7 @@
 #include "base/processes/usable_cpus.h"
 #include "base/status.h"
 #include "cli/analysis_report.h"
+#include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/temporary_file.h"
 #include "cli/trial_program.h"
@@ -30,17 +30,10 @@ struct AnalyzeArguments {
   std::string images;
   std::string tokenizer;
   std::string data_dir;  // The build's own when empty.
-  std::string device = "cpu";
-  std::vector<std::string> bits;
-  std::vector<std::string> quantizations;
-  bool all_methods = false;
-  std::uint32_t sequence_length = 128;
+  std::vector<std::string> bits, quantizations;
   std::string layers;
   bool no_store = false;
-  std::uint32_t batches = 16;
-  std::uint32_t batch_size = 8;
-  std::uint32_t sensitivity = 0;
-  std::uint32_t threads = 0;
+  v1::AnalysisSpec fields;  // Those of the further flags.
 };
 
 // "W8A8" or "W4": both bit widths of the reference scheme.
@@ -62,7 +55,7 @@ absl::StatusOr<v1::QuantizationSpec> SettingOf(const std::string& text) {
 
 absl::StatusOr<v1::AnalysisSpec> SpecOf(const Session& session, const AnalyzeArguments& arguments) {
   namespace fs = std::filesystem;
-  v1::AnalysisSpec spec;
+  v1::AnalysisSpec spec = arguments.fields;
   ASSIGN_OR_RETURN(const fs::path folder, FindModel(arguments.model, HubCache(&std::getenv)));
   spec.set_folder(folder.string());
   v1::TextDataSpec* text = spec.mutable_text();
@@ -84,27 +77,20 @@ absl::StatusOr<v1::AnalysisSpec> SpecOf(const Session& session, const AnalyzeArg
     ASSIGN_OR_RETURN(*text->mutable_tokenizer(),
                      ReadYaml<v1::TokenizerSpec>(arguments.tokenizer, "--tokenizer"));
   }
-  text->set_sequence_length(arguments.sequence_length);
-  spec.mutable_evaluation()->set_batches(arguments.batches);
-  spec.mutable_evaluation()->set_batch_size(arguments.batch_size);
-  if (arguments.sensitivity > 0) spec.mutable_evaluation()->set_sensitivity_batches(arguments.sensitivity);
   for (const std::string& bits : arguments.bits) {
     ASSIGN_OR_RETURN(*spec.add_settings(), SettingOf(bits));
   }
   for (const std::string& text : arguments.quantizations) {
     ASSIGN_OR_RETURN(*spec.add_settings(), ReadYaml<v1::QuantizationSpec>(text, "--quantization"));
   }
-  spec.set_all_methods(arguments.all_methods);
   spec.set_data_dir(DataDirOr(arguments.data_dir));
   spec.set_cache_dir((fs::absolute(session.dir) / "cache").string());
-  spec.set_threads(arguments.threads != 0 ? arguments.threads
-                                          : static_cast<std::uint32_t>(FindUsableCpus().count));
-  spec.set_device(arguments.device);
+  if (spec.threads() == 0) spec.set_threads(static_cast<std::uint32_t>(FindUsableCpus().count));
   return spec;
 }
 
-// True when the result is to be stored: a coordinator answers. Asked before the work, which takes minutes; a server
-// that was named must answer; one at the default port that does not let the caller in is somebody else's.
+// True when the result is to be stored: a coordinator answers. Asked before the work, which takes minutes. A named server
+// must answer; one at the default port that refuses the caller is another user's.
 absl::StatusOr<bool> Stores(Session& session, bool no_store) {
   if (no_store) return false;
   const absl::StatusOr<Answerer> answerer = session.FindAnswerer();
@@ -112,7 +98,7 @@ absl::StatusOr<bool> Stores(Session& session, bool no_store) {
   if (!answerer.ok() || answerer->kind == Answerer::kStored) return false;
   if (answerer->kind != Answerer::kDefault) return true;
   return AcceptsConnections(answerer->address) &&
-         session.Call(&v1::SweepService::Stub::ListSweeps, v1::ListSweepsRequest()).ok();
+         session.Call(&SweepStub::ListSweeps, v1::ListSweepsRequest()).ok();
 }
 
 absl::StatusOr<std::string> Store(Session& session, const std::string& model, const v1::AnalysisSpec& spec,
@@ -122,13 +108,8 @@ absl::StatusOr<std::string> Store(Session& session, const std::string& model, co
   if (!model_sha256.empty()) request.set_model_sha256(model_sha256);
   request.set_spec_json(SpecToJson(spec));
   ASSIGN_OR_RETURN(const v1::StoreAnalysisResponse stored,
-                   session.CallOnce(&v1::SweepService::Stub::StoreAnalysis, request));
+                   session.CallOnce(&SweepStub::StoreAnalysis, request));
   return stored.analysis_id();
-}
-
-absl::Status WriteLayers(const AnalysisReport& report, const std::string& path) {
-  if (path.empty()) return absl::OkStatus();
-  return WriteFileAtomically(path, report.ToCsv());
 }
 
 absl::Status Analyze(Session& session, const AnalyzeArguments& arguments) {
@@ -136,8 +117,8 @@ absl::Status Analyze(Session& session, const AnalyzeArguments& arguments) {
   ASSIGN_OR_RETURN(const bool stores, Stores(session, arguments.no_store));
   ASSIGN_OR_RETURN(const TemporaryFile request, TemporaryFile::Make(SpecToJson(spec)));
   AnalysisReport report;
-  // Of a model in shards: not known.
   CheckedFiles files;
+  // A model in shards does not have this file, and no digest.
   const std::filesystem::path weights = std::filesystem::path(spec.folder()) / "model.safetensors";
   const std::string digest = stores ? files.DigestOf(weights).value_or("") : "";
   const bool shows_progress = session.people() && StderrIsTerminal();
@@ -148,11 +129,11 @@ absl::Status Analyze(Session& session, const AnalyzeArguments& arguments) {
     if (shows_progress) PrintProgress(found ? "" : report.progress());
   }));
   if (shows_progress) PrintProgress("");
-  RETURN_IF_ERROR(WriteLayers(report, arguments.layers));
+  if (!arguments.layers.empty()) RETURN_IF_ERROR(WriteFileAtomically(arguments.layers, report.ToCsv()));
   absl::StatusOr<std::string> id = std::string();
   const absl::Status unchanged = digest.empty() ? absl::OkStatus() : files.Check(weights, digest);
   if (stores) id = unchanged.ok() ? Store(session, arguments.model, spec, report, digest) : unchanged;
-  if (session.mode() == OutputMode::kJson) {
+  if (session.json) {
     nlohmann::ordered_json answer = report.ToJson();
     if (id.ok() && !id->empty()) answer["analysis"] = *id;
     PrintJson(answer);
@@ -200,22 +181,32 @@ void AddAnalyzeCommand(CLI::App& app, Session& session) {
                    "A setting as a sweep writes `quantization`: '{weights: {bits: 4}, absmax: {}, gptq: {}}' "
                    "(may be repeated)")
       ->allow_extra_args(false);
-  command->add_flag("--all-methods", arguments->all_methods,
-                    "Every method of quantization that the model takes, with 8 and 4 bits");
-  command->add_option("--sequence-length", arguments->sequence_length, "Tokens in a sequence")
-      ->capture_default_str();
-  command->add_option("--batches", arguments->batches, "Batches to measure on, and to calibrate with")
-      ->capture_default_str();
-  command->add_option("--batch-size", arguments->batch_size, "Sequences in a batch")->capture_default_str();
-  command->add_option("--sensitivity", arguments->sensitivity,
-                      "Measure on this many batches what each quantizer costs: one more pass a quantizer");
+  v1::AnalysisSpec& fields = arguments->fields;
+  v1::EvaluationSpec& evaluation = *fields.mutable_evaluation();
+  fields.set_all_methods(false);
+  fields.set_device("cpu");
+  fields.mutable_text()->set_sequence_length(128);
+  evaluation.set_batches(16);
+  evaluation.set_batch_size(8);
+  AddField(*command, "--all-methods", fields,
+           "Every method of quantization that the model takes, with 8 and 4 bits");
+  AddField(*command, "--sequence-length", *fields.mutable_text(), "Tokens in a sequence")->default_str("128");
+  AddField(*command, "--batches", evaluation, "Batches to measure on, and to calibrate with")
+      ->default_str("16");
+  AddField(*command, "--batch-size", evaluation, "Sequences in a batch")->default_str("8");
+  AddField(*command, "--sensitivity", evaluation,
+           "Measure on this many batches what each quantizer costs: one more pass a quantizer",
+           "sensitivity_batches");
   command->add_option("--layers", arguments->layers, "Write the numbers of each layer to this CSV file");
   command->add_flag("--no-store", arguments->no_store, "Do not store the result with the coordinator");
   command->add_option("--data-dir", arguments->data_dir,
                       "Folder of corpora and vocabularies; default: the one that `make setup` fills");
-  command->add_option("--device", arguments->device, "cpu or cuda")->capture_default_str();
-  command->add_option("--threads", arguments->threads, "CPU threads; default: all cores");
-  command->callback([&session, arguments] { session.Finish(Analyze(session, *arguments)); });
+  AddField(*command, "--device", fields, "cpu or cuda")->default_str("cpu");
+  AddField(*command, "--threads", fields, "CPU threads; default: all cores");
+  command->callback([&session, arguments, &evaluation] {
+    if (evaluation.sensitivity_batches() == 0) evaluation.clear_sensitivity_batches();
+    session.Finish(Analyze(session, *arguments));
+  });
 }
 
 }  // namespace inlier

@@ -24,7 +24,7 @@ absl::Status CheckCaller(Session& session, const std::string& who) {
                    QueryRows(session, "SELECT DISTINCT who FROM audit ORDER BY who"));
   std::vector<std::string> known;
   for (const v1::QueryRow& row : response.rows()) known.push_back(row.values(0).text());
-  if (std::find(known.begin(), known.end(), who) != known.end()) return absl::OkStatus();
+  if (std::ranges::find(known, who) != known.end()) return absl::OkStatus();
   return absl::NotFoundError(
       absl::StrCat("--who ", who, ": the audit has no call of this caller", DidYouMean(who, known)));
 }
@@ -32,16 +32,14 @@ absl::Status CheckCaller(Session& session, const std::string& who) {
 absl::Status Show(Session& session, const AuditArguments& arguments) {
   std::string where;
   if (!arguments.sweep.empty()) {
-    v1::GetSweepRequest get;
-    get.set_sweep(arguments.sweep);
-    ASSIGN_OR_RETURN(const v1::SweepStatus sweep, session.Call(&v1::SweepService::Stub::GetSweep, get));
+    ASSIGN_OR_RETURN(const v1::SweepStatus sweep, session.GetSweep(arguments.sweep));
     where = absl::StrCat(" WHERE sweep_id = ", SqlText(sweep.sweep_id()));
   }
   if (!arguments.who.empty())
     absl::StrAppend(&where, where.empty() ? " WHERE" : " AND", " who = ", SqlText(arguments.who));
-  // The latest, oldest first. People read the message of a refused call, and programs everything.
+  // The latest, oldest first: for users with the message of a refused call, for programs with everything.
   const char* columns =
-      session.mode() == OutputMode::kJson
+      session.json
           ? "*"
           : "at, who, role, method, coalesce(trial, worker, sweep_id, '') AS \"of\", outcome, "
             "iif(calls > 1, calls || ' calls: ', '') || iif(message = '', request, message) AS detail, peer";
@@ -70,9 +68,7 @@ void AddAuditCommand(CLI::App& app, Session& session) {
   command->add_option("--max-rows", arguments->rows, "Most rows to list: the latest")
       ->capture_default_str()
       ->check(CLI::Range(1, 1'000'000));
-  command->callback([&session, arguments] {
-    if (const absl::Status shown = Show(session, *arguments); !shown.ok()) session.Finish(shown);
-  });
+  command->callback([&session, arguments] { session.Finish(Show(session, *arguments)); });
 }
 
 }  // namespace inlier

@@ -30,13 +30,12 @@ absl::Status Backup(Session& session, const std::string& destination, std::size_
   if (show) PrintProgress("");
   RETURN_IF_ERROR(made.status());
   const double seconds = ToSeconds(made->duration);
-  if (session.mode() == OutputMode::kJson) {
-    const nlohmann::ordered_json report = {{"file", made->file.string()},
-                                           {"bytes", made->bytes},
-                                           {"schema_version", made->schema_version},
-                                           {"seconds", seconds},
-                                           {"removed", made->removed}};
-    PrintJson(report);
+  if (session.json) {
+    PrintJson({{"file", made->file.string()},
+               {"bytes", made->bytes},
+               {"schema_version", made->schema_version},
+               {"seconds", seconds},
+               {"removed", made->removed}});
   } else if (session.people()) {
     Print(absl::StrFormat("%s: %d bytes, schema version %d, checked, in %.2f s%s\n", made->file.string(),
                           made->bytes, made->schema_version, seconds,

@@ -5,7 +5,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
-#include "cli/commands/verbs.h"
 #include "spec/schema/plain_name.h"
 #include "spec/sweep/sweep_reader.h"
 
@@ -22,14 +21,17 @@ void AddWord(std::string& words, const std::string& word) {
   if (IsPlainName(word)) absl::StrAppend(&words, word, "\n");
 }
 
-// Ids and names of the latest sweeps, and with `trials` the ids of the trials of the very latest.
-std::string SweepWords(Session& session, bool sweeps, bool trials) {
+bool Answers(Session& session) {
   session.quiet = true;
   const auto answerer = session.FindAnswerer();
-  if (!answerer.ok() || answerer->kind == Answerer::kStored) return "";
+  return answerer.ok() && answerer->kind != Answerer::kStored;
+}
+
+// Ids and names of the latest sweeps, and with `trials` the ids of the trials of the very latest.
+std::string SweepWords(Session& session, bool sweeps, bool trials) {
   v1::ListSweepsRequest list;
   list.set_page_size(kSweeps);
-  const auto response = session.Call(&v1::SweepService::Stub::ListSweeps, list, kCompletionSeconds);
+  const auto response = session.Call(&SweepStub::ListSweeps, list, kCompletionSeconds);
   if (!response.ok()) return "";
   std::string words;
   if (sweeps) {
@@ -42,7 +44,7 @@ std::string SweepWords(Session& session, bool sweeps, bool trials) {
     v1::ListTrialsRequest request;
     request.set_sweep(response->sweeps(i).sweep_id());
     request.set_page_size(kTrialsOfASweep);
-    const auto page = session.Call(&v1::SweepService::Stub::ListTrials, request, kCompletionSeconds);
+    const auto page = session.Call(&SweepStub::ListTrials, request, kCompletionSeconds);
     if (!page.ok()) break;
     for (const v1::TrialStatus& trial : page->trials()) AddWord(words, trial.trial_id());
   }
@@ -50,9 +52,6 @@ std::string SweepWords(Session& session, bool sweeps, bool trials) {
 }
 
 std::string WorkerWords(Session& session) {
-  session.quiet = true;
-  const auto answerer = session.FindAnswerer();
-  if (!answerer.ok() || answerer->kind == Answerer::kStored) return "";
   const auto workers = session.ListWorkers(/*connected=*/true, kCompletionSeconds);
   std::string words;
   if (!workers.ok()) return words;
@@ -75,12 +74,13 @@ void AddCompleteCommand(CLI::App& app, Session& session) {
   auto file = std::make_shared<std::string>();
   CLI::App* command =
       app.add_subcommand("__complete", "Words for a shell: sweeps, trials, both, workers, scales FILE");
-  command->group(kHiddenGroup);
   command->add_option("kind", *kind)->required();
   command->add_option("file", *file);
   command->callback([&session, kind, file] {
     if (*kind == "scales") {
       Print(ScaleWords(*file));
+    } else if (!Answers(session)) {
+      return;
     } else if (*kind == "workers") {
       Print(WorkerWords(session));
     } else {

@@ -21,12 +21,13 @@ std::vector<std::string> NamesOf(const CLI::Option& option) {
   return names;
 }
 
-std::vector<std::string> Flags(const CLI::App& app) {
+// The long options, with a space between two.
+std::string Flags(const CLI::App& app) {
   std::set<std::string> flags;
   for (const CLI::Option* option : app.get_options()) {
     for (const std::string& name : option->get_lnames()) flags.insert(absl::StrCat("--", name));
   }
-  return {flags.begin(), flags.end()};
+  return absl::StrJoin(flags, " ");
 }
 
 // "a b c" for an option that takes one of a set; CLI11 has it in the type's name, "TEXT:{a,b,c}".
@@ -50,7 +51,7 @@ std::string AskedFor(const CLI::App& verb) {
   return "";
 }
 
-// Global options that take a value, which is no verb.
+// Global options with a value, which is not the verb.
 std::vector<std::string> ValueFlags(const CLI::App& app) {
   std::vector<std::string> flags;
   for (const CLI::Option* option : app.get_options()) {
@@ -68,14 +69,14 @@ std::string BashScript(const CLI::App& app) {
     const std::string& verb = command->get_name();
     verbs.push_back(verb);
     const std::string asked = AskedFor(*command);
-    absl::StrAppend(&cases, "    ", verb, ") words='", absl::StrJoin(Flags(*command), " "), "'",
+    absl::StrAppend(&cases, "    ", verb, ") words='", Flags(*command), "'",
                     asked.empty() ? "" : absl::StrCat("; ask=", asked), " ;;\n");
     for (const CLI::Option* option : command->get_options()) {
       const std::string set = ValuesOf(*option);
       if (set.empty()) continue;
-      if (option->get_positional())
-        absl::StrAppend(&values, "    '", verb, " ", verb, "') words='", set, "' ;;\n");
-      for (const std::string& name : NamesOf(*option))
+      std::vector<std::string> names = NamesOf(*option);
+      if (option->get_positional()) names.push_back(verb);
+      for (const std::string& name : names)
         absl::StrAppend(&values, "    '", verb, " ", name, "') words='", set, "' ;;\n");
     }
   }
@@ -127,7 +128,7 @@ complete -o filenames -F _inlier inlier
        {"@VALUES@", values},
        {"@VERBS@", absl::StrJoin(verbs, " ")},
        {"@CASES@", cases},
-       {"@FLAGS@", absl::StrJoin(Flags(app), " ")}});
+       {"@FLAGS@", Flags(app)}});
 }
 
 std::string FishScript(const CLI::App& app) {
@@ -161,12 +162,8 @@ void AddCompletionCommand(CLI::App& app, Session& session) {
       ->required()
       ->check(CLI::IsMember({"bash", "zsh", "fish"}));
   command->callback([&app, shell] {
-    if (*shell == "fish") {
-      PrintExact(FishScript(app));
-    } else {
-      if (*shell == "zsh") PrintExact("autoload -U +X bashcompinit && bashcompinit\n");
-      PrintExact(BashScript(app));
-    }
+    if (*shell == "zsh") PrintExact("autoload -U +X bashcompinit && bashcompinit\n");
+    PrintExact(*shell == "fish" ? FishScript(app) : BashScript(app));
   });
 }
 

@@ -56,8 +56,7 @@ Versions CheckPrograms(Session& session, DoctorReport& report) {
         "start a coordinator, or remove the file with inlier doctor --repair", true);
     return versions;
   }
-  const v1::Endpoint* const endpoint = &found->endpoint;
-  versions.coordinator = endpoint->version();
+  versions.coordinator = found->endpoint.version();
   if (versions.coordinator != Version()) {
     add("versions", true,
         absl::StrCat("the running coordinator is inlier ", versions.coordinator, ", this program ",
@@ -67,7 +66,7 @@ Versions CheckPrograms(Session& session, DoctorReport& report) {
   const auto workers = session.ListWorkers(/*connected=*/true, kDoctorSeconds);
   if (!workers.ok()) {
     add("versions", true,
-        absl::StrCat("the coordinator of process ", endpoint->pid(),
+        absl::StrCat("the coordinator of process ", found->endpoint.pid(),
                      " did not list its workers: ", std::string(workers.status().message())),
         "see its log");
     return versions;
@@ -76,7 +75,7 @@ Versions CheckPrograms(Session& session, DoctorReport& report) {
     if (!worker.connected()) continue;
     versions.workers.push_back(worker);
     if (worker.version() == versions.coordinator) continue;
-    // A connected one is of a version that the coordinator takes.
+    // The coordinator accepts the version of every connected worker.
     add("versions", false,
         absl::StrCat("worker ", worker.name(), " on ", worker.host(), " is inlier ", worker.version(),
                      ", the coordinator ", versions.coordinator,
@@ -86,13 +85,8 @@ Versions CheckPrograms(Session& session, DoctorReport& report) {
   return versions;
 }
 
-absl::StatusOr<std::pair<DoctorReport, Versions>> Examine(Session& session, const DoctorOptions& options) {
-  ASSIGN_OR_RETURN(DoctorReport report, ExamineStateFolder(session.dir, options));
-  Versions versions = CheckPrograms(session, report);
-  return std::pair(std::move(report), std::move(versions));
-}
-
-void PrintForPrograms(const DoctorReport& report, const Versions& versions, const std::vector<std::string>& done) {
+void PrintForPrograms(const DoctorReport& report, const Versions& versions,
+                      const std::vector<std::string>& done) {
   nlohmann::ordered_json findings = nlohmann::ordered_json::array(),
                          workers = nlohmann::ordered_json::array();
   for (const Finding& finding : report.findings) {
@@ -104,18 +98,17 @@ void PrintForPrograms(const DoctorReport& report, const Versions& versions, cons
   }
   for (const v1::WorkerStatus& worker : versions.workers)
     workers.push_back({{"name", worker.name()}, {"host", worker.host()}, {"version", worker.version()}});
-  const nlohmann::ordered_json out = {{"healthy", report.healthy()},
-                                      {"version", Version()},
-                                      {"coordinator_version", versions.coordinator},
-                                      {"workers", workers},
-                                      {"schema_version", report.schema_version},
-                                      {"schema_version_known", report.schema_version_known},
-                                      {"database_bytes", report.database_bytes},
-                                      {"free_bytes", report.free_bytes},
-                                      {"checks", report.checks},
-                                      {"findings", findings},
-                                      {"repairs", done}};
-  PrintJson(out);
+  PrintJson({{"healthy", report.healthy()},
+             {"version", Version()},
+             {"coordinator_version", versions.coordinator},
+             {"workers", workers},
+             {"schema_version", report.schema_version},
+             {"schema_version_known", report.schema_version_known},
+             {"database_bytes", report.database_bytes},
+             {"free_bytes", report.free_bytes},
+             {"checks", report.checks},
+             {"findings", findings},
+             {"repairs", done}});
 }
 
 void PrintForPeople(const Session& session, const DoctorReport& report, const Versions& versions,
@@ -137,25 +130,27 @@ void PrintForPeople(const Session& session, const DoctorReport& report, const Ve
       versions.workers.size() == 1 ? "" : "s"));
 }
 
-absl::StatusOr<ExitCode> Doctor(Session& session, const DoctorOptions& options, bool repair) {
+absl::Status Doctor(Session& session, const DoctorOptions& options, bool repair) {
   if (!session.server.empty()) {
     return absl::FailedPreconditionError(
         absl::StrCat("the doctor reads files: run it with --dir on the machine of ", session.server,
                      ", without --server"));
   }
-  ASSIGN_OR_RETURN(auto found, Examine(session, options));
+  ASSIGN_OR_RETURN(DoctorReport report, ExamineStateFolder(session.dir, options));
+  Versions versions = CheckPrograms(session, report);
   std::vector<std::string> done;
   if (repair) {
-    ASSIGN_OR_RETURN(done, RepairStateFolder(session.dir, found.first));
-    ASSIGN_OR_RETURN(found, Examine(session, options));
+    ASSIGN_OR_RETURN(done, RepairStateFolder(session.dir, report));
+    ASSIGN_OR_RETURN(report, ExamineStateFolder(session.dir, options));
+    versions = CheckPrograms(session, report);
   }
-  const auto& [report, versions] = found;
-  if (session.mode() == OutputMode::kJson) {
+  if (session.json) {
     PrintForPrograms(report, versions, done);
   } else {
     PrintForPeople(session, report, versions, done);
   }
-  return report.healthy() ? kExitOk : kExitFailed;
+  if (!report.healthy()) session.Finish(kExitFailed);
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -171,11 +166,7 @@ void AddDoctorCommand(CLI::App& app, Session& session) {
   command->add_flag(
       "--repair", *repair,
       "Make the safe repairs, after a backup; the coordinator must be stopped. Never removes a result");
-  command->callback([&session, options, repair] {
-    const absl::StatusOr<ExitCode> code = Doctor(session, *options, *repair);
-    if (!code.ok()) return session.Finish(code.status());
-    session.Finish(*code);
-  });
+  OnUse(*command, session, [&session, options, repair] { return Doctor(session, *options, *repair); });
 }
 
 }  // namespace inlier

@@ -31,7 +31,7 @@ struct EditArguments {
   bool dry_run = false;
 };
 
-// An edit leaves the base as it is: its fields are no settings.
+// InvalidArgument for a field of the base, which an edit cannot change.
 absl::Status CheckSettings(const std::vector<std::string>& settings) {
   for (const std::string& setting : settings) {
     const std::string path(absl::StripPrefix(setting.substr(0, setting.find('=')), "base."));
@@ -48,7 +48,7 @@ absl::Status CheckSettings(const std::vector<std::string>& settings) {
 
 struct Edit {
   v1::EditSweepRequest request;
-  v1::SweepSpec before;
+  std::vector<std::string> changes;  // SpecChanges.
 };
 
 // The current sweep, or the file if given, with the settings applied.
@@ -56,15 +56,11 @@ absl::StatusOr<Edit> MakeEdit(Session& session, const EditArguments& arguments) 
   if (arguments.file.empty() && arguments.settings.empty()) {
     return absl::InvalidArgumentError(
         "nothing to edit: give the sweep's new FILE.yaml, or --set priority=3 (also max_parallel, weight, "
-        "group, "
-        "retry.max_crashes, stop_after_failures, description)");
+        "group, retry.max_crashes, stop_after_failures, description)");
   }
   RETURN_IF_ERROR(CheckSettings(arguments.settings));
-  v1::GetSweepRequest get;
-  get.set_sweep(arguments.sweep);
-  ASSIGN_OR_RETURN(const v1::SweepStatus sweep, session.Call(&v1::SweepService::Stub::GetSweep, get));
+  ASSIGN_OR_RETURN(const v1::SweepStatus sweep, session.GetSweep(arguments.sweep));
   Edit edit;
-  edit.before = sweep.spec();
   v1::EditSweepRequest& request = edit.request;
   request.set_sweep(sweep.sweep_id());
   request.set_revision(sweep.revision());
@@ -78,19 +74,18 @@ absl::StatusOr<Edit> MakeEdit(Session& session, const EditArguments& arguments) 
     *request.mutable_spec() = std::move(checked.spec);
   }
   RETURN_IF_ERROR(ApplyOverrides(request.mutable_spec(), arguments.settings));
+  edit.changes = SpecChanges(sweep.spec(), request.spec());
   return edit;
 }
 
 // "  priority: 3 -> default (not set in new.yaml)": a file replaces everything, also what `edit --set` had set.
 std::string ChangesText(const Edit& edit, const std::string& file) {
-  std::string text;
-  for (const std::string& change : SpecChanges(edit.before, edit.request.spec())) {
-    absl::StrAppend(&text, "  ", Shown(change, Layout::kCell));
+  if (edit.changes.empty()) return "  nothing changes";
+  return absl::StrJoin(edit.changes, "\n", [&file](std::string* text, const std::string& change) {
+    absl::StrAppend(text, "  ", Shown(change, Layout::kCell));
     if (!file.empty() && absl::EndsWith(change, " -> default"))
-      absl::StrAppend(&text, " (not set in ", Shown(file, Layout::kCell), ")");
-    absl::StrAppend(&text, "\n");
-  }
-  return text.empty() ? "  nothing changes\n" : text;
+      absl::StrAppend(text, " (not set in ", Shown(file, Layout::kCell), ")");
+  });
 }
 
 // A file without a setting that the sweep has would take its default: `edit --set` has set it, or a file before.
@@ -99,7 +94,7 @@ absl::Status CheckResets(const Edit& edit, const EditArguments& arguments) {
   static constexpr const char* kOfTheFile[] = {"axes.", "base.",   "exclude",    "sampling",
                                                "table", "figures", "description"};
   std::vector<std::string> resets;
-  for (const std::string& change : SpecChanges(edit.before, edit.request.spec())) {
+  for (const std::string& change : edit.changes) {
     const bool of_the_file =
         std::any_of(std::begin(kOfTheFile), std::end(kOfTheFile),
                     [&change](const char* path) { return absl::StartsWith(change, path); });
@@ -117,13 +112,30 @@ absl::Status CheckResets(const Edit& edit, const EditArguments& arguments) {
 
 // The coordinator refuses another base; a dry run does not ask it.
 absl::Status CheckBase(const Edit& edit) {
-  for (const std::string& change : SpecChanges(edit.before, edit.request.spec())) {
+  for (const std::string& change : edit.changes) {
     if (!absl::StartsWith(change, "base.")) continue;
     return absl::FailedPreconditionError(
         absl::StrCat("base: it decides every trial and cannot be edited; submit a sweep of its own (what is "
                      "already trained is not trained again). It differs in: ",
                      change));
   }
+  return absl::OkStatus();
+}
+
+absl::Status DoEdit(Session& session, const EditArguments& arguments) {
+  ASSIGN_OR_RETURN(const Edit edit, MakeEdit(session, arguments));
+  RETURN_IF_ERROR(CheckResets(edit, arguments));
+  if (arguments.dry_run) {
+    RETURN_IF_ERROR(CheckBase(edit));
+    Print(absl::StrCat("would change:\n", ChangesText(edit, arguments.file), "\n"));
+    return absl::OkStatus();
+  }
+  ASSIGN_OR_RETURN(const v1::EditSweepResponse response,
+                   session.CallOnce(&SweepStub::EditSweep, edit.request, 60));
+  session.Report(response, absl::StrCat(edit.request.sweep(), " is at revision ", response.revision(), ": ",
+                                        response.trials(), " trials, ", response.added(), " added, ",
+                                        response.kept(), " kept, ", response.withdrawn(), " withdrawn\n",
+                                        ChangesText(edit, arguments.file)));
   return absl::OkStatus();
 }
 
@@ -147,26 +159,7 @@ void AddEditCommand(CLI::App& app, Session& session) {
       "--reset", arguments->reset,
       "Also if the file lacks a setting of the sweep, such as its priority: it takes the default");
   command->add_flag("--dry-run", arguments->dry_run, "Print what would change, and change nothing");
-  command->callback([&session, arguments] {
-    const auto edit = MakeEdit(session, *arguments);
-    if (!edit.ok()) return session.Finish(edit.status());
-    if (const absl::Status resets = CheckResets(*edit, *arguments); !resets.ok())
-      return session.Finish(resets);
-    if (arguments->dry_run) {
-      if (const absl::Status base = CheckBase(*edit); !base.ok()) return session.Finish(base);
-      return Print(absl::StrCat("would change:\n", ChangesText(*edit, arguments->file)));
-    }
-    const auto response = session.CallOnce(&v1::SweepService::Stub::EditSweep, edit->request, 60);
-    if (!response.ok()) return session.Finish(response.status());
-    if (session.mode() == OutputMode::kJson) {
-      PrintExact(ToJson(*response));
-    } else if (session.people()) {
-      Print(absl::StrCat(edit->request.sweep(), " is at revision ", response->revision(), ": ",
-                         response->trials(), " trials, ", response->added(), " added, ", response->kept(),
-                         " kept, ", response->withdrawn(), " withdrawn\n",
-                         ChangesText(*edit, arguments->file)));
-    }
-  });
+  OnUse(*command, session, [&session, arguments] { return DoEdit(session, *arguments); });
 }
 
 }  // namespace inlier

@@ -1,5 +1,4 @@
 // inlier export: a trained model as a folder that Hugging Face transformers loads.
-#include <algorithm>
 #include <filesystem>
 #include <memory>
 
@@ -45,13 +44,13 @@ std::filesystem::path CacheBeside(const std::filesystem::path& model, const std:
 }
 
 std::string ForPeople(const std::string& folder, const json& exported) {
-  const bool own_code = exported.value("own_code", false);
-  std::string text = absl::StrCat("written to ", folder);
-  if (exported.value("quantized", false))
-    absl::StrAppend(&text, ": float weights, and the scales of its quantization in inlier_quantization.json");
-  absl::StrAppend(&text, "\nin Python: transformers.", exported.value("auto_class", "AutoModel"),
-                  ".from_pretrained(\"", folder, "\"", own_code ? ", trust_remote_code=True" : "", ")\n");
-  return text;
+  return absl::StrCat("written to ", folder,
+                      exported.value("quantized", false)
+                          ? ": float weights, and the scales of its quantization in inlier_quantization.json"
+                          : "",
+                      "\nin Python: transformers.", exported.value("auto_class", "AutoModel"),
+                      ".from_pretrained(\"", folder, "\"",
+                      exported.value("own_code", false) ? ", trust_remote_code=True" : "", ")\n");
 }
 
 absl::Status Export(Session& session, const ExportArguments& arguments) {
@@ -72,7 +71,7 @@ absl::Status Export(Session& session, const ExportArguments& arguments) {
   RETURN_IF_ERROR(RunTrialProgram(command, [&exported](const std::string& line) {
     exported = json::parse(line, nullptr, /*allow_exceptions=*/false);
   }));
-  if (session.mode() == OutputMode::kJson) {
+  if (session.json) {
     json answer = {{"model", file}, {"folder", arguments.folder}};
     answer.update(exported);
     PrintJson(answer, -1);

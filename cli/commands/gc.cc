@@ -5,6 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/status.h"
+#include "cli/command_line.h"
 #include "cli/commands.h"
 #include "inlier/v1/artifact_service.grpc.pb.h"
 
@@ -38,25 +40,18 @@ void Report(Session& session, const v1::CollectResponse& response, bool dry_run)
 void AddGcCommand(CLI::App& app, Session& session) {
   auto request = std::make_shared<v1::CollectRequest>();
   CLI::App* command = app.add_subcommand("gc", "Remove checkpoints that are no longer needed");
-  command->add_flag_callback(
-      "--dry-run", [request] { request->set_dry_run(true); },
-      "Only list the files to remove, with the reason");
-  command
-      ->add_option_function<std::uint32_t>(
-          "--keep-days", [request](std::uint32_t days) { request->set_keep_days(days); },
-          "Keep unreported files for so many days; at least an hour")
+  AddField(*command, "--dry-run", *request, "Only list the files to remove, with the reason");
+  AddField(*command, "--keep-days", *request, "Keep unreported files for so many days; at least an hour")
       ->default_str(absl::StrCat(request->keep_days()));
-  command->callback([&session, request] {
-    const absl::StatusOr<std::shared_ptr<grpc::Channel>> channel = session.Channel();
-    if (!channel.ok()) return session.Finish(channel.status());
-    const auto stub = v1::ArtifactService::NewStub(*channel);
+  OnUse(*command, session, [&session, request]() -> absl::Status {
+    ASSIGN_OR_RETURN(const std::shared_ptr<grpc::Channel> channel, session.Channel());
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + kAnswerWithin);
     v1::CollectResponse response;
-    const grpc::Status status = stub->Collect(&context, *request, &response);
-    if (const absl::Status answered = session.Answered(context, status); !answered.ok())
-      return session.Finish(answered);
+    const grpc::Status status = v1::ArtifactService::NewStub(channel)->Collect(&context, *request, &response);
+    RETURN_IF_ERROR(session.Answered(context, status));
     Report(session, response, request->dry_run());
+    return absl::OkStatus();
   });
 }
 

@@ -47,18 +47,13 @@ std::filesystem::path CurrentFolder() {
   return std::filesystem::current_path(error);
 }
 
-// The folder that a file is in.
-std::filesystem::path FolderOf(const std::string& file) {
-  std::error_code error;
-  return std::filesystem::absolute(file, error).lexically_normal().parent_path();
+absl::Status Poll(LocalDaemons& daemons) {
+  const absl::Status status = daemons.Poll();
+  for (const std::string& notice : daemons.TakeNotices()) PrintError(notice);
+  return status;
 }
 
-bool HasToken(const Session& session) {
-  std::error_code error;
-  return std::filesystem::exists(LocalTokenFile(session.dir), error);
-}
-
-// A folder that nobody named may be a link that came with somebody's files.
+// A folder that no setting names may be a link that came with another user's files.
 absl::Status UseOwnFolder(Session& session) {
   session.UseFolder();
   std::error_code error;
@@ -77,16 +72,18 @@ void PrintUp(const Session& session, const LocalDaemons& daemons, bool detached)
   } else if (session.people()) {
     const std::string worker =
         daemons.worker_http().empty() ? "" : absl::StrCat("  http://", daemons.worker_http(), "/metrics");
-    Print(absl::StrCat("inlier is up in ", session.dir.string(), "\n  gRPC      ", daemons.grpc_address(),
-                       "\n  page      inlier page --dir ", session.dir.string(), "\n  metrics   http://",
-                       daemons.coordinator_http(), "/metrics", worker, "\n  database  ",
-                       (session.dir / "inlier.db").string(), "\n  logs      ",
-                       (session.dir / "logs").string(), "\n",
-                       HasToken(session) ? absl::StrCat("  token     ", LocalTokenFile(session.dir).string(),
-                                                        " (the command line finds it by --dir)\n")
-                                         : "",
-                       "Submit a sweep: inlier submit sweeps/from-scratch.yaml --dir ", session.dir.string(),
-                       "      Stop: ", detached ? absl::StrCat("kill ", ::getpid()) : "Ctrl-C", "\n"));
+    std::error_code error;
+    const std::filesystem::path token = LocalTokenFile(session.dir);
+    Print(absl::StrCat(
+        "inlier is up in ", session.dir.string(), "\n  gRPC      ", daemons.grpc_address(),
+        "\n  page      inlier page --dir ", session.dir.string(), "\n  metrics   http://",
+        daemons.coordinator_http(), "/metrics", worker, "\n  database  ",
+        (session.dir / "inlier.db").string(), "\n  logs      ", (session.dir / "logs").string(), "\n",
+        std::filesystem::exists(token, error)
+            ? absl::StrCat("  token     ", token.string(), " (the command line finds it by --dir)\n")
+            : "",
+        "Submit a sweep: inlier submit sweeps/from-scratch.yaml --dir ", session.dir.string(),
+        "      Stop: ", detached ? absl::StrCat("kill ", ::getpid()) : "Ctrl-C", "\n"));
   }
 }
 
@@ -100,8 +97,7 @@ absl::Status Up(Session& session, LocalOptions options, Background* background) 
   PrintUp(session, *daemons, background != nullptr);
   if (background != nullptr) RETURN_IF_ERROR(background->Leave(session.dir / "logs" / "up.log"));
   while (!Interrupted()) {
-    RETURN_IF_ERROR(daemons->Poll());
-    for (const std::string& notice : daemons->TakeNotices()) PrintError(notice);
+    RETURN_IF_ERROR(Poll(*daemons));
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
   if (session.people()) Print("stopping: running trials write a checkpoint first\n");
@@ -121,17 +117,11 @@ absl::StatusOr<ExitCode> RunSweep(Session& session, const CheckedSweep& checked,
   }
   WatchOptions options;
   options.json_updates = false;
-  if (daemons != nullptr) {
-    options.poll = [daemons] {
-      const absl::Status status = daemons->Poll();
-      for (const std::string& notice : daemons->TakeNotices()) PrintError(notice);
-      return status;
-    };
-  }
+  if (daemons != nullptr) options.poll = [daemons] { return Poll(*daemons); };
   const absl::StatusOr<v1::SweepStatus> status = FollowSweep(session, submitted.sweep_id(), options);
   if (absl::IsCancelled(status.status())) {
     return absl::CancelledError(
-        absl::StrCat("interrupted; run the same command again to resume the sweep from its checkpoints"));
+        "interrupted; run the same command again to resume the sweep from its checkpoints");
   }
   RETURN_IF_ERROR(status.status());
   if (session.people()) Print("\n");
@@ -158,7 +148,7 @@ absl::Status StopWhenUnused(const Session& session, LocalDaemons& daemons) {
   bool announced = false;
   while (!Interrupted()) {
     ASSIGN_OR_RETURN(const std::optional<FileLock> alone, FileLock::TryAcquire(RunLockFile(session.dir)));
-    if (alone.has_value()) {
+    if (alone.has_value()) {  // It is held while they stop.
       daemons.Stop();
       return absl::OkStatus();
     }
@@ -166,8 +156,7 @@ absl::Status StopWhenUnused(const Session& session, LocalDaemons& daemons) {
       Print(absl::StrCat("\nAnother `inlier run` uses the coordinator and the worker in ",
                          session.dir.string(), ": they stop when it ends, or at Ctrl-C\n"));
     }
-    RETURN_IF_ERROR(daemons.Poll());
-    for (const std::string& notice : daemons.TakeNotices()) PrintError(notice);
+    RETURN_IF_ERROR(Poll(daemons));
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
   daemons.Stop();
@@ -177,7 +166,9 @@ absl::Status StopWhenUnused(const Session& session, LocalDaemons& daemons) {
 absl::Status Run(Session& session, const SweepArguments& arguments, LocalOptions options) {
   RETURN_IF_ERROR(UseOwnFolder(session));
   options.dir = session.dir;
-  options.data_roots = {CurrentFolder(), FolderOf(arguments.file)};
+  std::error_code error;
+  options.data_roots = {CurrentFolder(),
+                        std::filesystem::absolute(arguments.file, error).lexically_normal().parent_path()};
   ASSIGN_OR_RETURN(options.security, session.Security());
   SweepArguments named = arguments;
   named.data_dir = options.data_dir;
@@ -185,11 +176,8 @@ absl::Status Run(Session& session, const SweepArguments& arguments, LocalOptions
   PrintWarnings(checked, named);
   RETURN_IF_ERROR(CloseStateFolder(session.dir));
   // Held while this run needs daemons, its own or those of another run.
-  std::optional<FileLock> needs_daemons;
-  {
-    ASSIGN_OR_RETURN(FileLock lock, FileLock::AcquireShared(RunLockFile(session.dir), nullptr));
-    needs_daemons.emplace(std::move(lock));
-  }
+  ASSIGN_OR_RETURN(std::optional<FileLock> needs_daemons,
+                   FileLock::AcquireShared(RunLockFile(session.dir), nullptr));
   ASSIGN_OR_RETURN(const std::unique_ptr<LocalDaemons> daemons, StartUnlessRunning(session, options));
   std::string sweep_id;
   const absl::StatusOr<ExitCode> code = RunSweep(session, checked, arguments, daemons.get(), &sweep_id);
@@ -226,8 +214,7 @@ void AddUpCommand(CLI::App& app, Session& session) {
       if (!ended.ok()) return session.Finish(ended.status());
       if (!background) return session.Finish(static_cast<ExitCode>(*ended));  // The process that was called.
     }
-    const absl::Status status = Up(session, *options, background ? &*background : nullptr);
-    if (!status.ok()) session.Finish(status);
+    session.Finish(Up(session, *options, background ? &*background : nullptr));
   });
 }
 
@@ -240,7 +227,7 @@ void AddRunCommand(CLI::App& app, Session& session) {
   AddLocalArguments(*command, *options);
   command->callback([&session, options, arguments] {
     CatchInterrupts();
-    if (const absl::Status status = Run(session, *arguments, *options); !status.ok()) session.Finish(status);
+    session.Finish(Run(session, *arguments, *options));
   });
 }
 

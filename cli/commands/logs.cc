@@ -20,18 +20,20 @@ struct LogsArguments {
   bool follow = false;
 };
 
-// "trial t-17 (method=clipped, seed=1)", as far as it can be asked for.
-std::string DescribeTrial(Session& session, const std::string& trial) {
+absl::StatusOr<v1::Explanation> Explain(Session& session, const std::string& trial) {
   v1::ExplainRequest request;
   request.set_trial(trial);
-  const auto explanation = session.Call(&v1::SweepService::Stub::Explain, request);
+  return session.Call(&SweepStub::Explain, request);
+}
+
+// "trial t-17 (method=clipped, seed=1)", as far as it can be asked for.
+std::string DescribeTrial(Session& session, const std::string& trial) {
+  const auto explanation = Explain(session, trial);
   return explanation.ok() ? explanation->text() : trial;
 }
 
 bool HasEnded(Session& session, const std::string& trial) {
-  v1::ExplainRequest request;
-  request.set_trial(trial);
-  const auto explanation = session.Call(&v1::SweepService::Stub::Explain, request);
+  const auto explanation = Explain(session, trial);
   return explanation.ok() && explanation->state() != v1::TrialState_Name(v1::PENDING) &&
          explanation->state() != v1::TrialState_Name(v1::RUNNING);
 }
@@ -70,7 +72,7 @@ class LogPrinter {
   bool any_ = false;
 };
 
-// Until the trial has ended, or the person leaves.
+// Returns when the trial has ended, or at Ctrl-C.
 absl::Status Follow(Session& session, const LogsArguments& arguments, LogPrinter& printer) {
   v1::GetLogsRequest request;
   request.set_trial(arguments.trial);
@@ -78,7 +80,7 @@ absl::Status Follow(Session& session, const LogsArguments& arguments, LogPrinter
   while (!Interrupted()) {
     const bool ended = HasEnded(session, arguments.trial);  // Before the lines, so that none is missed.
     request.set_after_line(printer.last());
-    const auto logs = session.Call(&v1::SweepService::Stub::GetLogs, request);
+    const auto logs = session.Call(&SweepStub::GetLogs, request);
     if (!logs.ok() && (!IsRetriable(logs.status()) || MonotonicNow() - answered > std::chrono::seconds(60)))
       return logs.status();
     if (logs.ok()) {
@@ -99,7 +101,7 @@ absl::Status Logs(Session& session, const LogsArguments& arguments) {
   request.set_trial(arguments.trial);
   request.set_newest(true);
   if (arguments.tail) request.set_max_lines(*arguments.tail);
-  ASSIGN_OR_RETURN(const v1::GetLogsResponse logs, session.Call(&v1::SweepService::Stub::GetLogs, request));
+  ASSIGN_OR_RETURN(const v1::GetLogsResponse logs, session.Call(&SweepStub::GetLogs, request));
   if (session.mode() == OutputMode::kJson && !arguments.follow) {
     PrintExact(ToJson(logs));
     return absl::OkStatus();

@@ -43,19 +43,14 @@ absl::StatusOr<PagePlace> PlaceOfPage(Session& session, const PageArguments& arg
         absl::StrCat(std::string(found.status().message()),
                      "; a sweep as a file needs none: inlier page SWEEP -o sweep.html"));
   ASSIGN_OR_RETURN(const Answerer answerer, found);
-  switch (answerer.kind) {
-    case Answerer::kFolder: {
-      ASSIGN_OR_RETURN(const v1::Endpoint endpoint, ReadEndpointFile(session.dir));
-      return PagePlace{endpoint.http()};
-    }
-    default: {
-      ASSIGN_OR_RETURN(Address address, ParseAddress(answerer.address, "--server"));
-      ASSIGN_OR_RETURN(const Address usual,
-                       ParseAddress(v1::CoordinatorConfig().http_listen(), "http_listen"));
-      address.port = usual.port;
-      return PagePlace{address.ToString(), answerer.kind == Answerer::kDefault};
-    }
+  if (answerer.kind == Answerer::kFolder) {
+    ASSIGN_OR_RETURN(const v1::Endpoint endpoint, ReadEndpointFile(session.dir));
+    return PagePlace{endpoint.http()};
   }
+  ASSIGN_OR_RETURN(Address address, ParseAddress(answerer.address, "--server"));
+  ASSIGN_OR_RETURN(const Address usual, ParseAddress(v1::CoordinatorConfig().http_listen(), "http_listen"));
+  address.port = usual.port;
+  return PagePlace{address.ToString(), answerer.kind == Answerer::kDefault};
 }
 
 bool HasBrowser() {
@@ -69,11 +64,10 @@ bool HasBrowser() {
 // that leads there.
 absl::Status OpenBrowser(const std::filesystem::path& dir, const std::string& url) {
   const std::filesystem::path file = std::filesystem::absolute(dir) / "page.html";
-  const std::string target = nlohmann::json(url).dump();
   RETURN_IF_ERROR(WriteSecretFile(
       file,
       absl::StrCat("<!doctype html><meta charset=\"utf-8\"><title>inlier</title><script>location.replace(",
-                   target, ")</script>\n")));
+                   nlohmann::json(url).dump(), ")</script>\n")));
   const pid_t child = ::fork();
   if (child == 0) {
     ::setsid();
@@ -87,9 +81,7 @@ absl::Status OpenBrowser(const std::filesystem::path& dir, const std::string& ur
 // The page knows a sweep by its id.
 absl::StatusOr<std::string> ViewOf(Session& session, const PageArguments& arguments) {
   if (arguments.sweep.empty()) return "/sweeps";
-  v1::GetSweepRequest get;
-  get.set_sweep(arguments.sweep);
-  const auto sweep = session.Call(&v1::SweepService::Stub::GetSweep, get);
+  const auto sweep = session.GetSweep(arguments.sweep);
   // Where only the page's port can be reached, as through a tunnel, the page looks for it.
   if (absl::IsUnavailable(sweep.status()) && !arguments.address.empty())
     return absl::StrCat("/sweep/", arguments.sweep);

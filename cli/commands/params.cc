@@ -9,25 +9,18 @@
 namespace inlier {
 
 void AddParamsCommand(CLI::App& app, Session& session) {
-  struct Arguments {
-    std::string filter;
-    bool markdown = false;
-  };
-  auto arguments = std::make_shared<Arguments>();
+  auto filter = std::make_shared<std::string>();
+  auto markdown = std::make_shared<bool>(false);
   CLI::App* command =
       app.add_subcommand("params", "List the hyper-parameters: path, type, default, range, meaning");
-  command->add_option("filter", arguments->filter,
-                      "Only parameters with these words in path, column or meaning");
-  command->add_flag("--markdown", arguments->markdown, "Print the page docs/reference/parameters.md");
-  command->callback([&session, arguments] {
-    if (arguments->markdown) {
-      PrintExact(ParamsMarkdown());
-      return;
-    }
-    const std::vector<ParamInfo> params = ParamsWith(arguments->filter);
+  command->add_option("filter", *filter, "Only parameters with these words in path, column or meaning");
+  command->add_flag("--markdown", *markdown, "Print the page docs/reference/parameters.md");
+  command->callback([&session, filter, markdown] {
+    if (*markdown) return PrintExact(ParamsMarkdown());
+    const std::vector<ParamInfo> params = ParamsWith(*filter);
     if (params.empty()) {
       return session.Finish(absl::NotFoundError(absl::StrCat(
-          "no parameter has \"", arguments->filter,
+          "no parameter has \"", *filter,
           "\" in its path, column or meaning; `inlier params` lists all; for the keys of a sweep "
           "itself see docs/reference/sweep.md")));
     }

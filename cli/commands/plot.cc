@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "base/data/data_dir.h"
 #include "base/status.h"
+#include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/plots/figure_choice.h"
 #include "cli/plots/picture_writer.h"
@@ -34,14 +35,9 @@ constexpr std::uint32_t kRowsOfAnAnswer = 20'000;
 struct PlotArguments {
   std::string sweep;
   std::vector<std::string> names;
-  std::string spec;  // File.
-  // A figure of its own.
-  std::string kind, x, y, by, trial, title, site;
+  std::string spec, kind;  // `spec`: a file.
   std::vector<std::string> series, where;
-  bool log_x = false, log_y = false;
-  std::optional<std::uint32_t> layer, head;
-  std::optional<double> width_mm, height_mm;
-
+  v1::FigureSpec fields;  // Those of the further flags.
   std::string output;
   std::string format = "svg";
   bool force = false;
@@ -57,22 +53,11 @@ absl::StatusOr<std::optional<v1::FigureSpec>> FigureOfFlags(const PlotArguments&
     ASSIGN_OR_RETURN(const v1::FigureSpec::Kind kind, ParseFigureKind(arguments.kind));
     figure.set_kind(kind);
   }
-  if (!arguments.x.empty()) figure.set_x(arguments.x);
-  if (!arguments.y.empty()) figure.set_y(arguments.y);
-  if (!arguments.by.empty()) figure.set_by(arguments.by);
-  if (!arguments.trial.empty()) figure.set_trial(arguments.trial);
-  if (!arguments.title.empty()) figure.set_title(arguments.title);
+  figure.MergeFrom(arguments.fields);
   if (!arguments.series.empty()) figure.clear_series();
   for (const std::string& name : SplitNames(arguments.series, axes)) figure.add_series(name);
   for (const std::string& condition : arguments.where)
     RETURN_IF_ERROR(AddCondition(condition, axes, &figure));
-  if (arguments.log_x) figure.set_log_x(true);
-  if (arguments.log_y) figure.set_log_y(true);
-  if (arguments.layer) figure.set_layer(*arguments.layer);
-  if (!arguments.site.empty()) figure.set_site(arguments.site);
-  if (arguments.head) figure.set_head(*arguments.head);
-  if (arguments.width_mm) figure.set_width_mm(*arguments.width_mm);
-  if (arguments.height_mm) figure.set_height_mm(*arguments.height_mm);
   if (figure.ByteSizeLong() == 0) return std::optional<v1::FigureSpec>();
   if (!figure.has_kind())
     return absl::InvalidArgumentError(
@@ -95,9 +80,7 @@ class Plotting {
   Plotting(Session& session, const PlotArguments& arguments) : session_(session), arguments_(arguments) {}
 
   absl::Status Run() {
-    v1::GetSweepRequest request;
-    request.set_sweep(arguments_.sweep);
-    ASSIGN_OR_RETURN(sweep_, session_.Call(&v1::SweepService::Stub::GetSweep, request));
+    ASSIGN_OR_RETURN(sweep_, session_.GetSweep(arguments_.sweep));
     ASSIGN_OR_RETURN(const SweepGrid grid, SweepGrid::Create(sweep_.spec()));
     ASSIGN_OR_RETURN(const std::vector<v1::FigureSpec> figures, Figures(grid));
     ASSIGN_OR_RETURN(const std::vector<FigureFiles> files, Files(figures));
@@ -106,17 +89,17 @@ class Plotting {
     std::size_t drawn = 0;
     for (std::size_t i = 0; i < figures.size(); ++i) {
       const absl::Status status = Draw(figures[i], grid, files[i]);
-      if (status.ok()) ++drawn;
-      if (!status.ok()) {
-        // Each figure for itself: the others are drawn all the same.
-        const std::string text = absl::StrCat(figures[i].name(), ": ", std::string(status.message()));
-        failed = failed.ok()
-                     ? absl::Status(status.code(), text)
-                     : absl::Status(failed.code(), absl::StrCat(std::string(failed.message()), "\n", text));
+      if (status.ok()) {
+        ++drawn;
+        continue;
       }
+      // The other figures are drawn all the same.
+      const std::string text = absl::StrCat(figures[i].name(), ": ", status.message());
+      failed = failed.ok() ? absl::Status(status.code(), text)
+                           : absl::Status(failed.code(), absl::StrCat(failed.message(), "\n", text));
     }
-    if (session_.mode() == OutputMode::kJson && drawn > 0) PrintJson(written_);
-    // The usual figures: a number that is not there is no mistake.
+    if (session_.json && drawn > 0) PrintJson(written_);
+    // Not every sweep has the numbers of the usual figures.
     if (usual_ && drawn > 0 && absl::IsNotFound(failed)) return absl::OkStatus();
     return failed;
   }
@@ -160,7 +143,6 @@ class Plotting {
   }
 
   absl::Status Draw(const v1::FigureSpec& spec, const SweepGrid& grid, const FigureFiles& files) {
-    // Of a sweep that was stored by an earlier version, too.
     RETURN_IF_ERROR(CheckAlone(spec, grid));
     ASSIGN_OR_RETURN(
         const std::vector<PlotTrial> trials,
@@ -242,30 +224,28 @@ void AddPlotCommand(CLI::App& app, Session& session) {
   command->add_option("names", arguments->names, "Figures of the sweep; default: all of its `figures`");
   command->add_option("--kind", arguments->kind,
                       absl::StrCat("A figure of its own: ", absl::StrJoin(FigureKinds(), ", ")));
-  command->add_option("--y", arguments->y, "Measurement, for example train_loss or max_inf_norm");
-  command->add_option(
-      "--x", arguments->x,
-      "against, heat-map: an axis or column of `trials`, for example gamma; scatter: a measurement");
-  command->add_option("--by", arguments->by, "heat-map: the second axis");
+  v1::FigureSpec& fields = arguments->fields;
+  AddField(*command, "--y", fields, "Measurement, for example train_loss or max_inf_norm");
+  AddField(*command, "--x", fields,
+           "against, heat-map: an axis or column of `trials`, for example gamma; scatter: a measurement");
+  AddField(*command, "--by", fields, "heat-map: the second axis");
   command->add_option("--series", arguments->series,
                       "Axes whose labels are the lines or bars; default: all but seeds");
   command
       ->add_option("--where", arguments->where,
                    "Only these trials, for example method=vanilla; repeat it for more")
       ->allow_extra_args(false);
-  command->add_flag("--log-x", arguments->log_x, "Logarithmic");
-  command->add_flag("--log-y", arguments->log_y, "Logarithmic; of a heat map its colours");
-  command->add_option(
-      "--trial", arguments->trial,
-      "dimensions, tokens, … of a model: of this trial; default: the first with a model in --dir");
-  command->add_option("--layer", arguments->layer, "attention and others of a layer: counted from 0");
-  command->add_option("--head", arguments->head, "attention, values, contexts: counted from 0");
-  command->add_option(
-      "--site", arguments->site,
-      "layers: which module of a layer, for example output.dense; needed where --y has several");
-  command->add_option("--title", arguments->title, "Printed above");
-  command->add_option("--width", arguments->width_mm, "Millimetres; default: 120");
-  command->add_option("--height", arguments->height_mm, "Millimetres; default: 80");
+  AddField(*command, "--log-x", fields, "Logarithmic");
+  AddField(*command, "--log-y", fields, "Logarithmic; of a heat map its colours");
+  AddField(*command, "--trial", fields,
+           "dimensions, tokens, … of a model: of this trial; default: the first with a model in --dir");
+  AddField(*command, "--layer", fields, "attention and others of a layer: counted from 0");
+  AddField(*command, "--head", fields, "attention, values, contexts: counted from 0");
+  AddField(*command, "--site", fields,
+           "layers: which module of a layer, for example output.dense; needed where --y has several");
+  AddField(*command, "--title", fields, "Printed above");
+  AddField(*command, "--width", fields, "Millimetres; default: 120", "width_mm");
+  AddField(*command, "--height", fields, "Millimetres; default: 80", "height_mm");
   command->add_option("--spec", arguments->spec,
                       "A FigureSpec (YAML) in place of these flags, or changed by them");
   command->add_option("--output,-o", arguments->output,

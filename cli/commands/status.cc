@@ -1,4 +1,6 @@
 // inlier status: the latest and the unfinished sweeps, or one sweep with its trials.
+#include "base/status.h"
+
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -23,24 +25,11 @@ namespace inlier {
 namespace {
 
 constexpr std::uint32_t kSweepsShown = 50;
-constexpr std::size_t kTimesLeft = 8;  // Active sweeps whose time left is asked for.
+constexpr std::size_t kTimesLeft = 8;  // Active sweeps whose time left is shown.
 
 std::string StateWord(const v1::SweepStatus& sweep) {
-  switch (sweep.state()) {
-    case v1::ACTIVE:
-      return sweep.paused() ? "paused" : "active";
-    case v1::COMPLETE:
-      return DescribeEnd(sweep.trials());
-    case v1::SWEEP_CANCELLED:
-      return "cancelled";
-    case v1::STOPPED_BY_FAILURES:
-      return "stopped by failures";
-    case v1::STOPPED_BY_TIME:
-      return "stopped by time";
-    case v1::STOPPED_BY_BUDGET:
-      return "stopped by budget";
-  }
-  return "?";
+  if (sweep.state() == v1::COMPLETE) return DescribeEnd(sweep.trials());
+  return sweep.state() == v1::ACTIVE && sweep.paused() ? "paused" : SweepStateWord(sweep.state());
 }
 
 // The present state of an active sweep, as a watcher gets it; nothing where it does not come within a second.
@@ -75,13 +64,13 @@ void ShowFailures(const v1::ListTrialsResponse& trials) {
   constexpr std::size_t kTrialsNamed = 4;
   std::vector<std::pair<std::string, std::vector<std::string>>> reasons;
   for (const v1::TrialStatus& trial : trials.trials()) {
-    auto same = std::find_if(reasons.begin(), reasons.end(),
-                             [&trial](const auto& entry) { return entry.first == trial.message(); });
+    auto same =
+        std::ranges::find_if(reasons, [&trial](const auto& entry) { return entry.first == trial.message(); });
     if (same == reasons.end()) same = reasons.insert(same, {trial.message(), {}});
     same->second.push_back(trial.trial_id());
   }
-  std::stable_sort(reasons.begin(), reasons.end(),
-                   [](const auto& a, const auto& b) { return a.second.size() > b.second.size(); });
+  std::ranges::stable_sort(reasons,
+                           [](const auto& a, const auto& b) { return a.second.size() > b.second.size(); });
   TextTable table({"failed", "trials", "reason"});
   for (const auto& [reason, ids] : reasons) {
     const std::vector<std::string> named(
@@ -109,45 +98,32 @@ std::string UsageText(const v1::SweepStatus& sweep) {
   return text;
 }
 
-// Appends the remaining pages to `response`; false after an error, which the session has reported.
-bool AddPages(Session& session, v1::ListSweepsRequest request, v1::ListSweepsResponse& response) {
-  do {
-    auto page = session.Call(&v1::SweepService::Stub::ListSweeps, request);
-    if (!page.ok()) {
-      session.Finish(page.status());
-      return false;
-    }
-    for (v1::SweepStatus& sweep : *page->mutable_sweeps()) *response.add_sweeps() = std::move(sweep);
-    request.set_page_token(page->next_page_token());
-  } while (!request.page_token().empty());
-  return true;
-}
-
 // The newest sweeps and earlier unfinished ones; or all.
-void ShowSweeps(Session& session, bool all) {
+absl::Status ShowSweeps(Session& session, bool all) {
   v1::ListSweepsRequest request;
   if (!all) request.set_page_size(kSweepsShown);
-  auto response = session.Call(&v1::SweepService::Stub::ListSweeps, request);
-  if (!response.ok()) return session.Finish(response.status());
-  if (response->has_next_page_token()) {
-    request.set_page_token(response->next_page_token());
-    request.clear_page_size();
-    request.set_active(!all);
-    if (all) response->clear_next_page_token();
-    if (!AddPages(session, request, *response)) return;
+  ASSIGN_OR_RETURN(v1::ListSweepsResponse response, session.Call(&SweepStub::ListSweeps, request));
+  request.set_page_token(response.next_page_token());
+  request.clear_page_size();
+  request.set_active(!all);
+  if (all) response.clear_next_page_token();
+  while (!request.page_token().empty()) {
+    ASSIGN_OR_RETURN(const v1::ListSweepsResponse page, session.Call(&SweepStub::ListSweeps, request));
+    response.mutable_sweeps()->MergeFrom(page.sweeps());
+    request.set_page_token(page.next_page_token());
   }
-  if (session.mode() == OutputMode::kJson) {
-    PrintExact(ToJson(*response));
-    return;
+  if (session.json) {
+    PrintExact(ToJson(response));
+    return absl::OkStatus();
   }
-  const bool owned = std::any_of(response->sweeps().begin(), response->sweeps().end(),
-                                 [](const v1::SweepStatus& sweep) { return sweep.has_owner(); });
+  const bool owned =
+      std::ranges::any_of(response.sweeps(), [](const v1::SweepStatus& sweep) { return sweep.has_owner(); });
   std::vector<std::string> headings = {"sweep",   "name",      "state", "trials",
                                        "trained", "evaluated", "took",  "submitted"};
   if (owned) headings.push_back("owner");
   TextTable table(std::move(headings));
   std::size_t followed = 0;  // Active ones so far.
-  for (const v1::SweepStatus& sweep : response->sweeps()) {
+  for (const v1::SweepStatus& sweep : response.sweeps()) {
     std::vector<std::string> cells = {
         sweep.sweep_id(),
         sweep.name(),
@@ -164,53 +140,56 @@ void ShowSweeps(Session& session, bool all) {
   }
   if (table.empty() && session.people()) {
     Print("No sweeps yet. Submit one: inlier submit FILE.yaml\n");
-    return;
+    return absl::OkStatus();
   }
   Print(table.ToString());
-  if (response->has_next_page_token() && session.people())
+  if (response.has_next_page_token() && session.people())
     Print("Older, finished sweeps: inlier status --all\n");
+  return absl::OkStatus();
 }
 
-void ShowSweep(Session& session, const std::string& name, bool failed_only) {
-  v1::GetSweepRequest get;
-  get.set_sweep(name);
-  const auto sweep = session.Call(&v1::SweepService::Stub::GetSweep, get);
-  if (!sweep.ok()) return session.Finish(sweep.status());
+// The head of the view of one sweep.
+std::string HeadText(const v1::SweepStatus& sweep, const std::optional<v1::SweepUpdate>& update) {
+  std::string head = absl::StrCat(sweep.sweep_id(), "  ", Shown(sweep.name(), Layout::kCell), "  ",
+                                  StateWord(sweep), ", ", DescribeTrials(sweep.trials()));
+  if (sweep.withdrawn() > 0) absl::StrAppend(&head, ", ", sweep.withdrawn(), " withdrawn");
+  if (sweep.has_owner()) absl::StrAppend(&head, "; owner ", Shown(sweep.owner(), Layout::kCell));
+  absl::StrAppend(&head, "\n  ", DescribeStages(sweep), "\n  submitted ",
+                  FormatLocal({sweep.submitted_unix_ms()}), ", ",
+                  sweep.has_ended_unix_ms() ? "took " : "runs for ", RunTimeText(sweep, WallNow()),
+                  LeftText(update), UsageText(sweep));
+  for (const std::string& warning : sweep.warnings())
+    absl::StrAppend(&head, "\n  ", Shown(warning, Layout::kCell));
+  return head + "\n";
+}
+
+absl::Status ShowSweep(Session& session, const std::string& name, bool failed_only) {
+  ASSIGN_OR_RETURN(const v1::SweepStatus sweep, session.GetSweep(name));
   v1::ListTrialsRequest list;
-  list.set_sweep(sweep->sweep_id());
+  list.set_sweep(sweep.sweep_id());
   if (failed_only) list.set_state(v1::FAILED);
   v1::ListTrialsResponse all;
   do {
-    const auto page = session.Call(&v1::SweepService::Stub::ListTrials, list);
-    if (!page.ok()) return session.Finish(page.status());
-    all.mutable_trials()->MergeFrom(page->trials());
-    list.set_page_token(page->next_page_token());
+    ASSIGN_OR_RETURN(const v1::ListTrialsResponse page, session.Call(&SweepStub::ListTrials, list));
+    all.mutable_trials()->MergeFrom(page.trials());
+    list.set_page_token(page.next_page_token());
   } while (!list.page_token().empty());
-  if (session.mode() == OutputMode::kJson) {
-    PrintExact(absl::StrCat("{\"sweep\": ", ToJson(*sweep), ", \"trials\": ", ToJson(all), "}\n"));
-    return;
+  if (session.json) {
+    PrintExact(absl::StrCat("{\"sweep\": ", ToJson(sweep), ", \"trials\": ", ToJson(all), "}\n"));
+    return absl::OkStatus();
   }
-  const std::optional<v1::SweepUpdate> update = UpdateOf(session, *sweep);
-  if (session.people()) {
-    std::string head = absl::StrCat(sweep->sweep_id(), "  ", Shown(sweep->name(), Layout::kCell), "  ",
-                                    StateWord(*sweep), ", ", DescribeTrials(sweep->trials()));
-    if (sweep->withdrawn() > 0) absl::StrAppend(&head, ", ", sweep->withdrawn(), " withdrawn");
-    if (sweep->has_owner()) absl::StrAppend(&head, "; owner ", Shown(sweep->owner(), Layout::kCell));
-    absl::StrAppend(&head, "\n  ", DescribeStages(*sweep), "\n  submitted ",
-                    FormatLocal({sweep->submitted_unix_ms()}), ", ",
-                    sweep->has_ended_unix_ms() ? "took " : "runs for ", RunTimeText(*sweep, WallNow()),
-                    LeftText(update), UsageText(*sweep));
-    for (const std::string& warning : sweep->warnings())
-      absl::StrAppend(&head, "\n  ", Shown(warning, Layout::kCell));
-    Print(head + "\n");
+  const std::optional<v1::SweepUpdate> update = UpdateOf(session, sweep);
+  if (session.people()) Print(HeadText(sweep, update));
+  if (failed_only && session.people()) {
+    ShowFailures(all);
+    return absl::OkStatus();
   }
-  if (failed_only && session.people()) return ShowFailures(all);
   std::map<std::string, std::string> running;
   if (update) {
     for (const v1::RunningAttempt& attempt : update->running())
       running[attempt.trial_id()] = RunningText(attempt);
   }
-  const std::vector<std::string> axes = AxisNames(sweep->spec());
+  const std::vector<std::string> axes = AxisNames(sweep.spec());
   TextTable table({"trial", "state", "labels", "attempts", "message"});
   for (const v1::TrialStatus& trial : all.trials()) {
     table.AddRow({trial.trial_id(), v1::TrialState_Name(trial.state()), LabelsText(trial.labels(), axes),
@@ -218,6 +197,7 @@ void ShowSweep(Session& session, const std::string& name, bool failed_only) {
                   running.contains(trial.trial_id()) ? running[trial.trial_id()] : trial.message()});
   }
   Print(table.ToString());
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -231,12 +211,8 @@ void AddStatusCommand(CLI::App& app, Session& session) {
   CLI::Option* one = command->add_option("sweep", *sweep, "Sweep id or name");
   command->add_flag("--failed", *failed, "Only failed trials, counted by their reason")->needs(one);
   command->add_flag("--all", *all, "All sweeps")->excludes(one);
-  command->callback([&session, sweep, failed, all] {
-    if (sweep->empty()) {
-      ShowSweeps(session, *all);
-    } else {
-      ShowSweep(session, *sweep, *failed);
-    }
+  OnUse(*command, session, [&session, sweep, failed, all] {
+    return sweep->empty() ? ShowSweeps(session, *all) : ShowSweep(session, *sweep, *failed);
   });
 }
 

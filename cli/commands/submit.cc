@@ -58,7 +58,7 @@ void ShowChecked(Session& session, const SweepArguments& arguments, const Checke
   const SweepGrid& grid = checked.grid;
   if (session.mode() == OutputMode::kQuiet) return Print(absl::StrCat(grid.kept(), "\n"));
   const SweepWork work = CountWork(grid);
-  if (session.mode() == OutputMode::kJson) {
+  if (session.json) {
     std::string json = absl::StrCat("{\"trials\": ", grid.kept(), ", \"trainings\": ", work.trainings,
                                     ", \"evaluations\": ", work.evaluations,
                                     work.whole ? "" : ", \"counted_in_part\": true");
@@ -102,15 +102,13 @@ void AddCheckCommand(CLI::App& app, Session& session) {
   auto arguments = std::make_shared<SweepArguments>();
   CLI::App* command = app.add_subcommand("check", "Validate and expand a sweep without submitting it");
   AddSweepArguments(*command, *arguments, false);
-  command->callback([&session, arguments] {
-    const auto text = ReadTextFile(arguments->file);
-    if (!text.ok()) return session.Finish(text.status());
-    const auto checked = CheckText(*text, *arguments);
-    if (!checked.ok()) return session.Finish(checked.status());
-    const auto scales = CheckScales(*text, *arguments);
-    if (!scales.ok()) return session.Finish(scales.status());
-    PrintWarnings(*checked, *arguments);
-    ShowChecked(session, *arguments, *checked, *scales);
+  OnUse(*command, session, [&session, arguments]() -> absl::Status {
+    ASSIGN_OR_RETURN(const std::string text, ReadTextFile(arguments->file));
+    ASSIGN_OR_RETURN(const CheckedSweep checked, CheckText(text, *arguments));
+    ASSIGN_OR_RETURN(const Scales scales, CheckScales(text, *arguments));
+    PrintWarnings(checked, *arguments);
+    ShowChecked(session, *arguments, checked, scales);
+    return absl::OkStatus();
   });
 }
 
@@ -120,34 +118,27 @@ void AddSubmitCommand(CLI::App& app, Session& session) {
   CLI::App* command = app.add_subcommand("submit", "Submit a sweep; it starts immediately");
   AddSweepArguments(*command, *arguments, true);
   command->add_flag("--watch,-w", *watch, "Follow it until it finishes");
-  command->callback([&session, arguments, watch] {
-    const auto checked = ReadAndCheck(*arguments);
-    if (!checked.ok()) return session.Finish(checked.status());
-    PrintWarnings(*checked, *arguments);
-    const auto response = Submit(session, *checked, *arguments);
-    if (!response.ok()) return session.Finish(response.status());
-    if (session.mode() == OutputMode::kJson && !*watch) {
-      PrintExact(ToJson(*response));
+  OnUse(*command, session, [&session, arguments, watch]() -> absl::Status {
+    ASSIGN_OR_RETURN(const CheckedSweep checked, ReadAndCheck(*arguments));
+    PrintWarnings(checked, *arguments);
+    ASSIGN_OR_RETURN(const v1::SubmitSweepResponse response, Submit(session, checked, *arguments));
+    const std::string& id = response.sweep_id();
+    if (session.json && !*watch) {
+      PrintExact(ToJson(response));
     } else if (session.mode() == OutputMode::kQuiet) {
-      Print(response->sweep_id() + "\n");
+      Print(id + "\n");
     } else if (session.people()) {
-      std::string text =
-          absl::StrCat("submitted ", response->sweep_id(), " (", Shown(checked->spec.name(), Layout::kCell),
-                       "): ", TrialsText(*response));
-      if (!*watch)
-        absl::StrAppend(&text, "\nfollow it: inlier watch ", response->sweep_id(),
-                        "     results: inlier table ", response->sweep_id());
-      Print(text + "\n");
+      Print(absl::StrCat(
+          "submitted ", id, " (", Shown(checked.spec.name(), Layout::kCell), "): ", TrialsText(response),
+          *watch ? "" : absl::StrCat("\nfollow it: inlier watch ", id, "     results: inlier table ", id),
+          "\n"));
     }
-    if (!*watch) return;
+    if (!*watch) return absl::OkStatus();
     CatchInterrupts();
-    const auto status = FollowSweep(session, response->sweep_id(), WatchOptions());
-    if (!status.ok()) return session.Finish(status.status());
-    if (arguments->again) {
-      const absl::Status printed = PrintReruns(session, response->sweep_id());
-      if (!printed.ok()) return session.Finish(printed);
-    }
-    session.Finish(ExitCodeOfSweep(*status));
+    ASSIGN_OR_RETURN(const v1::SweepStatus status, FollowSweep(session, id, WatchOptions()));
+    if (arguments->again) RETURN_IF_ERROR(PrintReruns(session, id));
+    session.Finish(ExitCodeOfSweep(status));
+    return absl::OkStatus();
   });
 }
 

@@ -1,6 +1,8 @@
 // inlier table: the numbers of sweeps in the layout of a paper's table.
 #include <memory>
 
+#include "base/status.h"
+#include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/tables/table_printer.h"
 #include "spec/schema/yaml_reader.h"
@@ -40,17 +42,16 @@ void AddTableCommand(CLI::App& app, Session& session) {
   command
       ->add_option("--correlate", flags.correlate,
                    "Spearman's rank correlation of two columns by their headings, A,B, over the rows; "
-                   "A,B@trainings: a "
-                   "point a training")
+                   "A,B@trainings: a point a training")
       ->allow_extra_args(false);
-  command->add_option("--confidence", flags.confidence, "Of the intervals and tests, 0.95 when not given");
+  AddField(*command, "--confidence", flags.fields, "Of the intervals and tests, 0.95 when not given");
   command->add_flag("--differences", order->differences, "Show the differences to the baseline");
   command->add_flag("--no-bold", flags.no_bold, "The best of a column is not marked");
-  command->add_option("--published", flags.published,
-                      "Figures of a paper next to ours, for example bondarenko2023/2");
-  command->add_option("--title", flags.title, "Printed above");
-  command->add_option("--caption", flags.caption, "LaTeX and HTML: the caption; the title when not given");
-  command->add_option("--label", flags.label, "LaTeX: the label");
+  AddField(*command, "--published", flags.fields,
+           "Figures of a paper next to ours, for example bondarenko2023/2");
+  AddField(*command, "--title", flags.fields, "Printed above");
+  AddField(*command, "--caption", flags.fields, "LaTeX and HTML: the caption; the title when not given");
+  AddField(*command, "--label", flags.fields, "LaTeX: the label");
   command->add_option("--explain", order->explain,
                       "ROW,COL, by numbers from 1 or labels: the trials behind this cell");
   command
@@ -59,13 +60,9 @@ void AddTableCommand(CLI::App& app, Session& session) {
       ->check(CLI::IsMember({"text", "markdown", "csv", "latex", "json", "html"}));
   command->add_option("--output,-o", order->output, "Write to this file");
   command->add_flag("--force", order->force, "Replace the file");
-  command->callback([&session, order, spec] {
-    if (!spec->empty()) {
-      order->spec.emplace();
-      if (const absl::Status status = ReadYamlFile(*spec, &*order->spec); !status.ok())
-        return session.Finish(status);
-    }
-    session.Finish(PrintTable(session, *order));
+  OnUse(*command, session, [&session, order, spec]() -> absl::Status {
+    if (!spec->empty()) RETURN_IF_ERROR(ReadYamlFile(*spec, &order->spec.emplace()));
+    return PrintTable(session, *order);
   });
 }
 

@@ -8,6 +8,7 @@
 #include "base/files/file_lock.h"
 #include "base/status.h"
 #include "cli/commands.h"
+#include "cli/connection/local_state.h"
 #include "nlohmann/json.hpp"
 #include "rpc/credentials.h"
 
@@ -19,7 +20,7 @@ struct TokenArguments {
 };
 
 std::filesystem::path TokensFile(const Session& session, const TokenArguments& arguments) {
-  return arguments.file.empty() ? session.dir / "tokens" : std::filesystem::path(arguments.file);
+  return arguments.file.empty() ? LocalTokensFile(session.dir) : std::filesystem::path(arguments.file);
 }
 
 absl::Status Add(Session& session, const TokenArguments& arguments) {
@@ -34,18 +35,16 @@ absl::Status Add(Session& session, const TokenArguments& arguments) {
   ASSIGN_OR_RETURN(const std::string token, NewToken());
   entries.push_back({role, arguments.name, Sha256Hex(token)});
   RETURN_IF_ERROR(WriteTokensFile(file, entries));
-  if (session.mode() == OutputMode::kJson) {
-    const nlohmann::ordered_json made = {
-        {"token", token}, {"role", arguments.role}, {"name", arguments.name}, {"file", file.string()}};
-    PrintJson(made);
-  } else {
-    Print(token + "\n");
-    if (session.people()) {
-      PrintError(
-          absl::StrCat("this is the only time the token is shown; ", file.string(),
-                       " keeps its hash. The coordinator reads it with --set tokens_file=", file.string()));
-    }
+  if (session.json) {
+    PrintJson(
+        {{"token", token}, {"role", arguments.role}, {"name", arguments.name}, {"file", file.string()}});
+    return absl::OkStatus();
   }
+  Print(token + "\n");
+  if (session.people())
+    PrintError(
+        absl::StrCat("this is the only time the token is shown; ", file.string(),
+                     " keeps its hash. The coordinator reads it with --set tokens_file=", file.string()));
   return absl::OkStatus();
 }
 
@@ -57,11 +56,7 @@ absl::Status List(Session& session, const TokenArguments& arguments) {
     list.push_back({{"role", RoleName(entry.role)}, {"name", entry.name}, {"sha256", entry.sha256}});
     table.AddRow({RoleName(entry.role), entry.name, entry.sha256.substr(0, 12)});
   }
-  if (session.mode() == OutputMode::kJson) {
-    PrintJson(list);
-  } else {
-    Print(table.ToString());
-  }
+  session.json ? PrintJson(list) : Print(table.ToString());
   return absl::OkStatus();
 }
 

@@ -1,15 +1,15 @@
-// Additions to the help of each verb: its group in `inlier --help`, and an example or two.
+// All verbs, each with its group in `inlier --help` and its examples.
 #ifndef INLIER_CLI_COMMANDS_VERBS_H_
 #define INLIER_CLI_COMMANDS_VERBS_H_
 
 #include "CLI/CLI.hpp"
+#include "cli/connection/session.h"
 
 namespace inlier {
 
-// Gives each verb of `app` its group and its examples. After the verbs are added. A verb that the table has not stays as it is.
-void DescribeVerbs(CLI::App& app);
+void AddVerbs(CLI::App& app, Session& session);
 
-// Not listed: a verb for programs, such as shells.
+// The group of a verb for programs, such as shells, which no help lists.
 inline constexpr char kHiddenGroup[] = "";
 inline bool IsHidden(const CLI::App& verb) { return verb.get_group() == kHiddenGroup; }
 

@@ -28,7 +28,7 @@ void PrintEnd(const SweepModel& model) {
   Print(text);
 }
 
-// On the whole screen. Absent: the person left before the end.
+// On the whole screen. Absent: the user left before the end.
 absl::StatusOr<std::optional<v1::SweepStatus>> WatchOnScreen(Session& session, const std::string& sweep) {
   ASSIGN_OR_RETURN(std::vector<std::string> axes, AxesOfSweep(session, sweep));
   SweepModel model(std::move(axes));
@@ -61,18 +61,18 @@ void AddWatchCommand(CLI::App& app, Session& session) {
       "watch", "Follow a sweep until it finishes: progress, failures, running attempts with their losses");
   command->add_option("sweep", *sweep, "Sweep id or name")->required();
   command->add_flag("--plain", *plain, "Plain lines, as when the output is no terminal");
-  command->callback([&session, sweep, plain] {
+  OnUse(*command, session, [&session, sweep, plain]() -> absl::Status {
     CatchInterrupts();
     if (!*plain && session.people() && Screen::IsUsable()) {
-      const auto status = WatchOnScreen(session, *sweep);
-      if (!status.ok()) return session.Finish(status.status());
-      return session.Finish(status->has_value() ? ExitCodeOfSweep(**status) : kExitOk);
+      ASSIGN_OR_RETURN(const std::optional<v1::SweepStatus> end, WatchOnScreen(session, *sweep));
+      if (end) session.Finish(ExitCodeOfSweep(*end));
+      return absl::OkStatus();
     }
     WatchOptions options;
     options.plain = *plain;
-    const auto status = FollowSweep(session, *sweep, options);
-    if (!status.ok()) return session.Finish(status.status());
-    session.Finish(ExitCodeOfSweep(*status));
+    ASSIGN_OR_RETURN(const v1::SweepStatus end, FollowSweep(session, *sweep, options));
+    session.Finish(ExitCodeOfSweep(end));
+    return absl::OkStatus();
   });
 }
 

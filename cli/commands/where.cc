@@ -12,24 +12,19 @@ namespace {
 
 constexpr double kWhereSeconds = 5;
 
-std::string ChosenBy(const Session& session) {
-  const std::string& by = session.choice().by();
-  return by.empty() ? "default" : by;
-}
-
 void Show(const Session& session, const Answerer& answerer) {
   const bool stored = answerer.kind == Answerer::kStored;
   const std::string file = session.settings_file().string();
   std::error_code error;
   const bool has_file = !file.empty() && std::filesystem::exists(file, error);
-  if (session.mode() == OutputMode::kJson) {
-    const nlohmann::ordered_json out = {{"answers", stored ? "folder" : "coordinator"},
-                                        {"address", answerer.address},
-                                        {"dir", session.dir.string()},
-                                        {"chosen_by", ChosenBy(session)},
-                                        {"settings_file", file},
-                                        {"settings_file_exists", has_file}};
-    return PrintJson(out);
+  const std::string by = session.choice().by().empty() ? "default" : session.choice().by();
+  if (session.json) {
+    return PrintJson({{"answers", stored ? "folder" : "coordinator"},
+                      {"address", answerer.address},
+                      {"dir", session.dir.string()},
+                      {"chosen_by", by},
+                      {"settings_file", file},
+                      {"settings_file_exists", has_file}});
   }
   if (!session.people()) return Print((stored ? session.dir.string() : answerer.address) + "\n");
   std::string text = absl::StrCat(
@@ -40,7 +35,7 @@ void Show(const Session& session, const Answerer& answerer) {
                     answerer.kind == Answerer::kDefault ? " (it has no coordinator and no database)" : "",
                     "\n");
   }
-  absl::StrAppend(&text, "chosen by    ", ChosenBy(session), "\n");
+  absl::StrAppend(&text, "chosen by    ", by, "\n");
   if (!file.empty()) absl::StrAppend(&text, "settings     ", file, has_file ? "" : " (not there)", "\n");
   Print(text);
 }
@@ -51,9 +46,9 @@ absl::Status Where(Session& session) {
   if (answerer.kind != Answerer::kStored) {
     v1::ListSweepsRequest request;
     request.set_page_size(1);
-    answered = session.Call(&v1::SweepService::Stub::ListSweeps, request, kWhereSeconds).status();
+    answered = session.Call(&SweepStub::ListSweeps, request, kWhereSeconds).status();
   }
-  if (answered.ok() || session.mode() != OutputMode::kJson) Show(session, answerer);
+  if (answered.ok() || !session.json) Show(session, answerer);
   return answered;
 }
 

@@ -1,32 +1,25 @@
 // inlier workers: the registered workers.
-
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "base/time.h"
+#include "base/status.h"
 #include "cli/commands.h"
 #include "cli/sweeps/sweep_text.h"
 
 namespace inlier {
 
-namespace {
-
-void DeviceName(std::string* text, const v1::QuarantinedDevice& quarantined) {
-  absl::StrAppend(text, quarantined.device());
-}
-
-}  // namespace
-
 void AddWorkersCommand(CLI::App& app, Session& session) {
   CLI::App* command = app.add_subcommand("workers", "List the workers with their slots and devices");
-  command->callback([&session] {
-    const auto response = session.ListWorkers(/*connected=*/false);
-    if (!response.ok()) return session.Finish(response.status());
-    if (session.mode() == OutputMode::kJson) {
-      PrintExact(ToJson(*response));
-      return;
+  OnUse(*command, session, [&session]() -> absl::Status {
+    ASSIGN_OR_RETURN(const v1::ListWorkersResponse response, session.ListWorkers(/*connected=*/false));
+    if (session.json) {
+      PrintExact(ToJson(response));
+      return absl::OkStatus();
     }
+    const auto name = [](std::string* text, const v1::QuarantinedDevice& device) {
+      *text += device.device();
+    };
     TextTable table({"worker", "host", "state", "slots", "busy", "devices", "last seen"});
-    for (const v1::WorkerStatus& worker : response->workers()) {
+    for (const v1::WorkerStatus& worker : response.workers()) {
       table.AddRow({worker.name(), worker.host(),
                     !worker.connected()      ? AwayWord(worker)
                     : session.shows_stored() ? "was connected"
@@ -35,7 +28,7 @@ void AddWorkersCommand(CLI::App& app, Session& session) {
                     : worker.outdated()      ? absl::StrCat("outdated: ", worker.version())
                     : worker.has_trouble()   ? "starts nothing"
                     : worker.quarantined_size() > 0
-                        ? absl::StrCat("quarantine: ", absl::StrJoin(worker.quarantined(), ",", DeviceName))
+                        ? absl::StrCat("quarantine: ", absl::StrJoin(worker.quarantined(), ",", name))
                         : "connected",
                     absl::StrCat(worker.slots()), absl::StrCat(worker.busy()),
                     absl::StrJoin(worker.devices(), ","), FormatLocal({worker.last_seen_unix_ms()})});
@@ -46,10 +39,11 @@ void AddWorkersCommand(CLI::App& app, Session& session) {
               ? ""
               : absl::StrCat(" Start one with: inlier-worker --set coordinator=", session.Address(),
                              " --set state_dir=FOLDER");
-      return Print(absl::StrCat("No worker has registered.", remedy, "\n"));
+      Print(absl::StrCat("No worker has registered.", remedy, "\n"));
+      return absl::OkStatus();
     }
     Print(table.ToString());
-    for (const v1::WorkerStatus& worker : response->workers()) {
+    for (const v1::WorkerStatus& worker : response.workers()) {
       if (worker.has_trouble() && worker.connected())
         Print(absl::StrCat(Shown(worker.name(), Layout::kCell), " can start no trial: ",
                            Shown(worker.trouble(), Layout::kCell), "; it gets work when it can\n"));
@@ -62,6 +56,7 @@ void AddWorkersCommand(CLI::App& app, Session& session) {
             "\n"));
       }
     }
+    return absl::OkStatus();
   });
 }
 

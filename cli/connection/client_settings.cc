@@ -1,6 +1,5 @@
 #include "cli/connection/client_settings.h"
 
-#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -29,16 +28,13 @@ constexpr Key kKeys[] = {
     {"tls_key", &ClientSettings::tls_key, true}, {"token_file", &ClientSettings::token_file, true},
 };
 
-const Key* FindKey(const std::string& name) {
-  for (const Key& key : kKeys)
+// Null for an unknown name; `known` gets all that there are.
+const Key* FindKey(const std::string& name, std::vector<std::string>& known) {
+  for (const Key& key : kKeys) {
     if (key.name == name) return &key;
+    known.emplace_back(key.name);
+  }
   return nullptr;
-}
-
-std::vector<std::string> KnownKeys() {
-  std::vector<std::string> names;
-  for (const Key& key : kKeys) names.emplace_back(key.name);
-  return names;
 }
 
 // True for comments and blank lines alone.
@@ -78,10 +74,11 @@ absl::StatusOr<ClientSettings> ReadClientFile(const fs::path& file, const std::s
   if (document.root->kind != YamlNode::kMap)
     return wrong(document.root->position, "expected a mapping, for example server: head:7420");
   for (const YamlNode::Entry& entry : document.root->entries) {
-    const Key* key = FindKey(entry.key);
+    std::vector<std::string> known;
+    const Key* key = FindKey(entry.key, known);
     if (key == nullptr)
       return wrong(entry.position,
-                   absl::StrCat("unknown key \"", entry.key, "\"", DidYouMean(entry.key, KnownKeys())));
+                   absl::StrCat("unknown key \"", entry.key, "\"", DidYouMean(entry.key, known)));
     std::string& field = settings.*key->field;
     if (!field.empty())
       return wrong(entry.position, absl::StrCat("\"", entry.key, "\" is there twice; remove one"));
@@ -114,11 +111,8 @@ ClientChoice ChooseCoordinator(const ClientSettings& flags, const ClientSettings
     }
   }
   const bool names_nothing = file.server.empty() && file.dir.empty();
-  if (names_nothing || choice.by() == file_name) {
-    choice.credentials = file;
-    choice.credentials.server.clear();
-    choice.credentials.dir.clear();
-  }
+  if (names_nothing || choice.by() == file_name) choice.credentials = file;
+  choice.credentials.server = choice.credentials.dir = "";
   return choice;
 }
 

@@ -1,9 +1,8 @@
 // Which coordinator or state folder the command line uses, and why: flags before environment variables, these before
 // the configuration file of the user, that before the default.
 //
-// The first of them that names a coordinator (server) or a folder (dir) decides; server before dir. The file's
-// credentials are for the coordinator that the file names, and are not sent to one that something else names; a file
-// without server and dir has credentials for all.
+// The first of them that names a coordinator (server) or a folder (dir) decides; server before dir. The file's credentials
+// go only to the coordinator that the file names; those of a file without server and dir go to any.
 //
 // Thread safety: pure functions, but for ReadClientFile, which reads a file.
 #ifndef INLIER_CLI_CONNECTION_CLIENT_SETTINGS_H_

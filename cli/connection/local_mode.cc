@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdlib>
 #include <fstream>
 #include <functional>
@@ -34,7 +33,7 @@ constexpr Duration kShortLife = std::chrono::seconds(3);
 constexpr int kShortLivesMax = 3;
 constexpr int kPortTries = 8;
 constexpr char kNewDatabase[] = "--new-database";
-constexpr int kLockTries = 10;  // A command that looks at the lock has it for a moment.
+constexpr int kLockTries = 10;  // A command that probes the lock holds it for a moment.
 // With --port: the page's port, the same at each start, is this much higher, the worker's one more.
 constexpr int kPageAbovePort = 10000;
 constexpr Duration kWorkerGrace = std::chrono::seconds(20);
@@ -72,10 +71,9 @@ std::string Reached(Address address) {
 }
 
 absl::StatusOr<FileLock> TakeUpLock(const std::filesystem::path& dir) {
-  for (int tries = 1;; ++tries) {
+  for (int tries = 1; tries <= kLockTries; ++tries) {
     ASSIGN_OR_RETURN(std::optional<FileLock> lock, FileLock::TryAcquire(UpLockFile(dir)));
     if (lock) return *std::move(lock);
-    if (tries == kLockTries) break;
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   return absl::AlreadyExistsError(absl::StrCat("another `inlier up` or `inlier run` starts a coordinator of ",
@@ -83,12 +81,13 @@ absl::StatusOr<FileLock> TakeUpLock(const std::filesystem::path& dir) {
                                                "; use that one, stop it, or name another --dir"));
 }
 
-std::string LastLines(const std::filesystem::path& file, size_t bytes_max) {
+// ". Its log, FILE, ends with:" and its last bytes.
+std::string EndOfLog(const std::filesystem::path& file) {
+  constexpr std::streamoff kBytesMax = 1500;
   std::ifstream in(file, std::ios::binary | std::ios::ate);
-  if (!in) return "";
-  const std::streamoff size = in.tellg();
-  in.seekg(std::max<std::streamoff>(0, size - static_cast<std::streamoff>(bytes_max)));
-  return std::string(std::istreambuf_iterator<char>(in), {});
+  if (in) in.seekg(std::max<std::streamoff>(0, static_cast<std::streamoff>(in.tellg()) - kBytesMax));
+  return absl::StrCat(". Its log, ", file.string(), ", ends with:\n",
+                      std::string(std::istreambuf_iterator<char>(in), {}));
 }
 
 std::string DescribeExit(int status) {
@@ -157,14 +156,12 @@ bool LocalDaemons::LostAnAddress(const absl::Status& ready) const {
 absl::Status LocalDaemons::PickAddresses(int launch) {
   const v1::CoordinatorConfig coordinator_defaults;
   const v1::WorkerConfig worker_defaults;
-  ASSIGN_OR_RETURN(const Address grpc_default, ParseAddress(coordinator_defaults.listen(), "listen"));
-  ASSIGN_OR_RETURN(const Address http_default,
-                   ParseAddress(coordinator_defaults.http_listen(), "http_listen"));
-  ASSIGN_OR_RETURN(const Address worker_default, ParseAddress(worker_defaults.http_listen(), "http_listen"));
+  const auto port_of = [](const std::string& address) { return ParseAddress(address, "listen")->port; };
   const int port = options_.port.value_or(0);
-  const auto above = [port](int more, uint16_t usual) {
+  const auto above = [&](int more, const std::string& usual) {
     const int wanted = port + kPageAbovePort + more;
-    return port == 0 ? usual : static_cast<uint16_t>(wanted > 65535 ? wanted - 2 * kPageAbovePort : wanted);
+    if (port == 0) return port_of(usual);
+    return static_cast<uint16_t>(wanted > 65535 ? wanted - 2 * kPageAbovePort : wanted);
   };
   if (const std::string set = SettingIn(options_.coordinator_set, "listen"); !set.empty()) {
     ASSIGN_OR_RETURN(const Address listen, ParseAddress(set, "listen"));
@@ -174,12 +171,13 @@ absl::Status LocalDaemons::PickAddresses(int launch) {
     RETURN_IF_ERROR(ProbeBind(wanted, "--port"));
     grpc_address_ = wanted.ToString();
   } else {
-    ASSIGN_OR_RETURN(grpc_address_, PickAddress(options_.dir, grpc_default.port, launch, "listen"));
+    ASSIGN_OR_RETURN(grpc_address_,
+                     PickAddress(options_.dir, port_of(coordinator_defaults.listen()), launch, "listen"));
   }
-  ASSIGN_OR_RETURN(coordinator_http_,
-                   PickAddress(options_.dir, above(0, http_default.port), launch, "http_listen"));
-  ASSIGN_OR_RETURN(worker_http_,
-                   PickAddress(options_.dir, above(1, worker_default.port), launch, "worker http_listen"));
+  ASSIGN_OR_RETURN(coordinator_http_, PickAddress(options_.dir, above(0, coordinator_defaults.http_listen()),
+                                                  launch, "http_listen"));
+  ASSIGN_OR_RETURN(worker_http_, PickAddress(options_.dir, above(1, worker_defaults.http_listen()), launch,
+                                             "worker http_listen"));
   return absl::OkStatus();
 }
 
@@ -200,8 +198,8 @@ void LocalDaemons::SetArguments(int launch) {
   worker_.Set(
       {state, absl::StrCat("coordinator=", grpc_address_), absl::StrCat("http_listen=", worker_http_)});
   if (const std::string set = SettingIn(options_.worker_set, "http_listen"); !set.empty()) {
-    const absl::StatusOr<Address> listen =
-        ParseAddress(set, "http_listen");  // The worker reports one that is none.
+    // The worker reports an address that cannot be parsed.
+    const absl::StatusOr<Address> listen = ParseAddress(set, "http_listen");
     worker_http_ = listen.ok() && listen->port != 0 ? Reached(*listen) : "";
   }
   if (options_.slots.has_value()) worker_.Set({absl::StrCat("slots=", *options_.slots)});
@@ -211,21 +209,20 @@ void LocalDaemons::SetArguments(int launch) {
 
 absl::Status LocalDaemons::SetAccess() {
   const std::vector<std::string>& set = options_.coordinator_set;
-  const bool own_callers = std::any_of(set.begin(), set.end(), [](const std::string& text) {
+  const bool own_callers = std::ranges::any_of(set, [](const std::string& text) {
     return absl::StartsWith(text, "tokens_file=") || absl::StartsWith(text, "tls_client_ca=");
   });
   if (own_callers) {
     RemoveLocalTokens(options_.dir);
   } else {
-    ASSIGN_OR_RETURN(const LocalTokens tokens, MakeLocalTokens(options_.dir));
-    options_.security.token = tokens.token;
-    coordinator_.Set({absl::StrCat("tokens_file=", tokens.tokens_file.string())});
-    worker_.Set({absl::StrCat("token_file=", tokens.worker_token_file.string())});
+    ASSIGN_OR_RETURN(options_.security.token, MakeLocalTokens(options_.dir));
+    coordinator_.Set({absl::StrCat("tokens_file=", LocalTokensFile(options_.dir).string())});
+    worker_.Set({absl::StrCat("token_file=", WorkerTokenFile(options_.dir).string())});
     std::vector<std::filesystem::path> roots = options_.data_roots;
     if (const char* home = std::getenv("HOME"); home != nullptr) roots.emplace_back(home);
     roots.push_back(options_.dir / "artifacts");
     for (const std::filesystem::path& root : roots) {
-      // Of a user without a home, and of a shell at the top: that would be every file.
+      // "/" is the home of some users and the folder of some shells, and would be every file.
       if (root.is_absolute() && root.has_relative_path())
         worker_.Set({absl::StrCat("data_roots=", root.string())});
     }
@@ -251,11 +248,6 @@ absl::Status LocalDaemons::Spawn(Daemon& daemon) {
   argv.push_back(nullptr);
   const pid_t parent = getpid();
   const pid_t pid = fork();
-  if (pid < 0) {
-    const absl::Status status = ErrnoStatus("fork");
-    close(log);
-    return status;
-  }
   if (pid == 0) {
     // A daemon of `inlier up` ends with it, even if that is killed; Ctrl-C goes to `inlier` alone, which
     // stops the daemons in order.
@@ -269,7 +261,9 @@ absl::Status LocalDaemons::Spawn(Daemon& daemon) {
     execv(argv[0], argv.data());
     _exit(127);
   }
+  const absl::Status forked = pid < 0 ? ErrnoStatus("fork") : absl::OkStatus();
   close(log);
+  RETURN_IF_ERROR(forked);
   daemon.pid = pid;
   daemon.started = MonotonicNow();
   return absl::OkStatus();
@@ -285,14 +279,13 @@ absl::Status LocalDaemons::WaitUntilReady() {
       int status = 0;
       if (waitpid(daemon->pid, &status, WNOHANG) == daemon->pid) {
         daemon->pid = -1;
-        return absl::FailedPreconditionError(
-            absl::StrCat("the ", daemon->name, " ended ", DescribeExit(status), " at its start. Its log, ",
-                         daemon->log.string(), ", ends with:\n", LastLines(daemon->log, 1500)));
+        return absl::FailedPreconditionError(absl::StrCat(
+            "the ", daemon->name, " ended ", DescribeExit(status), " at its start", EndOfLog(daemon->log)));
       }
     }
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(500));
-    // A call that fails at once does not drive the channel: gRPC would look at the new connection every 5 s only.
+    // A call that fails at once does not drive the channel: gRPC would check the new connection every 5 s only.
     context.set_wait_for_ready(true);
     v1::ListWorkersRequest request;
     request.set_connected(true);
@@ -313,15 +306,13 @@ absl::Status LocalDaemons::Reap(Daemon& daemon) {
   daemon.pid = -1;
   if (&daemon == &coordinator_ && WIFEXITED(status) && WEXITSTATUS(status) == kExitDatabase) {
     return absl::DataLossError(
-        absl::StrCat("the coordinator's database failed, and it is not started again. Its log, ",
-                     daemon.log.string(), ", ends with:\n", LastLines(daemon.log, 1500)));
+        absl::StrCat("the coordinator's database failed, and it is not started again", EndOfLog(daemon.log)));
   }
   daemon.short_lives = MonotonicNow() - daemon.started < kShortLife ? daemon.short_lives + 1 : 0;
   if (daemon.short_lives >= kShortLivesMax) {
     return absl::InternalError(
         absl::StrCat("the ", daemon.name, " ended ", DescribeExit(status), " ", daemon.short_lives,
-                     " times at its start and will not be restarted. Its log, ", daemon.log.string(),
-                     ", ends with:\n", LastLines(daemon.log, 1500)));
+                     " times at its start and will not be restarted", EndOfLog(daemon.log)));
   }
   notices_.push_back(absl::StrCat("the ", daemon.name, " ended ", DescribeExit(status), "; restarted"));
   return Spawn(daemon);

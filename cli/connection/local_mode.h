@@ -1,16 +1,14 @@
-// Both daemons on this machine, under one folder: started, supervised and stopped by `inlier up` and `inlier
-// run`.
+// Both daemons on this machine, under one folder: started, supervised and stopped by `inlier up` and `inlier run`.
 //
 //   DIR/inlier.db  DIR/endpoint.json  DIR/logs/{coordinator,worker}.log  DIR/attempts  DIR/artifacts
 //   DIR/cache      and the tokens of local_state.h
 //
-// Other users of the machine get nothing: the folder is closed to them, and the coordinator asks for a token,
-// unless its configuration names its callers itself (tokens_file, tls_client_ca). With our own token the
-// worker also reads data in `data_roots`, because only this user submits.
+// Other users of the machine get nothing: the folder is closed to them, and the coordinator asks for a token, unless its
+// configuration names its callers itself (tokens_file, tls_client_ca). With our own token the worker also reads data in
+// `data_roots`, because only this user submits.
 //
-// A daemon that dies is restarted with the same ports (the coordinator re-adopts running attempts; a lost
-// worker's attempts are leased again from their last checkpoint). A daemon that keeps dying is an error that
-// quotes the end of its log. Thread safety: all calls from one thread; supervision happens in Poll().
+// A daemon that dies is restarted with the same ports; one that keeps dying is an error that quotes the end of its log.
+// Thread safety: all calls from one thread; supervision happens in Poll().
 #ifndef INLIER_CLI_CONNECTION_LOCAL_MODE_H_
 #define INLIER_CLI_CONNECTION_LOCAL_MODE_H_
 
@@ -46,17 +44,15 @@ struct LocalOptions {
 
 class LocalDaemons {
  public:
-  // Starts both and waits until the coordinator answers and the worker is registered there (at most 30 s).
-  // AlreadyExists when a coordinator of this folder is running, or another process starts one.
+  // Starts both and waits until the coordinator answers and the worker is registered there (at most 30 s). AlreadyExists
+  // when a coordinator of this folder is running, or another process starts one.
   static absl::StatusOr<std::unique_ptr<LocalDaemons>> Start(const LocalOptions& options);
   ~LocalDaemons();  // Stops them.
 
-  // Restarts dead daemons. An error when a daemon has died too often or at its start; call it every fraction
-  // of a second.
+  // Restarts dead daemons; call it every fraction of a second. An error when a daemon died too often or at its start.
   absl::Status Poll();
 
-  // SIGTERM to the worker, which drains; then to the coordinator; waits for both, SIGKILL after the grace
-  // period.
+  // SIGTERM to the worker, which drains; then to the coordinator; waits for both, SIGKILL after the grace period.
   void Stop();
 
   const std::string& grpc_address() const { return grpc_address_; }
@@ -72,19 +68,19 @@ class LocalDaemons {
     std::filesystem::path log;
     pid_t pid = -1;
     Timestamp started;
-    int short_lives = 0;                                 // Consecutive deaths within seconds of a start.
-    void Set(const std::vector<std::string>& settings);  // Adds `--set` arguments.
+    int short_lives = 0;  // Consecutive deaths within seconds of a start.
+    // Adds `--set` arguments.
+    void Set(const std::vector<std::string>& settings);
   };
 
   explicit LocalDaemons(const LocalOptions& options) : options_(options) {}
   absl::Status Launch();
   // `launch`: 1 for the first.
   absl::Status PickAddresses(int launch);
-  // A daemon has ended whose free port another program had or has meanwhile, such as a second `inlier up` at the same moment.
+  // A daemon has ended because another program took its port, such as a second `inlier up` at the same moment.
   bool LostAnAddress(const absl::Status& ready) const;
   // Makes the tokens, and the arguments of the daemons that belong to them.
   absl::Status SetAccess();
-  // The command lines.
   void SetArguments(int launch);
   absl::Status Spawn(Daemon& daemon);
   absl::Status WaitUntilReady();

@@ -32,8 +32,6 @@ void CloseFilesIn(const fs::path& folder) {
   }
 }
 
-fs::path WorkerTokenFile(const fs::path& dir) { return dir / "worker.token"; }
-
 // The token in `file`, a new one where there is none.
 absl::StatusOr<std::string> TokenIn(const fs::path& file) {
   std::error_code error;
@@ -73,31 +71,32 @@ absl::Status CloseStateFolder(const fs::path& dir) {
 
 fs::path RunLockFile(const fs::path& dir) { return dir / "run.lock"; }
 fs::path UpLockFile(const fs::path& dir) { return dir / "up.lock"; }
+fs::path LocalTokensFile(const fs::path& dir) { return dir / "tokens"; }
+fs::path WorkerTokenFile(const fs::path& dir) { return dir / "worker.token"; }
 
-absl::StatusOr<LocalTokens> MakeLocalTokens(const fs::path& dir) {
-  LocalTokens tokens{.token = "", .worker_token_file = WorkerTokenFile(dir), .tokens_file = dir / "tokens"};
-  ASSIGN_OR_RETURN(tokens.token, TokenIn(LocalTokenFile(dir)));
-  ASSIGN_OR_RETURN(const std::string worker_token, TokenIn(tokens.worker_token_file));
-  const std::vector<TokenEntry> ours = {{Role::kAdmin, kName, Sha256Hex(tokens.token)},
+absl::StatusOr<std::string> MakeLocalTokens(const fs::path& dir) {
+  const fs::path file = LocalTokensFile(dir);
+  ASSIGN_OR_RETURN(const std::string token, TokenIn(LocalTokenFile(dir)));
+  ASSIGN_OR_RETURN(const std::string worker_token, TokenIn(WorkerTokenFile(dir)));
+  const std::vector<TokenEntry> ours = {{Role::kAdmin, kName, Sha256Hex(token)},
                                         {Role::kWork, kName, Sha256Hex(worker_token)}};
   // As `inlier token add`, which may run at the same time.
-  ASSIGN_OR_RETURN(const FileLock lock, LockTokensFile(tokens.tokens_file));
+  ASSIGN_OR_RETURN(const FileLock lock, LockTokensFile(file));
   std::vector<TokenEntry> entries;
   std::error_code error;
-  if (fs::exists(tokens.tokens_file, error)) {
-    ASSIGN_OR_RETURN(entries, ReadTokensFile(tokens.tokens_file));
+  if (fs::exists(file, error)) {
+    ASSIGN_OR_RETURN(entries, ReadTokensFile(file));
   }
   // Hashes of tokens whose files are gone.
-  std::erase_if(entries, [&ours](const TokenEntry& entry) {
-    const auto same = [&entry](const TokenEntry& our) { return our.sha256 == entry.sha256; };
-    return entry.name == kName && std::none_of(ours.begin(), ours.end(), same);
-  });
+  const auto holds = [](const std::vector<TokenEntry>& all, const TokenEntry& one) {
+    return std::ranges::any_of(all, [&](const auto& each) { return each.sha256 == one.sha256; });
+  };
+  std::erase_if(entries, [&](const TokenEntry& entry) { return entry.name == kName && !holds(ours, entry); });
   for (const TokenEntry& our : ours) {
-    const auto same = [&our](const TokenEntry& entry) { return entry.sha256 == our.sha256; };
-    if (std::none_of(entries.begin(), entries.end(), same)) entries.push_back(our);
+    if (!holds(entries, our)) entries.push_back(our);
   }
-  RETURN_IF_ERROR(WriteTokensFile(tokens.tokens_file, entries));
-  return tokens;
+  RETURN_IF_ERROR(WriteTokensFile(file, entries));
+  return token;
 }
 
 void RemoveLocalTokens(const fs::path& dir) {

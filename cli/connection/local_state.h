@@ -18,19 +18,18 @@
 
 namespace inlier {
 
-// Makes the folder and closes it to other users: it gets mode 0700, and the files in it and in its logs/ lose
-// the permissions of others. PermissionDenied when it cannot be made, or it, or a link in its place, belongs to another user.
+// Makes the folder and closes it to other users: it gets mode 0700, and the files in it and in its logs/ lose the
+// permissions of others. PermissionDenied when it cannot be made, or it or a link in its place is another user's.
 absl::Status CloseStateFolder(const std::filesystem::path& dir);
 
 std::filesystem::path RunLockFile(const std::filesystem::path& dir);
 std::filesystem::path UpLockFile(const std::filesystem::path& dir);
 
-struct LocalTokens {
-  std::string token;
-  std::filesystem::path worker_token_file, tokens_file;
-};
-// Makes those that are not there. REQUIRES: CloseStateFolder(dir) was OK.
-absl::StatusOr<LocalTokens> MakeLocalTokens(const std::filesystem::path& dir);
+std::filesystem::path LocalTokensFile(const std::filesystem::path& dir);
+std::filesystem::path WorkerTokenFile(const std::filesystem::path& dir);
+
+// Makes the tokens that are missing; returns this user's. REQUIRES: CloseStateFolder(dir) was OK.
+absl::StatusOr<std::string> MakeLocalTokens(const std::filesystem::path& dir);
 
 // Removes the two token files, for a coordinator that gets its callers from elsewhere.
 void RemoveLocalTokens(const std::filesystem::path& dir);

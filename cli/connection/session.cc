@@ -19,10 +19,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A coordinator that is starting is waited for so long.
+// How long a command waits for a coordinator that is starting; for one that does not show yet, as after `inlier up &`; and for one
+// that was killed and that a service manager may start again.
 constexpr Duration kStart = std::chrono::seconds(30);
-// So long for one that does not show yet: `inlier up &` may have been typed on the line before, or a service manager may start one
-// that was killed again.
 constexpr Duration kAppears = std::chrono::seconds(3);
 constexpr Duration kRestart = std::chrono::seconds(5);
 constexpr Duration kSilence = std::chrono::milliseconds(300);  // Before it is said that a command waits.
@@ -115,8 +114,6 @@ bool Session::HasEndpointFile() const {
   return server.empty() && ReadEndpointFile(dir).ok();
 }
 
-bool Session::IsUnnamed() const { return answerer_ && answerer_->kind == Answerer::kDefault; }
-
 absl::StatusOr<Answerer> Session::AwaitAnswerer() const {
   const Timestamp start = MonotonicNow();
   bool told = quiet;
@@ -153,16 +150,15 @@ absl::StatusOr<ClientSecurity> Session::Security() const {
   }
   if (HasEndpointFile()) {
     if (!EndpointFileIsTrusted(dir)) return complete;
-    std::error_code error;
-    const std::filesystem::path local = LocalTokenFile(dir);
-    if (std::filesystem::exists(local, error)) {
+    const fs::path local = LocalTokenFile(dir);
+    if (Exists(local)) {
       ASSIGN_OR_RETURN(complete.token, ReadToken(local.string(), "token", security.insecure));
       return complete;
     }
   }
-  if (!environment_token_file.empty()) {
-    ASSIGN_OR_RETURN(complete.token,
-                     ReadToken(environment_token_file, "INLIER_TOKEN_FILE", security.insecure));
+  const std::string environment_token = EnvironmentVariableOr("INLIER_TOKEN", "");
+  if (const std::string path = EnvironmentVariableOr("INLIER_TOKEN_FILE", ""); !path.empty()) {
+    ASSIGN_OR_RETURN(complete.token, ReadToken(path, "INLIER_TOKEN_FILE", security.insecure));
   } else if (!environment_token.empty() || file.token_file.empty()) {
     complete.token = environment_token;
   } else {
@@ -189,12 +185,18 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> Session::Channel() {
   return channel_;
 }
 
-absl::StatusOr<v1::SweepService::Stub*> Session::Sweeps() {
+absl::StatusOr<SweepStub*> Session::Sweeps() {
   if (stub_ == nullptr) {
     ASSIGN_OR_RETURN(const std::shared_ptr<grpc::Channel> channel, Channel());
     stub_ = v1::SweepService::NewStub(channel);
   }
   return stub_.get();
+}
+
+absl::StatusOr<v1::SweepStatus> Session::GetSweep(const std::string& sweep, double timeout_seconds) {
+  v1::GetSweepRequest request;
+  request.set_sweep(sweep);
+  return Call(&SweepStub::GetSweep, request, timeout_seconds);
 }
 
 absl::StatusOr<v1::ListWorkersResponse> Session::ListWorkers(bool connected, double timeout_seconds) {
@@ -203,7 +205,7 @@ absl::StatusOr<v1::ListWorkersResponse> Session::ListWorkers(bool connected, dou
   v1::ListWorkersResponse all;
   do {
     ASSIGN_OR_RETURN(const v1::ListWorkersResponse page,
-                     Call(&v1::SweepService::Stub::ListWorkers, request, timeout_seconds));
+                     Call(&SweepStub::ListWorkers, request, timeout_seconds));
     all.mutable_workers()->MergeFrom(page.workers());
     request.set_page_token(page.next_page_token());
   } while (!request.page_token().empty());
@@ -293,9 +295,17 @@ void Session::ShowNotes(const grpc::ClientContext& context) {
   }
 }
 
+void Session::Report(const google::protobuf::Message& answer, const std::string& text) const {
+  if (json) {
+    PrintExact(ToJson(answer));
+  } else if (!quiet) {
+    Print(text + "\n");
+  }
+}
+
 void Session::Finish(const absl::Status& status) {
-  exit_code_ = ExitCodeOf(status);
   if (status.ok()) return;
+  exit_code_ = ExitCodeOf(status);
   const std::string message(status.message());
   if (json) {
     const nlohmann::json error = {

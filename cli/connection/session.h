@@ -26,13 +26,16 @@
 
 namespace inlier {
 
+using SweepStub = v1::SweepService::Stub;
+
 // Who answers the calls of a session.
 struct Answerer {
   enum Kind {
-    kServer,   // The one that was named.
-    kFolder,   // The coordinator that runs in the folder.
-    kDefault,  // The default port of this machine: no folder was named, and the default folder has neither a coordinator nor a database.
-    kStored,   // None runs in the folder: its database is read.
+    kServer,  // The one that was named.
+    kFolder,  // The coordinator that runs in the folder.
+    // The default port of this machine: no folder was named, and the default one has no coordinator and no database.
+    kDefault,
+    kStored,  // None runs in the folder: its database is read.
   };
   Kind kind = kServer;
   std::string address;        // Empty for kStored.
@@ -41,17 +44,15 @@ struct Answerer {
 
 class Session {
  public:
-  std::string server;                                     // host:port; empty: the coordinator of `dir`.
-  ClientSecurity security;                                // TLS files; the token is found by Security().
-  std::string token_file;                                 // --token-file.
-  std::string environment_token, environment_token_file;  // INLIER_TOKEN, INLIER_TOKEN_FILE.
-  std::filesystem::path dir = kDefaultDir;                // State folder of a local `inlier up`.
+  std::string server;       // host:port; empty: the coordinator of `dir`.
+  ClientSecurity security;  // TLS files; the token is found by Security().
+  std::string token_file;
+  std::filesystem::path dir = kDefaultDir;  // State folder of a local `inlier up`.
   bool reads = false;  // The verb changes nothing: it may read a folder in which no coordinator runs.
   bool json = false;
   bool quiet = false;
 
-  // Sets server and dir from the flags, then the environment (INLIER_SERVER, INLIER_DIR), then the user's
-  // file. Errors are those of the file.
+  // Sets server and dir from the flags, then the environment, then the user's file. Errors are those of the file.
   absl::Status Configure(const ClientSettings& flags);
   // For a verb that starts the coordinator of the folder: no other server is asked, or gets its credentials.
   void UseFolder();
@@ -65,7 +66,7 @@ class Session {
 
   // Finds who answers: the server; else the coordinator of the folder; else, for a verb that reads, the folder's database;
   // else, where no folder was named and the default one has no database, the coordinator at the default port. Unavailable
-  // when none does, NotFound when the folder that was named is not there.
+  // when none does, NotFound when the named folder does not exist.
   absl::StatusOr<Answerer> FindAnswerer() const;
   // The same, after a wait for a coordinator that is starting, of which it prints a line.
   absl::StatusOr<Answerer> AwaitAnswerer() const;
@@ -75,39 +76,37 @@ class Session {
   // The address that was connected to, or would be.
   std::string Address() const;
 
-  // Opens the connection on first use; later failures are reported by each call. Errors: those of
-  // FindAnswerer and StoredState::Open, and invalid TLS files and tokens.
-  absl::StatusOr<v1::SweepService::Stub*> Sweeps();
+  // Opens the connection on first use; later failures are reported by each call. Errors: those of FindAnswerer and
+  // StoredState::Open, and invalid TLS files and tokens.
+  absl::StatusOr<SweepStub*> Sweeps();
   // The same connection for other services.
   absl::StatusOr<std::shared_ptr<grpc::Channel>> Channel();
-  // The security flags, completed by the user's file, with the token: that of --token-file; else, for the
-  // address of an endpoint file, the one in its folder; else the environment's, else that of the user's file,
-  // which are not sent to an address that another user may have written. None, unless by TLS, for the default port, where
-  // any user of this machine may listen.
+  // The security flags, completed by the user's file, with the token: that of --token-file; else, for the address of an
+  // endpoint file, the one in its folder; else the environment's, else that of the user's file, which are not sent to an
+  // address that another user may have written. None, unless by TLS, for the default port, where any user may listen.
   absl::StatusOr<ClientSecurity> Security() const;
 
   // One unary call with a deadline. The error names the coordinator and how to start one.
   template <typename Request, typename Response>
-  absl::StatusOr<Response> Call(grpc::Status (v1::SweepService::Stub::*method)(grpc::ClientContext*,
-                                                                               const Request&, Response*),
+  absl::StatusOr<Response> Call(grpc::Status (SweepStub::*method)(grpc::ClientContext*, const Request&,
+                                                                  Response*),
                                 const Request& request, double timeout_seconds = 30) {
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() +
                          std::chrono::milliseconds(static_cast<int64_t>(timeout_seconds * 1000)));
     Response response;
-    absl::StatusOr<v1::SweepService::Stub*> sweeps = Sweeps();
-    if (!sweeps.ok()) return sweeps.status();
-    const grpc::Status status = ((*sweeps)->*method)(&context, request, &response);
+    ASSIGN_OR_RETURN(SweepStub* const sweeps, Sweeps());
+    const grpc::Status status = (sweeps->*method)(&context, request, &response);
     ShowNotes(context);
-    if (const absl::Status answered = Answered(context, status); !answered.ok()) return answered;
+    RETURN_IF_ERROR(Answered(context, status));
     return response;
   }
 
-  // The same for a call with an effect: with a new request_id, unless the request has one, so that it can be
-  // repeated safely during a short outage of the coordinator.
+  // The same for a call with an effect: with a new request_id, unless the request has one, so that it can be repeated
+  // safely during a short outage of the coordinator.
   template <typename Request, typename Response>
-  absl::StatusOr<Response> CallOnce(grpc::Status (v1::SweepService::Stub::*method)(grpc::ClientContext*,
-                                                                                   const Request&, Response*),
+  absl::StatusOr<Response> CallOnce(grpc::Status (SweepStub::*method)(grpc::ClientContext*, const Request&,
+                                                                      Response*),
                                     Request request, double timeout_seconds = 30) {
     if (request.request_id().empty()) request.set_request_id(RandomUuid());
     const Backoff backoff;
@@ -120,6 +119,8 @@ class Session {
     }
   }
 
+  // The sweep of this id or name.
+  absl::StatusOr<v1::SweepStatus> GetSweep(const std::string& sweep, double timeout_seconds = 30);
   // All workers, or only those that are connected.
   absl::StatusOr<v1::ListWorkersResponse> ListWorkers(bool connected, double timeout_seconds = 30);
 
@@ -132,10 +133,12 @@ class Session {
   // Prints it at the end of a command, unless its error has it already.
   void PrintNotice() const;
 
-  // A gRPC error as a message for people.
+  // A gRPC error as a message for users.
   absl::Status ExplainRpcError(const grpc::Status& status) const;
 
-  // Prints an error (to stderr, or as {"error": …} with --json) and sets the exit code.
+  // Prints the answer to a change: as JSON with --json, as `text` and a line feed for users, nothing in quiet mode.
+  void Report(const google::protobuf::Message& answer, const std::string& text) const;
+  // Prints an error (to stderr, or as {"error": …} with --json) and sets the exit code. OK changes nothing.
   void Finish(const absl::Status& status);
   void Finish(ExitCode code) { exit_code_ = code; }
   int exit_code() const { return exit_code_; }
@@ -146,11 +149,11 @@ class Session {
   // The address is that of an endpoint file.
   bool HasEndpointFile() const;
   // Nothing named the coordinator: it is the one at the default port.
-  bool IsUnnamed() const;
+  bool IsUnnamed() const { return answerer_ && answerer_->kind == Answerer::kDefault; }
   bool UsesTls() const { return !security.tls_ca.empty() || !choice_.credentials.tls_ca.empty(); }
   // Prints what the coordinator notes on a call, each text once.
   void ShowNotes(const grpc::ClientContext& context);
-  // The error when nobody answers.
+  // The error when no one answers.
   absl::Status NobodyAnswers(bool stored) const;
 
   ClientChoice choice_;
@@ -158,7 +161,7 @@ class Session {
   std::optional<Answerer> answerer_;  // Of the connection.
   std::unique_ptr<StoredState> stored_;
   std::shared_ptr<grpc::Channel> channel_;
-  std::unique_ptr<v1::SweepService::Stub> stub_;
+  std::unique_ptr<SweepStub> stub_;
   mutable struct Notice {
     std::mutex mutex;  // Calls are made on several threads.
     std::string text;

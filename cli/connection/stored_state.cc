@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/files/descriptor.h"
 #include "base/processes/end_with_parent.h"
 #include "base/status.h"
 #include "cli/connection/local_mode.h"
@@ -53,15 +53,12 @@ absl::StatusOr<std::unique_ptr<StoredState>> StoredState::Open(const std::filesy
   }
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return ErrnoStatus("no pipe");
-  const absl::StatusOr<pid_t> child = Spawn(program, dir.string(), ends[1]);
-  ::close(ends[1]);
-  if (!child.ok()) {
-    ::close(ends[0]);
-    return child.status();
-  }
-  std::unique_ptr<StoredState> state(new StoredState(*child));
-  const std::string line = ReadLine(ends[0]);
-  ::close(ends[0]);
+  const Descriptor out(ends[0]);
+  Descriptor in(ends[1]);
+  ASSIGN_OR_RETURN(const pid_t child, Spawn(program, dir.string(), in.fd()));
+  in.Close();
+  std::unique_ptr<StoredState> state(new StoredState(child));
+  const std::string line = ReadLine(out.fd());
   const auto answer = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
   if (answer.is_object() && answer.contains("grpc")) {
     state->address_ = answer.value("grpc", "");

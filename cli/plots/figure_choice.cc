@@ -40,7 +40,7 @@ absl::StatusOr<FigureSpec::Kind> ParseFigureKind(const std::string& text) {
   if (FigureSpec::Kind_Parse(asked, &kind)) return kind;
   const std::string word = absl::StrReplaceAll(absl::AsciiStrToLower(text), {{"_", "-"}});
   return absl::InvalidArgumentError(
-      absl::StrCat("--kind ", text, ": is no kind of figure", DidYouMean(word, FigureKinds())));
+      absl::StrCat("--kind ", text, ": unknown kind of figure", DidYouMean(word, FigureKinds())));
 }
 
 absl::Status AddCondition(const std::string& text, const std::vector<std::string>& axes, FigureSpec* figure) {
@@ -78,10 +78,10 @@ absl::StatusOr<std::vector<FigureSpec>> ChooseFigures(const v1::SweepSpec& sweep
   if (names.empty()) return all;
   std::vector<FigureSpec> chosen;
   for (const std::string& name : names) {
-    const auto found = std::find(known.begin(), known.end(), name);
+    const auto found = std::ranges::find(known, name);
     if (found == known.end()) {
       return absl::NotFoundError(
-          absl::StrCat("\"", name, "\" is no figure of the sweep", DidYouMean(name, known)));
+          absl::StrCat("the sweep has no figure \"", name, "\"", DidYouMean(name, known)));
     }
     chosen.push_back(all[static_cast<std::size_t>(found - known.begin())]);
   }

@@ -29,8 +29,7 @@ bool HasEvaluations(const Figure& figure) {
       if (has(point.y)) return true;
     }
   }
-  return std::any_of(figure.cells.begin(), figure.cells.end(),
-                     [&](const auto& row) { return std::any_of(row.begin(), row.end(), has); });
+  return std::ranges::any_of(figure.cells, [&](const auto& row) { return std::ranges::any_of(row, has); });
 }
 
 void AppendSummary(const Summary& y, bool evaluations, std::vector<std::string>* fields) {

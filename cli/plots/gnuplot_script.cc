@@ -75,7 +75,7 @@ BarPlaces PlacesOf(const Figure& figure) {
       continue;
     }
     const std::string rest = absl::StrJoin(labels.begin() + 1, labels.end(), ", ");
-    const auto found = std::find(places.legend.begin(), places.legend.end(), rest);
+    const auto found = std::ranges::find(places.legend, rest);
     places.colours.push_back(static_cast<std::size_t>(found - places.legend.begin()));
     if (found == places.legend.end()) places.legend.push_back(rest);
   }
@@ -210,8 +210,8 @@ class Script {
       const bool of_line = series.level && i > 0 && figure_.series[i - 1].labels == series.labels;
       if (i > 0 && !of_line) ++style;
       const std::string colour = Colour(style);
-      const bool spread = std::any_of(series.points.begin(), series.points.end(),
-                                      [](const FigurePoint& point) { return point.y.n > 1; });
+      const bool spread =
+          std::ranges::any_of(series.points, [](const FigurePoint& point) { return point.y.n > 1; });
       if (spread && (!against || series.level)) {
         bands.push_back(absl::StrCat(Block(i), " using 1:3:4 with filledcurves ", colour,
                                      " fillstyle transparent solid ", series.level ? "0.12" : "0.22",
@@ -220,15 +220,13 @@ class Script {
       // The one line that has levels next to it, and no label.
       const std::string name = SeriesName(series).empty() ? figure_.x_heading : SeriesName(series);
       const std::size_t dash = series.level ? 2 : 1 + style / kColourCount % kDashes;
-      if (against && !series.level) {
-        if (spread) lines.push_back(ErrorBars(i, colour));
-        lines.push_back(absl::StrCat(Block(i), " using 1:2 with linespoints ", colour, " dashtype ", dash,
-                                     " linewidth 1.5 pointtype ", kPoints[style % kColourCount],
-                                     " pointsize 0.6 title ", GnuplotText(name)));
-      } else {
-        lines.push_back(absl::StrCat(Block(i), " using 1:2 with lines ", colour, " dashtype ", dash,
-                                     " linewidth 1.5 title ", GnuplotText(name)));
-      }
+      const bool marked = against && !series.level;
+      if (marked && spread) lines.push_back(ErrorBars(i, colour));
+      lines.push_back(absl::StrCat(
+          Block(i), " using 1:2 with lines", marked ? "points " : " ", colour, " dashtype ", dash,
+          " linewidth 1.5 ",
+          marked ? absl::StrCat("pointtype ", kPoints[style % kColourCount], " pointsize 0.6 ") : "",
+          "title ", GnuplotText(name)));
     }
     bands.insert(bands.end(), lines.begin(), lines.end());
     Plot(bands);
@@ -267,8 +265,8 @@ class Script {
   }
 
   bool AnyBelowZero() const {
-    return std::any_of(figure_.series.begin(), figure_.series.end(),
-                       [](const FigureSeries& series) { return series.points[0].y.min < 0; });
+    return std::ranges::any_of(figure_.series,
+                               [](const FigureSeries& series) { return series.points[0].y.min < 0; });
   }
 
   void Points() {
@@ -348,14 +346,11 @@ class Script {
     }
     Add("set object 1 rectangle from graph 0,0 to graph 1,1 behind fillcolor rgb '#cccccc' fillstyle solid "
         "noborder\n");
-    std::vector<std::string> parts;
-    if (rows * columns <= kBoxes || rows < 2 || columns < 2) {
-      parts.push_back(absl::StrCat(Block(0),
-                                   " using 1:2:($1-0.5):($1+0.5):($2-0.5):($2+0.5):3 with boxxyerror "
-                                   "linecolor palette fillstyle solid 1 border"));
-    } else {
-      parts.push_back(absl::StrCat(Block(0), " using 1:2:3 with image"));
-    }
+    const bool boxes = rows * columns <= kBoxes || rows < 2 || columns < 2;
+    std::vector<std::string> parts = {
+        absl::StrCat(Block(0), boxes ? " using 1:2:($1-0.5):($1+0.5):($2-0.5):($2+0.5):3 with boxxyerror "
+                                       "linecolor palette fillstyle solid 1 border"
+                                     : " using 1:2:3 with image")};
     if (figure_.kind == FigureSpec::HEAT_MAP && rows * columns <= kCellsWithNumbers) {
       const char* colours[] = {"#ffffff", "#000000"};  // On dark and on bright cells.
       for (int bright = 0; bright < 2; ++bright)
@@ -394,8 +389,8 @@ std::string GridData(const Figure& figure) {
   for (std::size_t r = 0; r < figure.rows.size(); ++r) {
     for (std::size_t c = 0; c < figure.columns.size(); ++c) {
       const double value = figure.cells[r][c].mean;
-      absl::StrAppend(&data, c, " ", r, " ", FormatNumber(value));
-      absl::StrAppend(&data, numbers ? IsBright(figure, value) ? " 1" : " 0" : "", "\n");
+      absl::StrAppend(&data, c, " ", r, " ", FormatNumber(value),
+                      numbers ? IsBright(figure, value) ? " 1" : " 0" : "", "\n");
     }
   }
   return data;

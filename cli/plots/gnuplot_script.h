@@ -1,8 +1,7 @@
 // A figure as a script of gnuplot with its data.
 //
-// Words of people are in single quotes, without control characters, in which gnuplot expands nothing; "'" becomes "’", as
-// gnuplot does not always take a doubled one for a quote in a text. No text is "enhanced" (where "^" and "_" would mean
-// something).
+// Words of users are in single quotes, in which gnuplot expands nothing, without control characters; "'" becomes "’", as
+// gnuplot does not always take a doubled one for a quote. No text is "enhanced" (where "^" and "_" would mean something).
 //
 // Thread safety: pure functions.
 #ifndef INLIER_CLI_PLOTS_GNUPLOT_SCRIPT_H_

@@ -1,7 +1,6 @@
 #include "cli/plots/picture_writer.h"
 
 #include <stdlib.h>
-#include <sys/wait.h>
 
 #include <algorithm>
 #include <system_error>
@@ -17,8 +16,6 @@ namespace inlier {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr char kGnuplot[] = "gnuplot";
 
 // A folder of this user alone, removed with its content.
 class Scratch {
@@ -55,13 +52,12 @@ absl::StatusOr<std::string> WholePicture(const fs::path& file, PictureFormat for
 
 absl::Status RunGnuplot(const std::string& script) {
   // -d: not the user's own settings.
-  ASSIGN_OR_RETURN(const ProgramEnd end, RunProgram(kGnuplot, {"-d", script}));
+  ASSIGN_OR_RETURN(const ChildEnd end, RunProgram("gnuplot", {"-d", script}));
   if (end.succeeded()) return absl::OkStatus();
   if (end.not_started()) {
     return absl::FailedPreconditionError(
         "gnuplot draws the pictures and is not installed: apt-get install gnuplot-nox (or make setup); the "
-        "numbers alone "
-        "need none: --format csv");
+        "numbers alone need none: --format csv");
   }
   return absl::FailedPreconditionError(absl::StrCat("gnuplot failed: ", end.last_error));
 }
@@ -80,17 +76,12 @@ absl::StatusOr<FigureFiles> FilesOf(const fs::path& file) {
   if (ending == ".csv") return files;
   files.picture = file;
   files.numbers.replace_extension(".csv");
-  if (ending == ".svg") {
-    files.format = PictureFormat::kSvg;
-  } else if (ending == ".pdf") {
-    files.format = PictureFormat::kPdf;
-  } else if (ending == ".png") {
-    files.format = PictureFormat::kPng;
-  } else {
-    return absl::InvalidArgumentError(
-        absl::StrCat(file.string(), ": is no kind of picture; end its name with .svg, .pdf, .png or .csv"));
-  }
-  return files;
+  files.format = ending == ".pdf"   ? PictureFormat::kPdf
+                 : ending == ".png" ? PictureFormat::kPng
+                                    : PictureFormat::kSvg;
+  if (ending == ".svg" || files.format != PictureFormat::kSvg) return files;
+  return absl::InvalidArgumentError(
+      absl::StrCat(file.string(), ": unsupported format \"", ending, "\"; use .svg, .pdf, .png or .csv"));
 }
 
 absl::Status CheckAbsent(const std::vector<FigureFiles>& files) {
@@ -114,11 +105,10 @@ absl::Status WriteFigure(const Figure& figure, const FigureFiles& files) {
     return absl::FailedPreconditionError("cannot make a temporary folder; name a place for it with TMPDIR");
   const fs::path data = folder / "data.txt", script = folder / "script.gp", picture = folder / "picture";
   if (!files.picture.empty()) {
-    for (const char c : folder.string()) {
-      if (c == '\'' || static_cast<unsigned char>(c) < ' ')
-        return absl::FailedPreconditionError(
-            "the temporary folder has a quote in its name; name another one with TMPDIR");
-    }
+    const std::string name = folder.string();
+    if (std::ranges::any_of(name, [](unsigned char c) { return c == '\'' || c < ' '; }))
+      return absl::FailedPreconditionError(
+          "the temporary folder has a quote in its name; name another one with TMPDIR");
     RETURN_IF_ERROR(WriteFile(data, GnuplotData(figure)));
     RETURN_IF_ERROR(WriteFile(script, GnuplotScript(figure, files.format, data.string(), picture.string())));
     RETURN_IF_ERROR(RunGnuplot(script.string()));

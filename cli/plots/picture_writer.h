@@ -5,8 +5,6 @@
 #define INLIER_CLI_PLOTS_PICTURE_WRITER_H_
 
 #include <filesystem>
-#include <optional>
-#include <string>
 #include <vector>
 
 #include "absl/status/status.h"

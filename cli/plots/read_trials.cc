@@ -51,20 +51,18 @@ absl::Status ForEachRow(const RunQuery& query,
 
 // A view with a value for each trial and key.
 struct KeyedView {
-  const char* view;
-  const char* key;
+  const char *view, *key;
   bool key_is_text;
 };
 
-// Calls with every row of the trials that has the condition, by trial and key.
+// Calls `on_row` with every row of the trials that has the condition, by trial and key.
 absl::Status ForEachOfTrials(
     const RunQuery& query, const std::vector<std::string>& trials, const KeyedView& of,
     const std::string& condition,
     const std::function<void(const std::string& trial, const v1::QueryValue& key, double value)>& on_row) {
   for (std::size_t begin = 0; begin < trials.size(); begin += kCurvesOfAQuery) {
-    std::string some;
-    for (std::size_t i = begin; i < std::min(begin + kCurvesOfAQuery, trials.size()); ++i)
-      absl::StrAppend(&some, some.empty() ? "" : ", ", SqlText(trials[i]));
+    const std::size_t end = std::min(begin + kCurvesOfAQuery, trials.size());
+    const std::string some = SqlList({trials.data() + begin, trials.data() + end});
     const auto statement = [&](const v1::QueryRow* last) {
       std::string text = absl::StrCat("SELECT trial, ", of.key, ", value FROM ", of.view, " WHERE trial IN (",
                                       some, ") AND ", condition);
@@ -189,7 +187,7 @@ absl::StatusOr<std::map<std::string, Curve>> ReadLayers(const RunQuery& query,
   if (by_module.empty()) return std::map<std::string, Curve>();
   const auto chosen = site.empty() && by_module.size() == 1 ? by_module.begin() : by_module.find(site);
   if (chosen != by_module.end()) {
-    for (auto& [trial, curve] : chosen->second) std::sort(curve.begin(), curve.end());
+    for (auto& [trial, curve] : chosen->second) std::ranges::sort(curve);
     return std::move(chosen->second);
   }
   std::vector<std::string> modules;

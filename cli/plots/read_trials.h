@@ -32,8 +32,7 @@ absl::StatusOr<std::map<std::string, Curve>> ReadCurves(const RunQuery& query,
                                                         const std::string& measurement);
 
 // A measurement of single modules by layer, counted from 1, of each of `trials`. `site` is the module below its layer, such as
-// "output.dense", or "layer" for the layer itself; empty: the only one. InvalidArgument: the measurement has other modules,
-// or several without `site`; it names them.
+// "output.dense", or "layer" for the layer itself; empty: the only one. InvalidArgument names the modules otherwise.
 absl::StatusOr<std::map<std::string, Curve>> ReadLayers(const RunQuery& query,
                                                         const std::vector<std::string>& trials,
                                                         const std::string& measurement,

@@ -14,8 +14,8 @@ namespace inlier {
 
 class Background {
  public:
-  // Makes the second process, which gets `background` and goes on. The first one returns when that one has left, with 0, or has
-  // ended, with its exit status; an interrupt of the first ends the second.
+  // Makes the second process, which gets `background` and goes on. The first one returns 0 when the second has left, or its
+  // exit status; an interrupt of the first ends the second.
   static absl::StatusOr<int> Enter(std::optional<Background>& background);
 
   // From here on what this process prints goes to `log`, and its starter returns.

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <thread>
 
@@ -38,8 +37,6 @@ void ReadLines(int descriptor, const std::function<void(const std::string&)>& on
   ::close(descriptor);
 }
 
-constexpr int kNotStarted = 127;
-
 // This process's environment, with the short spin of base/processes/usable_cpus.h unless it has a policy of its own.
 std::vector<char*> Environment() {
   static std::string spin = kShortSpin;
@@ -52,11 +49,8 @@ std::vector<char*> Environment() {
 
 }  // namespace
 
-bool ProgramEnd::succeeded() const { return WIFEXITED(status) && WEXITSTATUS(status) == 0; }
-bool ProgramEnd::not_started() const { return WIFEXITED(status) && WEXITSTATUS(status) == kNotStarted; }
-
-absl::StatusOr<ProgramEnd> RunProgram(const std::string& program, const std::vector<std::string>& arguments,
-                                      const std::function<void(const std::string&)>& on_line) {
+absl::StatusOr<ChildEnd> RunProgram(const std::string& program, const std::vector<std::string>& arguments,
+                                    const std::function<void(const std::string&)>& on_line) {
   int out[2], err[2];
   if (::pipe2(out, O_CLOEXEC) != 0 || ::pipe2(err, O_CLOEXEC) != 0)
     return absl::ResourceExhaustedError(absl::StrCat("no pipe: ", std::strerror(errno)));
@@ -74,11 +68,11 @@ absl::StatusOr<ProgramEnd> RunProgram(const std::string& program, const std::vec
     ::dup2(out[1], STDOUT_FILENO);
     ::dup2(err[1], STDERR_FILENO);
     ::execvpe(argv[0], argv.data(), environment.data());
-    ::_exit(kNotStarted);
+    ::_exit(127);
   }
   ::close(out[1]);
   ::close(err[1]);
-  ProgramEnd end;
+  ChildEnd end;
   std::thread errors([&] {
     ReadLines(err[0], [&](const std::string& line) {
       if (!line.empty()) end.last_error = line;

@@ -49,8 +49,8 @@ std::vector<std::string> SplitConditions(const std::vector<std::string>& argumen
     for (std::size_t comma; (comma = argument.find(',', from)) != std::string::npos; from = comma + 1) {
       const std::string_view next = std::string_view(argument).substr(comma + 1);
       const std::size_t length = NameLength(next, '=', known);
-      const bool is_known = length != std::string_view::npos &&
-                            std::find(known.begin(), known.end(), next.substr(0, length)) != known.end();
+      const bool is_known =
+          length != std::string_view::npos && std::ranges::find(known, next.substr(0, length)) != known.end();
       // A name that is not known is reported where it is looked for.
       if (!is_known && (length == std::string_view::npos || next.find(',') < length)) continue;
       conditions.push_back(argument.substr(begin, comma - begin));

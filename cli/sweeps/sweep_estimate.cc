@@ -13,7 +13,7 @@
 namespace inlier {
 namespace {
 
-// The newest stages that are looked at: their specifications fit into an answer.
+// The newest stages, as many as fit into an answer with their specifications.
 constexpr char kTrainings[] =
     "SELECT stage.spec, measurement.value / stage.steps FROM stage "
     "JOIN measurement ON measurement.token = stage.result_token AND measurement.name = 'train_seconds' "
@@ -27,25 +27,19 @@ constexpr double kEstimateSeconds = 5;
 // Evaluations that are counted: each takes memory.
 constexpr std::size_t kStagesMax = 20'000;
 
-void AddMean(double value, double* mean, std::uint64_t* count) {
-  ++*count;
-  *mean += (value - *mean) / static_cast<double>(*count);
-}
-
 // Adds the mean of the second column of `sql` by the kind of the first.
 bool AddPaces(Session& session, const char* sql, double Pace::*mean, std::uint64_t Pace::*count,
               std::map<std::string, Pace>* paces) {
   v1::QueryRequest request;
   request.set_sql(sql);
-  const auto rows = session.Call(&v1::SweepService::Stub::Query, request, kEstimateSeconds);
+  const auto rows = session.Call(&SweepStub::Query, request, kEstimateSeconds);
   if (!rows.ok()) return false;
   std::map<std::string, std::string> kinds;  // By specification.
   for (const v1::QueryRow& row : rows->rows()) {
-    const std::string& spec = row.values(0).text();
-    auto kind = kinds.find(spec);
-    if (kind == kinds.end()) kind = kinds.emplace(spec, WorkKind(spec)).first;
+    const auto [kind, is_new] = kinds.try_emplace(row.values(0).text());
+    if (is_new) kind->second = WorkKind(kind->first);
     Pace& pace = (*paces)[kind->second];
-    AddMean(row.values(1).real(), &(pace.*mean), &(pace.*count));
+    pace.*mean += (row.values(1).real() - pace.*mean) / static_cast<double>(++(pace.*count));
   }
   return true;
 }

@@ -1,5 +1,4 @@
-// The work of a sweep before it is submitted: its trainings and evaluations, and the time that they take by earlier ones of the same
-// model and data.
+// The trainings and evaluations of a sweep before it is submitted, and their time by earlier ones of the same model and data.
 #ifndef INLIER_CLI_SWEEPS_SWEEP_ESTIMATE_H_
 #define INLIER_CLI_SWEEPS_SWEEP_ESTIMATE_H_
 
@@ -16,14 +15,12 @@ namespace inlier {
 
 // Of trainings that take the same time a step: same model, data, batch and precision.
 struct Work {
-  std::uint64_t trainings = 0;
-  std::uint64_t evaluations = 0;
+  std::uint64_t trainings = 0, evaluations = 0;
   double steps = 0;  // Of all of them; trainings by epochs have none.
 };
 
 struct SweepWork {
-  std::uint64_t trainings = 0;
-  std::uint64_t evaluations = 0;
+  std::uint64_t trainings = 0, evaluations = 0;
   bool whole = true;                  // False: the sweep is large, and only its first points are counted.
   std::map<std::string, Work> kinds;  // By WorkKind.
 };
@@ -36,10 +33,8 @@ std::string WorkKind(const std::string& resolved_json);
 
 // The time of earlier stages of a kind.
 struct Pace {
-  double step_seconds = 0;        // Mean of a step.
-  double evaluation_seconds = 0;  // Mean of an evaluation.
-  std::uint64_t trainings = 0;    // That it is known from.
-  std::uint64_t evaluations = 0;
+  double step_seconds = 0, evaluation_seconds = 0;  // Means.
+  std::uint64_t trainings = 0, evaluations = 0;     // That they are known from.
 };
 
 // Seconds of one slot for `work`; nullopt where the pace of a kind of it is not known.

@@ -14,7 +14,7 @@ namespace inlier {
 // One WatchSweep call, read on its own thread.
 class SweepFollower::Stream {
  public:
-  Stream(v1::SweepService::Stub& sweeps, const v1::WatchSweepRequest& request)
+  Stream(SweepStub& sweeps, const v1::WatchSweepRequest& request)
       : reader_(sweeps.WatchSweep(&context_, request)), thread_([this] { ReadAll(); }) {}
 
   ~Stream() {
@@ -32,7 +32,6 @@ class SweepFollower::Stream {
     return update;
   }
 
-  // Of the call that has ended.
   const grpc::ClientContext& context() const { return context_; }
   // The stream's final status, after all its updates have been taken.
   std::optional<grpc::Status> ended() {
@@ -88,7 +87,7 @@ absl::StatusOr<std::optional<v1::SweepUpdate>> SweepFollower::Next(Duration wait
     v1::WatchSweepRequest request;
     request.set_sweep(sweep_);
     if (sequence_) request.set_from_sequence(*sequence_);
-    ASSIGN_OR_RETURN(v1::SweepService::Stub* const sweeps, session_.Sweeps());
+    ASSIGN_OR_RETURN(SweepStub* const sweeps, session_.Sweeps());
     stream_ = std::make_unique<Stream>(*sweeps, request);
   }
   if (std::optional<v1::SweepUpdate> update = stream_->Next(wait); update.has_value()) {

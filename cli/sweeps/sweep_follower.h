@@ -8,7 +8,6 @@
 #include <optional>
 #include <string>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/time.h"
 #include "cli/connection/session.h"

@@ -51,7 +51,7 @@ absl::StatusOr<v1::SubmitSweepResponse> Submit(Session& session, const CheckedSw
   *request.mutable_sweep() = sweep.spec;
   if (arguments.again) request.set_again(true);
   if (arguments.yes) request.set_max_trials(SweepGrid::kSizeMax);
-  return session.CallOnce(&v1::SweepService::Stub::SubmitSweep, request, 60);
+  return session.CallOnce(&SweepStub::SubmitSweep, request, 60);
 }
 
 void PrintWarnings(const CheckedSweep& checked, const SweepArguments& arguments) {

@@ -34,7 +34,6 @@ struct CheckedSweep {
   SweepGrid grid;
 };
 
-// Reads and checks the file.
 absl::StatusOr<CheckedSweep> ReadAndCheck(const SweepArguments& arguments);
 // The same of its text: a pipe can be read once.
 absl::StatusOr<CheckedSweep> CheckText(const std::string& text, const SweepArguments& arguments);

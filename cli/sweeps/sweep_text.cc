@@ -3,11 +3,19 @@
 #include <algorithm>
 #include <chrono>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
 #include "absl/time/time.h"
 
 namespace inlier {
+
+std::string SweepStateWord(v1::SweepState state) {
+  const std::string& name = v1::SweepState_Name(state);
+  return absl::StrReplaceAll(absl::AsciiStrToLower(absl::StripPrefix(name, "SWEEP_")), {{"_", " "}});
+}
 
 uint64_t TotalTrials(const v1::TrialCounts& counts) {
   return counts.pending() + counts.running() + EndedTrials(counts);

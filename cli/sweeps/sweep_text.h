@@ -10,6 +10,9 @@
 
 namespace inlier {
 
+// "cancelled", "stopped by failures".
+std::string SweepStateWord(v1::SweepState state);
+
 // "37/48 trials", with the numbers of known, diverged, failed, pruned and cancelled ones if there are any.
 std::string DescribeTrials(const v1::TrialCounts& counts);
 
@@ -19,8 +22,7 @@ std::string DescribeStages(const v1::SweepStatus& status);
 // "complete", "partly failed: 3 of 56 trials" or "failed: all 56 trials". REQUIRES: its state is COMPLETE.
 std::string DescribeEnd(const v1::TrialCounts& counts);
 
-// Of a worker that is not connected: "stopped" where it had reported that it takes nothing new, and had no attempt left; else
-// "lost".
+// Of a worker that is not connected: "stopped" where it was draining and had no attempt left, else "lost".
 const char* AwayWord(const v1::WorkerStatus& worker);
 
 uint64_t TotalTrials(const v1::TrialCounts& counts);

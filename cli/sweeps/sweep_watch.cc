@@ -18,8 +18,8 @@
 namespace inlier {
 namespace {
 
-// Warnings of the sweep for people who see no view of it: once each, on stderr, when they have lasted. (Until a worker has
-// connected, no trial can run anywhere.)
+// Warnings of the sweep where no view shows them: once each, on stderr, when they have lasted. (Until a worker has connected,
+// no trial can run anywhere.)
 class LastingWarnings {
  public:
   void See(const v1::SweepStatus& status, Timestamp now) {
@@ -46,9 +46,7 @@ class LastingWarnings {
 
 absl::StatusOr<std::vector<std::string>> AxesOfSweep(Session& session, const std::string& sweep) {
   RETURN_IF_ERROR(session.Sweeps().status());
-  v1::GetSweepRequest get;
-  get.set_sweep(sweep);
-  const auto known = session.Call(&v1::SweepService::Stub::GetSweep, get);
+  const auto known = session.GetSweep(sweep);
   return known.ok() ? AxisNames(known->spec()) : std::vector<std::string>();
 }
 

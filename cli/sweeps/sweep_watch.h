@@ -14,8 +14,7 @@
 namespace inlier {
 
 struct WatchOptions {
-  // Called several times a second on the caller's thread (to supervise local daemons); an error ends the
-  // watch.
+  // Called several times a second on the caller's thread (to supervise local daemons); an error ends the watch.
   std::function<absl::Status()> poll = [] { return absl::OkStatus(); };
   // Longest outage of the coordinator before the watch ends with an error.
   Duration patience = std::chrono::seconds(60);

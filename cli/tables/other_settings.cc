@@ -13,7 +13,7 @@ using Differences = std::vector<std::string>;
 
 template <typename T>
 bool Contains(const std::vector<T>& all, const T& one) {
-  return std::find(all.begin(), all.end(), one) != all.end();
+  return std::ranges::find(all, one) != all.end();
 }
 
 Differences DifferencesOf(const v1::TableCell& cell) {
@@ -35,7 +35,7 @@ OtherSettings::OtherSettings(const v1::Table& table) {
 }
 
 std::string OtherSettings::Mark(const v1::TableCell& cell) const {
-  const auto found = std::find(lists_.begin(), lists_.end(), DifferencesOf(cell));
+  const auto found = std::ranges::find(lists_, DifferencesOf(cell));
   return found == lists_.end() ? "" : MarkAt(static_cast<std::size_t>(found - lists_.begin()));
 }
 

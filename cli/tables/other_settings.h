@@ -16,7 +16,6 @@ class OtherSettings {
  public:
   explicit OtherSettings(const v1::Table& table);
 
-  // Of a cell; empty where nothing differs.
   std::string Mark(const v1::TableCell& cell) const;
 
   // "[ ]^a published figure of another setting: model, data; ^b also gamma"; empty without any.

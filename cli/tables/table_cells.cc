@@ -40,14 +40,13 @@ std::uint32_t PublishedDecimals(const v1::TableCell& cell) {
   if (cell.has_published_decimals()) return cell.published_decimals();
   const auto decimals = [](double value) {
     const std::string text = FullNumber(value);
-    const std::size_t point = text.find('.');
-    return point == std::string::npos ? 0u : static_cast<std::uint32_t>(text.size() - point - 1);
+    return static_cast<std::uint32_t>(text.size() - 1 - std::min(text.find('.'), text.size() - 1));
   };
   return std::max(decimals(cell.published_mean()),
                   cell.has_published_std() ? decimals(cell.published_std()) : 0u);
 }
 
-// Values that a cell has not, by reason.
+// Values that cells lack, by reason.
 struct Missing {
   std::uint64_t not_run = 0;
   std::uint64_t unfinished = 0;
@@ -87,10 +86,6 @@ std::string NoMeanText(const v1::TableCell& cell) {
 double ShownValue(const v1::TableCell& cell, v1::TableColumn::Statistic statistic) {
   if (statistic == v1::TableColumn::MEDIAN) return cell.median();
   return statistic == v1::TableColumn::BEST ? cell.best() : cell.mean();
-}
-
-std::string CountOfValues(std::uint64_t count) {
-  return absl::StrCat(" (", count, count == 1 ? " value)" : " values)");
 }
 
 // The parts that all cells of a table share.
@@ -160,6 +155,9 @@ std::vector<std::string> NotesOf(const Context& context) {
     }
   }
   std::vector<std::string> notes;
+  const auto add = [&notes](std::uint64_t count, const std::string& note) {
+    if (count > 0) notes.push_back(absl::StrCat(note, " (", count, count == 1 ? " value)" : " values)"));
+  };
   if (starred.all() > 0 && !style.differences) {
     std::string reasons;
     AddPart(starred.unfinished > 0, absl::StrCat(starred.unfinished, " not finished"), &reasons);
@@ -168,20 +166,12 @@ std::vector<std::string> NotesOf(const Context& context) {
     AddPart(starred.unmeasured > 0, absl::StrCat(starred.unmeasured, " not measured"), &reasons);
     notes.push_back(absl::StrCat("* without missing values: ", reasons));
   }
-  if (alone.not_run > 0)
-    notes.push_back("not run: no trial of the cell was started" + CountOfValues(alone.not_run));
-  if (alone.unfinished > 0) notes.push_back("- not finished" + CountOfValues(alone.unfinished));
-  if (alone.failed > 0) {
-    notes.push_back((style.for_terminal ? "FAILED: `inlier why TRIAL` has the reason" : "FAILED: no result") +
-                    CountOfValues(alone.failed));
-  }
-  if (alone.cancelled > 0)
-    notes.push_back("CANCELLED: by a person or by pruning" + CountOfValues(alone.cancelled));
-  if (alone.unmeasured > 0)
-    notes.push_back("n/a: no such measurement for this data, or not a number" +
-                    CountOfValues(alone.unmeasured));
-  if (diverged > 0)
-    notes.push_back("diverged: the loss was not finite; in no mean" + CountOfValues(diverged));
+  add(alone.not_run, "not run: no trial of the cell was started");
+  add(alone.unfinished, "- not finished");
+  add(alone.failed, style.for_terminal ? "FAILED: `inlier why TRIAL` has the reason" : "FAILED: no result");
+  add(alone.cancelled, "CANCELLED: by a person or by pruning");
+  add(alone.unmeasured, "n/a: no such measurement for this data, or not a number");
+  add(diverged, "diverged: the loss was not finite; in no mean");
   AddBaselineNotes(table, style, &notes);
   if (!style.differences) {
     if (published) notes.push_back(style.brackets ? "[ ] published figure" : "paper: published figure");
@@ -221,8 +211,7 @@ TableText ToText(const v1::Table& table, const CellStyle& style) {
     for (const std::string& label : row.labels()) added.labels.push_back(OneLine(label));
     added.labels.resize(text.row_headings.size());
     for (int i = 0; i < row.cells_size(); ++i) {
-      added.cells.push_back(style.differences ? DifferenceTextOf(context, r, i)
-                                              : TextOf(context, r, i));
+      added.cells.push_back(style.differences ? DifferenceTextOf(context, r, i) : TextOf(context, r, i));
     }
     added.cells.resize(text.column_headings.size());
   }

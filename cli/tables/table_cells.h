@@ -1,4 +1,4 @@
-// The cells and the notes of a table as text, which all formats for people share.
+// The cells and the notes of a table as text, which all formats for readers share.
 #ifndef INLIER_CLI_TABLES_TABLE_CELLS_H_
 #define INLIER_CLI_TABLES_TABLE_CELLS_H_
 
@@ -10,10 +10,8 @@
 
 namespace inlier {
 
-// In full, as a person writes it: with as many digits as a round trip needs, and an exponent only where zeros
-// would fill the place.
+// With as many digits as a round trip needs, and an exponent only for numbers below 1e-6 and from 1e15 on.
 std::string FullNumber(double value);
-// With so many digits after the point.
 std::string RoundedNumber(double value, std::uint32_t decimals);
 // A published figure with the paper's digits.
 std::string PublishedNumber(const v1::TableCell& cell, double value);
@@ -23,10 +21,7 @@ std::string OneLine(const std::string& text);
 
 // The marks, and what a note may name.
 struct CellStyle {
-  std::string plus_minus = "±";
-  std::string dagger = "†";  // Differs from the baseline.
-  std::string times = "×";
-  std::string rho = "ρ";
+  std::string plus_minus = "±", dagger = "†", times = "×", rho = "ρ";
   bool brackets = true;  // Published figures are in brackets.
   bool shows_bold = true;
   bool differences = false;  // Cells are differences to the baseline.
@@ -35,15 +30,12 @@ struct CellStyle {
 
 // A cell, in parts that formats arrange: "4.52 ± 0.01 (n=3)*†  [4.49 ± 0.01]^a".
 struct CellText {
-  std::string number;     // Of results; with `deviation` behind it. Empty without results.
-  std::string deviation;  // Empty where there is none.
-  std::string words;      // In place of a number.
-  std::string remark;     // "(n=3) (1 diverged)", "(n=2×3)"
-  std::string marks;      // "*†"
-  std::string published;  // Empty where the cell has no figure.
-  std::string published_deviation;
-  std::string published_mark;  // "a"
-  bool bold = false;           // Number and deviation.
+  std::string number, deviation;  // Of results; empty without them.
+  std::string words;              // In place of a number.
+  std::string remark;             // "(n=3) (1 diverged)", "(n=2×3)"
+  std::string marks;              // "*†"
+  std::string published, published_deviation, published_mark;
+  bool bold = false;  // Number and deviation.
 };
 
 struct TableText {
@@ -58,13 +50,11 @@ struct TableText {
   std::vector<std::string> notes;
 };
 TableText ToText(const v1::Table& table, const CellStyle& style);
-// In one line; the title where the table has no caption.
 std::string CaptionOf(const v1::Table& table, const CellStyle& style);
 
-// The cell in one line: what may be bold, and the rest.
+// The cell in one line: a number that is bold, and the rest.
 struct CellLine {
-  std::string number;
-  std::string rest;
+  std::string number, rest;
 };
 CellLine LineOf(const CellText& cell, const CellStyle& style);
 

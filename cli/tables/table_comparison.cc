@@ -12,17 +12,15 @@ namespace {
 
 constexpr char kTest[] = "t-test (of a perplexity: on losses)";
 
-// By the paired t-test; by Welch's where there is none.
 bool IsSmallP(const v1::Table& table, const v1::TableCell& cell) {
   const double welch_p = cell.has_welch_p() ? cell.welch_p() : 1;
   return (cell.has_paired_p() ? cell.paired_p() : welch_p) < 1 - table.confidence();
 }
 
-// What the cells of a table have.
+// What the cells of a table have; `bootstrap` is of a cell that is not paired.
 struct Seen {
-  bool best = false, different = false, few = false, paired = false, paired_interval = false,
-       unpaired = false;
-  bool bootstrap = false;  // Of a cell that is not paired.
+  bool best = false, different = false, few = false, paired = false, paired_interval = false;
+  bool unpaired = false, bootstrap = false;
 };
 
 Seen SeenIn(const v1::Table& table) {
@@ -30,12 +28,12 @@ Seen SeenIn(const v1::Table& table) {
   for (int row = 0; row < table.rows_size(); ++row) {
     for (int column = 0; column < table.rows(row).cells_size(); ++column) {
       const v1::TableCell& cell = table.rows(row).cells(column);
-      seen.best = seen.best || cell.is_best();
+      seen.best |= cell.is_best();
       if (IsSmallP(table, cell)) (IsDifferent(table, row, column) ? seen.different : seen.few) = true;
-      seen.paired = seen.paired || cell.pairs() > 0;
-      seen.paired_interval = seen.paired_interval || cell.has_paired_low();
-      seen.unpaired = seen.unpaired || (cell.has_difference() && cell.pairs() == 0);
-      seen.bootstrap = seen.bootstrap || (cell.has_difference_low() && cell.pairs() == 0);
+      seen.paired |= cell.pairs() > 0;
+      seen.paired_interval |= cell.has_paired_low();
+      seen.unpaired |= cell.has_difference() && cell.pairs() == 0;
+      seen.bootstrap |= cell.has_difference_low() && cell.pairs() == 0;
     }
   }
   return seen;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <utility>
 
@@ -30,31 +29,27 @@ std::string CountInWords(const v1::TableCell& cell, const CellStyle& style) {
   return absl::StrCat(trainings, of, ", ", cell.count(), " evaluations");
 }
 
-// For each column the n of its cells in words; empty where it has no number.
-std::vector<std::string> CountsOfColumns(const v1::Table& table, const CellStyle& style) {
-  std::vector<std::string> counts(static_cast<std::size_t>(table.column_headings_size()));
-  for (const v1::TableRow& row : table.rows()) {
-    for (int i = 0; i < std::min(row.cells_size(), table.column_headings_size()); ++i) {
-      if (row.cells(i).count() > 0) counts[static_cast<std::size_t>(i)] = CountInWords(row.cells(i), style);
-    }
+// Texts, each with the headings of the columns that it is true of.
+using ByText = std::vector<std::pair<std::string, std::string>>;
+
+void AddHeading(const std::string& text, const std::string& heading, ByText* found) {
+  const auto same = std::ranges::find_if(*found, [&](const auto& one) { return one.first == text; });
+  if (same == found->end()) {
+    found->emplace_back(text, OneLine(heading));
+  } else {
+    absl::StrAppend(&same->second, ", ", OneLine(heading));
   }
-  return counts;
 }
 
 // "n = 2", or "n = 2 (ppl), 6 (W8A8)"; empty without numbers.
 std::string CountsNote(const v1::Table& table, const CellStyle& style) {
-  std::vector<std::pair<std::string, std::string>> found;  // n, the columns that have it.
-  const std::vector<std::string> counts = CountsOfColumns(table, style);
-  for (std::size_t i = 0; i < counts.size(); ++i) {
-    if (counts[i].empty()) continue;
-    const std::string heading = OneLine(table.column_headings(static_cast<int>(i)));
-    const auto same =
-        std::find_if(found.begin(), found.end(), [&](const auto& one) { return one.first == counts[i]; });
-    if (same == found.end()) {
-      found.emplace_back(counts[i], heading);
-    } else {
-      absl::StrAppend(&same->second, ", ", heading);
+  ByText found;
+  for (int i = 0; i < table.column_headings_size(); ++i) {
+    std::string count;
+    for (const v1::TableRow& row : table.rows()) {
+      if (i < row.cells_size() && row.cells(i).count() > 0) count = CountInWords(row.cells(i), style);
     }
+    if (!count.empty()) AddHeading(count, table.column_headings(i), &found);
   }
   std::string note;
   for (const auto& [count, names] : found) {
@@ -66,7 +61,7 @@ std::string CountsNote(const v1::Table& table, const CellStyle& style) {
 
 // Some cell shows a deviation.
 bool HasDeviations(const v1::Table& table) {
-  return std::any_of(table.rows().begin(), table.rows().end(), [&](const v1::TableRow& row) {
+  return std::ranges::any_of(table.rows(), [&](const v1::TableRow& row) {
     for (int i = 0; i < row.cells_size(); ++i) {
       if (row.cells(i).has_std() && StatisticOf(table, i) == v1::TableColumn::MEAN) return true;
     }
@@ -144,36 +139,29 @@ bool CountsDiffer(const v1::Table& table) {
 }
 
 void AddStatisticNotes(const v1::Table& table, std::vector<std::string>* notes) {
-  std::vector<std::pair<std::string, std::string>> found;  // What, the columns that it is true of.
-  const auto add = [&](const std::string& what, const std::string& heading) {
-    const auto same =
-        std::find_if(found.begin(), found.end(), [&](const auto& one) { return one.first == what; });
-    if (same == found.end()) {
-      found.emplace_back(what, heading);
-    } else {
-      absl::StrAppend(&same->second, ", ", heading);
-    }
+  ByText found;
+  const auto add = [&](const std::string& what, int column) {
+    AddHeading(what, table.column_headings(column), &found);
   };
   for (const auto& [statistic, name] : {std::pair(v1::TableColumn::MEDIAN, "median"),
                                         std::pair(v1::TableColumn::BEST, "best of the values")}) {
     for (int i = 0; i < table.column_headings_size(); ++i) {
-      if (StatisticOf(table, i) == statistic) add(name, OneLine(table.column_headings(i)));
+      if (StatisticOf(table, i) == statistic) add(name, i);
     }
   }
   for (int i = 0; i < std::min(table.columns_size(), table.column_headings_size()); ++i) {
     const v1::TableColumn& column = table.columns(i);
-    const std::string heading = OneLine(table.column_headings(i));
     if (column.has_best_of()) {
       add(absl::StrCat("best point of ", OneLine(absl::StrJoin(column.best_of().over(), ", ")), " by ",
                        OneLine(column.best_of().has_by() ? column.best_of().by() : column.measurement())),
-          heading);
+          i);
     }
     if (column.mean_over_size() > 0)
-      add(absl::StrCat("mean over ", OneLine(absl::StrJoin(column.mean_over(), ", "))), heading);
+      add(absl::StrCat("mean over ", OneLine(absl::StrJoin(column.mean_over(), ", "))), i);
     if (column.mean_of_size() > 0) {
       std::vector<std::string> parts;
       for (const auto& entry : column.mean_of()) parts.push_back(HeadingsOf(entry));
-      add(absl::StrCat("mean of ", absl::StrJoin(parts, ", ")), heading);
+      add(absl::StrCat("mean of ", absl::StrJoin(parts, ", ")), i);
     }
   }
   for (const auto& [what, headings] : found) notes->push_back(absl::StrCat(what, ": ", headings));

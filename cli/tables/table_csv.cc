@@ -6,6 +6,7 @@
 #include "absl/strings/str_join.h"
 #include "cli/output.h"
 #include "cli/tables/table_cells.h"
+#include "cli/tables/table_counts.h"
 #include "cli/tables/table_formats.h"
 
 namespace inlier {
@@ -62,25 +63,26 @@ std::vector<std::pair<std::string, std::string>> FieldsOf(const v1::TableCell& c
 }  // namespace
 
 std::string WriteCsvTable(const v1::Table& table) {
-  std::vector<std::string> line;
+  std::vector<std::string> line(table.row_headings().begin(), table.row_headings().end());
   std::string out;
   const auto flush = [&] {
-    for (std::size_t i = 0; i < line.size(); ++i)
-      absl::StrAppend(&out, i == 0 ? "" : ",", CsvField(Shown(line[i], Layout::kLines)));
-    out += "\r\n";
-    line.clear();
+    absl::StrAppend(&out,
+                    absl::StrJoin(line, ",",
+                                  [](std::string* to, const std::string& field) {
+                                    *to += CsvField(Shown(field, Layout::kLines));
+                                  }),
+                    "\r\n");
   };
-  for (const std::string& heading : table.row_headings()) line.push_back(heading);
   for (const std::string& heading : table.column_headings()) {
     for (const auto& [part, value] : FieldsOf({}, v1::TableColumn::MEAN))
       line.push_back(absl::StrCat(heading, part));
   }
   flush();
   for (const v1::TableRow& row : table.rows()) {
-    for (const std::string& label : row.labels()) line.push_back(label);
+    line.assign(row.labels().begin(), row.labels().end());
     for (int i = 0; i < row.cells_size(); ++i) {
-      const auto statistic = i < table.columns_size() ? table.columns(i).statistic() : v1::TableColumn::MEAN;
-      for (auto& [part, value] : FieldsOf(row.cells(i), statistic)) line.push_back(std::move(value));
+      for (auto& [part, value] : FieldsOf(row.cells(i), StatisticOf(table, i)))
+        line.push_back(std::move(value));
     }
     flush();
   }

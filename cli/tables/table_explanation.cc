@@ -58,11 +58,10 @@ absl::StatusOr<int> FindRow(const v1::Table& table, const std::vector<std::strin
   for (int i = 0; i < table.rows_size(); ++i) {
     std::vector<std::string> rest(table.rows(i).labels().begin(), table.rows(i).labels().end());
     for (const std::string& label : rest) {
-      if (!label.empty() && std::find(known.begin(), known.end(), label) == known.end())
-        known.push_back(label);
+      if (!label.empty() && std::ranges::find(known, label) == known.end()) known.push_back(label);
     }
-    const bool has_all = std::all_of(labels.begin(), labels.end(), [&](const std::string& label) {
-      const auto place = std::find(rest.begin(), rest.end(), label);
+    const bool has_all = std::ranges::all_of(labels, [&](const std::string& label) {
+      const auto place = std::ranges::find(rest, label);
       if (place == rest.end()) return false;
       rest.erase(place);
       return true;
@@ -77,7 +76,7 @@ absl::StatusOr<int> FindRow(const v1::Table& table, const std::vector<std::strin
                      "\"; give the labels of all columns, LABEL,LABEL,COL, or the row's number"));
   }
   for (const std::string& label : labels) {
-    if (std::find(known.begin(), known.end(), label) == known.end()) {
+    if (std::ranges::find(known, label) == known.end()) {
       return absl::InvalidArgumentError(absl::StrCat("--explain: no row has \"", label, "\" among 1 to ",
                                                      table.rows_size(), DidYouMean(label, known)));
     }
@@ -85,7 +84,7 @@ absl::StatusOr<int> FindRow(const v1::Table& table, const std::vector<std::strin
   return absl::InvalidArgumentError(absl::StrCat("--explain: no row has all of \"", text, "\""));
 }
 
-// Adds those trials with their rows in the database; `trials` is "'t-1','t-2'".
+// Adds those trials with their rows in the database; `trials` is an SqlList.
 absl::Status ReadTrials(Session& session, const std::string& trials, const std::string& measurement,
                         std::vector<TrialInfo>* infos) {
   std::map<std::string, std::size_t> places;
@@ -177,10 +176,7 @@ std::string Text(const TrialInfo& info) {
     absl::StrAppend(&out, "    ", attempt.kind, ", attempt ", attempt.number, " at ", attempt.stage, ": ",
                     attempt.outcome, attempt.failure.empty() ? "" : ", ", attempt.failure, "\n");
     AddLine("build       ", attempt.build, &out);
-    AddLine("worker      ",
-            absl::StrJoin({attempt.worker, attempt.host, attempt.device}, ", ",
-                          [](std::string* all, const std::string& one) { *all += one; }),
-            &out);
+    AddLine("worker      ", absl::StrCat(attempt.worker, ", ", attempt.host, ", ", attempt.device), &out);
     AddLine("data        ", attempt.data, &out);
     AddLine("checkpoint  ", attempt.checkpoint, &out);
   }
@@ -201,7 +197,7 @@ absl::StatusOr<CellPlace> FindCell(const v1::Table& table, const std::string& te
         absl::StrCat("--explain ", text, ": give ROW,COL, by numbers from 1 or by labels"));
   CellPlace place;
   const std::string column = text.substr(comma + 1);
-  const auto heading = std::find(headings.begin(), headings.end(), column);
+  const auto heading = std::ranges::find(headings, column);
   if (heading != headings.end()) {
     place.column = static_cast<int>(heading - headings.begin());
   } else if (const auto number = PlaceOf(column, table.column_headings_size())) {
@@ -240,9 +236,9 @@ absl::Status ExplainCell(Session& session, const v1::Table& table, const CellPla
   std::vector<TrialInfo> infos;
   std::vector<std::string> some;
   for (int i = 0; i < cell.trials_size(); ++i) {
-    some.push_back(absl::StrCat("'", cell.trials(i), "'"));
+    some.push_back(cell.trials(i));
     if (some.size() < kExplainedOfAQuery && i + 1 < cell.trials_size()) continue;
-    RETURN_IF_ERROR(ReadTrials(session, absl::StrJoin(some, ","), measurement, &infos));
+    RETURN_IF_ERROR(ReadTrials(session, SqlList(some), measurement, &infos));
     some.clear();
   }
   NameShared(known->source == "train", &infos);

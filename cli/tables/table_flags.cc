@@ -1,6 +1,7 @@
 #include "cli/tables/table_flags.h"
 
 #include <cstdint>
+#include <map>
 #include <utility>
 
 #include "absl/strings/numbers.h"
@@ -26,25 +27,22 @@ absl::StatusOr<v1::TableColumn> ColumnOf(const std::string& text) {
   if (const std::size_t colon = rest.rfind(':'); colon != absl::string_view::npos) {
     std::uint32_t decimals = 0;
     if (!absl::SimpleAtoi(rest.substr(colon + 1), &decimals) || decimals > kDecimalsMax) {
-      return absl::InvalidArgumentError(absl::StrCat("--columns ", text, ": \"", rest.substr(colon + 1),
-                                                     "\" is no number of decimals, 0 to ", kDecimalsMax));
+      return absl::InvalidArgumentError(absl::StrCat("--columns ", text,
+                                                     ": decimals must be an integer from 0 to ", kDecimalsMax,
+                                                     ", got \"", rest.substr(colon + 1), "\""));
     }
     column.set_decimals(decimals);
     rest = rest.substr(0, colon);
   }
   if (const std::size_t at = rest.find('@'); at != absl::string_view::npos) {
-    const std::string statistic(rest.substr(at + 1));
-    if (statistic == "mean") {
-      column.set_statistic(v1::TableColumn::MEAN);
-    } else if (statistic == "median") {
-      column.set_statistic(v1::TableColumn::MEDIAN);
-    } else if (statistic == "best") {
-      column.set_statistic(v1::TableColumn::BEST);
-    } else {
-      return absl::InvalidArgumentError(absl::StrCat("--columns ", text, ": \"", statistic,
-                                                     "\" is no statistic",
-                                                     DidYouMean(statistic, {"mean", "median", "best"})));
-    }
+    const std::string word(rest.substr(at + 1));
+    const std::map<std::string, v1::TableColumn::Statistic> known = {{"mean", v1::TableColumn::MEAN},
+                                                                     {"median", v1::TableColumn::MEDIAN},
+                                                                     {"best", v1::TableColumn::BEST}};
+    if (!known.contains(word))
+      return absl::InvalidArgumentError(absl::StrCat("--columns ", text, ": unknown statistic \"", word, "\"",
+                                                     DidYouMean(word, {"mean", "median", "best"})));
+    column.set_statistic(known.at(word));
     rest = rest.substr(0, at);
   }
   column.set_measurement(std::string(rest));
@@ -88,7 +86,7 @@ absl::StatusOr<std::pair<std::string, Value>> ConditionOf(const char* flag, cons
 
 bool TableFlags::any() const {
   return !rows.empty() || !columns.empty() || !by.empty() || !where.empty() || !baseline.empty() ||
-         !correlate.empty() || confidence || title || caption || label || published || no_bold;
+         !correlate.empty() || no_bold || fields.ByteSizeLong() > 0;
 }
 
 absl::Status ApplyTableFlags(const TableFlags& flags, v1::TableSpec* spec,
@@ -100,7 +98,6 @@ absl::Status ApplyTableFlags(const TableFlags& flags, v1::TableSpec* spec,
     spec->clear_baseline();
   }
   if (!flags.columns.empty()) spec->clear_columns();
-  // Of columns that are not there any more.
   if (!flags.columns.empty() || !flags.by.empty()) spec->clear_correlate();
   for (const std::string& column : flags.columns) {
     ASSIGN_OR_RETURN(*spec->add_columns(), ColumnOf(column));
@@ -119,15 +116,9 @@ absl::Status ApplyTableFlags(const TableFlags& flags, v1::TableSpec* spec,
   for (const std::string& text : flags.correlate) {
     ASSIGN_OR_RETURN(*spec->add_correlate(), CorrelationOf(text));
   }
-  if (flags.confidence) {
-    if (*flags.confidence < 0.5 || *flags.confidence > 0.9999)
-      return absl::InvalidArgumentError("--confidence: give a number from 0.5 to 0.9999");
-    spec->set_confidence(*flags.confidence);
-  }
-  if (flags.title) spec->set_title(*flags.title);
-  if (flags.caption) spec->set_caption(*flags.caption);
-  if (flags.label) spec->set_label(*flags.label);
-  if (flags.published) spec->set_published(*flags.published);
+  if (flags.fields.confidence() < 0.5 || flags.fields.confidence() > 0.9999)
+    return absl::InvalidArgumentError("--confidence: give a number from 0.5 to 0.9999");
+  spec->MergeFrom(flags.fields);
   if (flags.no_bold) spec->set_bold(false);
   return absl::OkStatus();
 }

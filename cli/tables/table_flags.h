@@ -4,7 +4,6 @@
 #ifndef INLIER_CLI_TABLES_TABLE_FLAGS_H_
 #define INLIER_CLI_TABLES_TABLE_FLAGS_H_
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,9 +19,8 @@ struct TableFlags {
   std::vector<std::string> where;      // AXIS=LABEL; those of one axis are alternatives.
   std::vector<std::string> baseline;   // AXIS=LABEL
   std::vector<std::string> correlate;  // HEADING,HEADING[@rows|@trainings]
-  std::optional<double> confidence;
-  std::optional<std::string> title, caption, label, published;
   bool no_bold = false;
+  v1::TableSpec fields;  // confidence, title, caption, label and published.
 
   // Some flag is given.
   bool any() const;

@@ -15,29 +15,13 @@
 namespace inlier {
 namespace {
 
-// Characters that TeX takes for commands, and what is written for them.
-constexpr std::pair<std::string_view, std::string_view> kCommands[] = {
-    {"&", "\\&"},
-    {"%", "\\%"},
-    {"$", "\\$"},
-    {"#", "\\#"},
-    {"_", "\\_"},
-    {"{", "\\{"},
-    {"}", "\\}"},
-    {"~", "\\textasciitilde{}"},
-    {"^", "\\textasciicircum{}"},
-    {"\\", "\\textbackslash{}"},
-    {"<", "\\textless{}"},
-    {">", "\\textgreater{}"},
-    {"|", "\\textbar{}"},
-    {"`", "\\textasciigrave{}"},
-    {"\u2009", "\\,"},
-    {"\u202f", "\\,"},
-    {"✓", "\\checkmark{}"},
-    {"✔", "\\checkmark{}"},
-    {"✗", "\\ding{55}"},
-    {"✘", "\\ding{55}"},
-};
+// Characters that TeX takes for commands or lacks, each with what is written for it.
+constexpr std::string_view kCommands =
+    "& \\& % \\% $ \\$ # \\# _ \\_ { \\{ } \\} ~ \\textasciitilde{} ^ \\textasciicircum{} \\ "
+    "\\textbackslash{} "
+    "< \\textless{} > \\textgreater{} | \\textbar{} ` \\textasciigrave{} \u2009 \\, \u202f \\, ✓ "
+    "\\checkmark{} "
+    "✔ \\checkmark{} ✗ \\ding{55} ✘ \\ding{55}";
 
 // Characters that pdfLaTeX's usual fonts lack, each with its mathematics.
 constexpr std::string_view kMathematics =
@@ -58,17 +42,18 @@ constexpr std::string_view kMathematics =
 
 const std::vector<std::pair<std::string_view, std::string>>& Replacements() {
   static const auto& replacements = *[] {
-    auto* all =
-        new std::vector<std::pair<std::string_view, std::string>>(std::begin(kCommands), std::end(kCommands));
-    std::string_view rest = kMathematics;
-    const auto word = [&rest] {
-      const std::string_view first = rest.substr(0, rest.find(' '));
-      rest.remove_prefix(std::min(first.size() + 1, rest.size()));
-      return first;
-    };
-    while (!rest.empty()) {
-      const std::string_view character = word();
-      all->emplace_back(character, absl::StrCat("$", std::string(word()), "$"));
+    auto* all = new std::vector<std::pair<std::string_view, std::string>>();
+    for (const auto& [list, sign] : {std::pair(kCommands, ""), std::pair(kMathematics, "$")}) {
+      std::string_view rest = list;
+      const auto word = [&rest] {
+        const std::string_view first = rest.substr(0, rest.find(' '));
+        rest.remove_prefix(std::min(first.size() + 1, rest.size()));
+        return first;
+      };
+      while (!rest.empty()) {
+        const std::string_view character = word();
+        all->emplace_back(character, absl::StrCat(sign, std::string(word()), sign));
+      }
     }
     return all;
   }();
@@ -78,8 +63,8 @@ const std::vector<std::pair<std::string_view, std::string>>& Replacements() {
 std::string LatexEscaped(std::string_view text) {
   std::string escaped;
   while (!text.empty()) {
-    const auto found = std::find_if(Replacements().begin(), Replacements().end(),
-                                    [&](const auto& one) { return text.starts_with(one.first); });
+    const auto found =
+        std::ranges::find_if(Replacements(), [&](const auto& one) { return text.starts_with(one.first); });
     if (found != Replacements().end()) {
       escaped += found->second;
       text.remove_prefix(found->first.size());
@@ -199,7 +184,6 @@ std::string RestOfPublished(const CellText& cell) {
   return rest;
 }
 
-// In place of a number.
 std::string WordsOf(const CellText& cell) {
   std::string words = LatexEscaped(cell.words);
   if (words.ends_with('-')) words += "-";  // A dash.

@@ -61,19 +61,8 @@ absl::StatusOr<std::string> SweepOf(const std::string& text) {
   return sweep.name();
 }
 
-absl::StatusOr<std::vector<v1::SweepStatus>> GetSweeps(Session& session,
-                                                       const std::vector<std::string>& names) {
-  std::vector<v1::SweepStatus> sweeps;
-  for (const std::string& name : names) {
-    v1::GetSweepRequest request;
-    request.set_sweep(name);
-    ASSIGN_OR_RETURN(sweeps.emplace_back(), session.Call(&v1::SweepService::Stub::GetSweep, request));
-  }
-  return sweeps;
-}
-
 void AddNew(const std::string& label, std::vector<std::string>* labels) {
-  if (std::find(labels->begin(), labels->end(), label) == labels->end()) labels->push_back(label);
+  if (std::ranges::find(*labels, label) == labels->end()) labels->push_back(label);
 }
 
 // The values in a column of the view trials, of the trials of the sweeps.
@@ -81,11 +70,11 @@ absl::StatusOr<std::vector<std::string>> ValuesOfColumn(Session& session,
                                                         const std::vector<v1::SweepStatus>& sweeps,
                                                         const std::string& column) {
   std::vector<std::string> ids;
-  for (const v1::SweepStatus& sweep : sweeps) ids.push_back(absl::StrCat("'", sweep.sweep_id(), "'"));
+  for (const v1::SweepStatus& sweep : sweeps) ids.push_back(sweep.sweep_id());
   ASSIGN_OR_RETURN(const v1::QueryResponse found,
                    QueryRows(session, absl::StrCat("SELECT DISTINCT \"", column,
                                                    "\" FROM trials WHERE withdrawn = 0 AND sweep_id IN (",
-                                                   absl::StrJoin(ids, ","), ") ORDER BY 1")));
+                                                   SqlList(ids), ") ORDER BY 1")));
   std::vector<std::string> values;
   for (const v1::QueryRow& row : found.rows()) values.push_back(ExactText(row.values(0)));
   return values;
@@ -96,19 +85,16 @@ absl::StatusOr<std::vector<std::string>> LabelsOf(Session& session,
                                                   const std::vector<v1::SweepStatus>& sweeps,
                                                   const std::string& name) {
   std::vector<std::string> labels, known;
-  bool is_axis = false;
-  bool drawn = false;
+  bool is_axis = false, drawn = false;
   for (const v1::SweepStatus& sweep : sweeps) {
     ASSIGN_OR_RETURN(const SweepGrid grid, SweepGrid::Create(sweep.spec()));
-    bool has_axis = false;
     for (const AxisInfo& axis : grid.axes()) {
       AddNew(axis.name, &known);
       if (axis.name != name) continue;
-      has_axis = true;
-      drawn = drawn || !axis.range.empty();
+      is_axis = true;
+      drawn |= !axis.range.empty();
       for (const std::string& label : axis.labels) AddNew(label, &labels);
     }
-    is_axis = is_axis || has_axis;
   }
   if (drawn) {
     return absl::InvalidArgumentError(
@@ -134,7 +120,10 @@ absl::StatusOr<v1::Table> RequestTable(Session& session, const TableOrder& order
   request.mutable_more_sweeps()->Assign(names.begin() + 1, names.end());
   if (order.spec.has_value()) *request.mutable_table() = *order.spec;
   if (order.flags.any()) {
-    ASSIGN_OR_RETURN(const std::vector<v1::SweepStatus> sweeps, GetSweeps(session, names));
+    std::vector<v1::SweepStatus> sweeps;
+    for (const std::string& name : names) {
+      ASSIGN_OR_RETURN(sweeps.emplace_back(), session.GetSweep(name));
+    }
     v1::TableSpec& spec = *request.mutable_table();
     spec = TableAskedFor(spec, sweeps.front().spec());
     std::vector<std::string> axes;
@@ -147,20 +136,16 @@ absl::StatusOr<v1::Table> RequestTable(Session& session, const TableOrder& order
       SplitColumns(axis, labels, &spec);
     }
   }
-  return session.Call(&v1::SweepService::Stub::BuildTable, request, 120);
-}
-
-absl::Status CheckOutput(const TableOrder& order) {
-  std::error_code error;
-  if (order.output.empty() || order.force || !fs::exists(order.output, error)) return absl::OkStatus();
-  return absl::AlreadyExistsError(absl::StrCat(order.output, ": is there already; --force replaces it"));
+  return session.Call(&SweepStub::BuildTable, request, 120);
 }
 
 }  // namespace
 
 absl::Status PrintTable(Session& session, const TableOrder& order) {
   ASSIGN_OR_RETURN(const TableFormat format, FormatOf(session, order));
-  RETURN_IF_ERROR(CheckOutput(order));
+  std::error_code error;
+  if (!order.output.empty() && !order.force && fs::exists(order.output, error))
+    return absl::AlreadyExistsError(absl::StrCat(order.output, ": is there already; --force replaces it"));
   ASSIGN_OR_RETURN(const v1::Table table, RequestTable(session, order));
   if (!order.explain.empty()) {
     ASSIGN_OR_RETURN(const CellPlace place, FindCell(table, order.explain));
@@ -168,8 +153,8 @@ absl::Status PrintTable(Session& session, const TableOrder& order) {
   }
   if (order.differences && table.baseline().empty())
     return absl::InvalidArgumentError("--differences: the table has no baseline; add --baseline AXIS=LABEL");
-  if (order.differences && std::none_of(table.rows().begin(), table.rows().end(),
-                                        [](const v1::TableRow& row) { return row.has_baseline_row(); })) {
+  if (order.differences &&
+      std::ranges::none_of(table.rows(), [](const v1::TableRow& row) { return row.has_baseline_row(); })) {
     return absl::InvalidArgumentError(
         absl::StrCat("--differences: ", absl::StrJoin(table.comparison_notes(), "; ")));
   }

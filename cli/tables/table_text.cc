@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "cli/output.h"
 #include "cli/tables/table_cells.h"
@@ -11,27 +12,20 @@
 namespace inlier {
 namespace {
 
-std::size_t Width(const std::string& text) { return static_cast<std::size_t>(Columns(text)); }
+std::size_t Width(const CellLine& cell) {
+  return static_cast<std::size_t>(Columns(cell.number) + Columns(cell.rest));
+}
 
-// A cell as printed; `bold` is the beginning of it.
-struct Printed {
-  std::string bold;
-  std::string rest;
-  std::size_t width() const { return Width(bold) + Width(rest); }
-};
-using Grid = std::vector<std::vector<Printed>>;
+using Grid = std::vector<std::vector<CellLine>>;
 
 Grid ToGrid(const TableText& text, const CellStyle& style) {
   Grid grid(1);
   for (const std::string& heading : text.row_headings) grid[0].push_back({"", heading});
   for (const std::string& heading : text.column_headings) grid[0].push_back({"", heading});
   for (const TableText::Row& row : text.rows) {
-    std::vector<Printed>& cells = grid.emplace_back();
+    std::vector<CellLine>& cells = grid.emplace_back();
     for (const std::string& label : row.labels) cells.push_back({"", label});
-    for (const CellText& cell : row.cells) {
-      CellLine line = LineOf(cell, style);
-      cells.push_back({std::move(line.number), std::move(line.rest)});
-    }
+    for (const CellText& cell : row.cells) cells.push_back(LineOf(cell, style));
   }
   return grid;
 }
@@ -39,48 +33,28 @@ Grid ToGrid(const TableText& text, const CellStyle& style) {
 std::vector<std::size_t> Widths(const Grid& grid) {
   std::vector<std::size_t> widths(grid[0].size(), 0);
   for (const auto& row : grid) {
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].width());
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], Width(row[i]));
   }
   return widths;
 }
 
-std::string Padded(const Printed& cell, std::size_t width, bool right) {
-  const std::string fill(width - cell.width(), ' ');
+std::string Padded(const CellLine& cell, std::size_t width, bool right) {
+  const std::string fill(width - Width(cell), ' ');
   const std::string text =
-      cell.bold.empty() ? cell.rest : absl::StrCat("\x1b[1m", cell.bold, "\x1b[0m", cell.rest);
+      cell.number.empty() ? cell.rest : absl::StrCat("\x1b[1m", cell.number, "\x1b[0m", cell.rest);
   return right ? fill + text : text + fill;
 }
 
-std::string Repeat(const std::string& text, std::size_t times) {
-  std::string result;
-  for (std::size_t i = 0; i < times; ++i) result += text;
-  return result;
-}
-
-// The lines of a box: left, between and right of the columns, and along them.
-struct BoxLine {
-  const char* left;
-  const char* middle;
-  const char* right;
-  const char* along;
-};
-
-std::string RuleText(const BoxLine& line, const std::vector<std::size_t>& widths,
-                     const std::vector<std::size_t>& columns) {
-  std::string text = line.left;
-  for (std::size_t i = 0; i < columns.size(); ++i)
-    absl::StrAppend(&text, i == 0 ? "" : line.middle, Repeat(line.along, widths[columns[i]] + 2));
-  return absl::StrCat(text, line.right, "\n");
-}
+constexpr std::size_t kBetween = 2;  // Spaces between two columns.
 
 // The columns of each piece of the table: those of labels and as many others as fit, at least one.
 std::vector<std::vector<std::size_t>> Pieces(const std::vector<std::size_t>& widths, std::size_t labels,
-                                             std::size_t between, int width) {
+                                             int width) {
   std::vector<std::size_t> first;
   std::size_t taken = 0;
   for (std::size_t i = 0; i < labels; ++i) {
     first.push_back(i);
-    taken += widths[i] + between;
+    taken += widths[i] + kBetween;
   }
   std::vector<std::vector<std::size_t>> pieces = {first};
   std::size_t used = taken;
@@ -90,7 +64,7 @@ std::vector<std::vector<std::size_t>> Pieces(const std::vector<std::size_t>& wid
       used = taken;
     }
     pieces.back().push_back(i);
-    used += widths[i] + between;
+    used += widths[i] + kBetween;
   }
   return pieces;
 }
@@ -112,39 +86,19 @@ std::string Wrapped(const std::string& text, int width) {
   return out;
 }
 
-struct Lines {
-  BoxLine top, middle, bottom;
-  std::string side;
-};
-
 std::string PieceText(const Grid& grid, const std::vector<std::size_t>& widths, std::size_t labels,
-                      const std::vector<std::size_t>& columns, const Lines& lines, const TableStyle& style) {
+                      const std::vector<std::size_t>& columns, bool utf8) {
   std::string out;
-  if (style.boxed) absl::StrAppend(&out, RuleText(lines.top, widths, columns));
   for (std::size_t r = 0; r < grid.size(); ++r) {
-    std::string line;
-    for (std::size_t i = 0; i < columns.size(); ++i) {
-      const std::size_t column = columns[i];
-      const std::string cell = Padded(grid[r][column], widths[column], /*right=*/column >= labels);
-      if (style.boxed) {
-        absl::StrAppend(&line, lines.side, " ", cell, " ");
-      } else {
-        absl::StrAppend(&line, i == 0 ? "" : "  ", cell);
-      }
+    std::vector<std::string> cells, rules;
+    for (const std::size_t column : columns) {
+      cells.push_back(Padded(grid[r][column], widths[column], /*right=*/column >= labels));
+      rules.push_back(absl::StrJoin(std::vector<std::string>(widths[column], utf8 ? "─" : "-"), ""));
     }
-    if (style.boxed) line += lines.side;
+    std::string line = absl::StrJoin(cells, "  ");
     line.erase(line.find_last_not_of(' ') + 1);
-    absl::StrAppend(&out, line, "\n");
-    if (r != 0) continue;
-    if (style.boxed) {
-      absl::StrAppend(&out, RuleText(lines.middle, widths, columns));
-    } else {
-      for (std::size_t i = 0; i < columns.size(); ++i)
-        absl::StrAppend(&out, i == 0 ? "" : "  ", Repeat(style.utf8 ? "─" : "-", widths[columns[i]]));
-      out += "\n";
-    }
+    absl::StrAppend(&out, line, "\n", r == 0 ? absl::StrJoin(rules, "  ") + "\n" : "");
   }
-  if (style.boxed) absl::StrAppend(&out, RuleText(lines.bottom, widths, columns));
   return out;
 }
 
@@ -162,17 +116,12 @@ std::string WriteTextTable(const v1::Table& table, const TableStyle& style) {
   const Grid grid = ToGrid(text, cells);
   const std::vector<std::size_t> widths = Widths(grid);
   const std::size_t labels = text.row_headings.size();
-  const BoxLine top = style.utf8 ? BoxLine{"┌", "┬", "┐", "─"} : BoxLine{"+", "+", "+", "-"};
-  const BoxLine middle = style.utf8 ? BoxLine{"├", "┼", "┤", "─"} : top;
-  const BoxLine bottom = style.utf8 ? BoxLine{"└", "┴", "┘", "─"} : top;
-  const Lines lines = {top, middle, bottom, style.utf8 ? "│" : "|"};
   std::string out;
   if (!table.title().empty()) absl::StrAppend(&out, Wrapped(OneLine(table.title()), style.width), "\n\n");
-  bool first = true;
-  for (const auto& columns : Pieces(widths, labels, style.boxed ? 3 : 2, style.width)) {
-    absl::StrAppend(&out, first ? "" : "\n", PieceText(grid, widths, labels, columns, lines, style));
-    first = false;
-  }
+  std::vector<std::string> pieces;
+  for (const auto& columns : Pieces(widths, labels, style.width))
+    pieces.push_back(PieceText(grid, widths, labels, columns, style.utf8));
+  out += absl::StrJoin(pieces, "\n");
   for (std::size_t i = 0; i < text.notes.size(); ++i)
     absl::StrAppend(&out, i == 0 ? "\n" : "", Wrapped(text.notes[i], style.width), "\n");
   return out;

@@ -1,22 +1,9 @@
 #include "cli/tables/table_writer.h"
 
+#include "cli/output.h"
 #include "cli/tables/table_formats.h"
-#include "google/protobuf/util/json_util.h"
 
 namespace inlier {
-namespace {
-
-std::string WriteJson(const v1::Table& table) {
-  google::protobuf::util::JsonPrintOptions options;
-  options.add_whitespace = true;
-  options.preserve_proto_field_names = true;
-  std::string json;
-  if (!google::protobuf::util::MessageToJsonString(table, &json, options).ok()) return "{}\n";
-  if (json.empty() || json.back() != '\n') json += '\n';
-  return json;
-}
-
-}  // namespace
 
 std::optional<TableFormat> ParseTableFormat(std::string_view name) {
   if (name == "text" || name == "txt") return TableFormat::kText;
@@ -39,7 +26,7 @@ std::string WriteTable(const v1::Table& table, TableFormat format, const TableSt
     case TableFormat::kLatex:
       return WriteLatexTable(table, style);
     case TableFormat::kJson:
-      return WriteJson(table);
+      return SpecToJson(table);
     case TableFormat::kHtml:
       return WriteHtmlTable(table, style);
   }

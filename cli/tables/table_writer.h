@@ -22,12 +22,11 @@ enum class TableFormat { kText, kMarkdown, kCsv, kLatex, kJson, kHtml };
 std::optional<TableFormat> ParseTableFormat(std::string_view name);
 
 struct TableStyle {
-  bool utf8 = true;       // ± and box lines; "+-" and ASCII otherwise.
-  bool boxed = false;     // kText only: lines around every cell instead of one under the headings.
+  bool utf8 = true;       // "±" and "─"; "+-" and ASCII otherwise.
   int width = 0;          // kText only: columns of the terminal; wider tables continue below. 0: no limit.
   bool terminal = false;  // kText only: the best in bold.
-  bool differences =
-      false;  // Differences to the baseline in place of results; not of CSV and JSON, which have both.
+  // Differences to the baseline in place of results; CSV and JSON have both.
+  bool differences = false;
 };
 
 std::string WriteTable(const v1::Table& table, TableFormat format, const TableStyle& style = {});

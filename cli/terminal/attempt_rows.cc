@@ -23,18 +23,6 @@ int SparkColumns(int columns) {
 }
 int LatestColumns(int columns) { return columns >= kOneLine ? std::clamp((columns - 80) / 2, 24, 60) : 0; }
 
-std::string LossText(const v1::Progress& progress) {
-  return progress.has_loss() ? absl::StrFormat("%.4g", progress.loss()) : "";
-}
-
-std::string RateText(const v1::Progress& progress) {
-  return progress.rate() > 0 ? absl::StrFormat("%.3g/s", progress.rate()) : "";
-}
-
-std::string WorkAndNumber(const v1::RunningAttempt& attempt) {
-  return absl::StrCat(WorkText(attempt), attempt.attempt() > 1 ? absl::StrCat(" #", attempt.attempt()) : "");
-}
-
 }  // namespace
 
 std::string WorkText(const v1::RunningAttempt& attempt) {
@@ -45,7 +33,7 @@ std::string WorkText(const v1::RunningAttempt& attempt) {
 }
 
 std::string LatestText(const v1::RunningAttempt& attempt) {
-  // The measurements that people compare; the loss has a column.
+  // The loss has a column of its own.
   static constexpr const char* kFirst[] = {"perplexity", "accuracy", "max_inf_norm", "avg_kurtosis",
                                            "gradient_norm"};
   std::string text;
@@ -79,24 +67,26 @@ Drawing DrawAttempt(const SweepModel& sweep, const v1::RunningAttempt& attempt, 
   const bool wide = LinesOfAttempt(columns) == 1;
   StyledLine line(selected ? "> " : "  ");
   line.AddCell(attempt.trial_id(), kTrial - 1, Style::kStrong).Add(" ");
-  line.AddCell(WorkAndNumber(attempt), WorkColumns(columns) - 1).Add(" ");
+  const std::string number = attempt.attempt() > 1 ? absl::StrCat(" #", attempt.attempt()) : "";
+  line.AddCell(WorkText(attempt) + number, WorkColumns(columns) - 1).Add(" ");
   if (const int spark = SparkColumns(columns); spark > 0)
     line.AddCell(Sparkline(sweep.LossesOf(attempt), spark), spark, Style::kBar).Add(" ");
-  line.AddCell(LossText(progress), kNumber - 1, lost ? Style::kBad : Style::kPlain).Add(" ");
-  if (columns >= kMiddle) line.AddCell(RateText(progress), kNumber - 1, Style::kDim).Add(" ");
-  if (wide) {
-    line.AddCell(LatestText(attempt), LatestColumns(columns)).Add(" ").Add(labels);
-    line.CutTo(columns);
-    return {selected ? line.Select() : line};
-  }
-  std::string latest = LatestText(attempt);
-  if (columns >= kWide) {
-    line.Add(latest);
-    latest.clear();
-  }
+  const std::string loss = progress.has_loss() ? absl::StrFormat("%.4g", progress.loss()) : "";
+  const std::string rate = progress.rate() > 0 ? absl::StrFormat("%.3g/s", progress.rate()) : "";
+  line.AddCell(loss, kNumber - 1, lost ? Style::kBad : Style::kPlain).Add(" ");
+  if (columns >= kMiddle) line.AddCell(rate, kNumber - 1, Style::kDim).Add(" ");
+  const std::string latest = LatestText(attempt);
   StyledLine below(absl::StrCat("    ", labels), Style::kDim);
-  if (!latest.empty()) below.Add(labels.empty() ? "" : "  ").Add(latest);
-  return {selected ? line.CutTo(columns).Select() : line.CutTo(columns), below.CutTo(columns)};
+  if (wide) {
+    line.AddCell(latest, LatestColumns(columns)).Add(" ").Add(labels);
+  } else if (columns >= kWide) {
+    line.Add(latest);
+  } else if (!latest.empty()) {
+    below.Add(labels.empty() ? "" : "  ").Add(latest);
+  }
+  line.CutTo(columns);
+  if (selected) line.Select();
+  return wide ? Drawing{line} : Drawing{line, below.CutTo(columns)};
 }
 
 }  // namespace inlier

@@ -18,7 +18,7 @@ Drawing DrawAttempt(const SweepModel& sweep, const v1::RunningAttempt& attempt, 
 
 // "train 82/400", "starting".
 std::string WorkText(const v1::RunningAttempt& attempt);
-// "perplexity 33.1, max_inf_norm 12.4": the latest of the measurements that people compare, four significant digits.
+// "perplexity 33.1, max_inf_norm 12.4": the latest values of the main measurements, with four significant digits.
 std::string LatestText(const v1::RunningAttempt& attempt);
 
 }  // namespace inlier

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "cli/output.h"
@@ -63,7 +64,7 @@ attr_t AttributesOf(Style style, bool colours) {
   };
   switch (style) {
     case Style::kPlain:
-      return A_NORMAL;
+      break;
     case Style::kDim:
       return A_DIM;
     case Style::kStrong:
@@ -92,46 +93,18 @@ bool StartColours() {
 }
 
 Key KeyOf(int code) {
+  using enum Key;
   constexpr int kEscape = 27, kControlL = 12;
-  switch (code) {
-    case 'q':
-    case 'Q':
-      return Key::kQuit;
-    case kEscape:
-    case KEY_BACKSPACE:
-    case KEY_LEFT:
-      return Key::kBack;
-    case 'k':
-    case KEY_UP:
-      return Key::kUp;
-    case 'j':
-    case KEY_DOWN:
-      return Key::kDown;
-    case KEY_PPAGE:
-      return Key::kPageUp;
-    case KEY_NPAGE:
-    case ' ':
-      return Key::kPageDown;
-    case '\n':
-    case '\r':
-    case KEY_ENTER:
-    case KEY_RIGHT:
-      return Key::kEnter;
-    case 'p':
-      return Key::kPause;
-    case '?':
-    case 'h':
-      return Key::kHelp;
-    case 'y':
-    case 'Y':
-      return Key::kYes;
-    case kControlL:
-      return Key::kRedraw;
-    case KEY_RESIZE:
-      return Key::kResized;
-    default:
-      return Key::kOther;
-  }
+  static constexpr std::pair<int, Key> kKeys[] = {
+      {'q', kQuit},      {'Q', kQuit},         {kEscape, kBack},      {KEY_BACKSPACE, kBack},
+      {KEY_LEFT, kBack}, {'k', kUp},           {KEY_UP, kUp},         {'j', kDown},
+      {KEY_DOWN, kDown}, {KEY_PPAGE, kPageUp}, {' ', kPageDown},      {KEY_NPAGE, kPageDown},
+      {'\n', kEnter},    {'\r', kEnter},       {KEY_ENTER, kEnter},   {KEY_RIGHT, kEnter},
+      {'p', kPause},     {'?', kHelp},         {'h', kHelp},          {'y', kYes},
+      {'Y', kYes},       {kControlL, kRedraw}, {KEY_RESIZE, kResized}};
+  const auto* found =
+      std::find_if(std::begin(kKeys), std::end(kKeys), [code](const auto& key) { return key.first == code; });
+  return found == std::end(kKeys) ? kOther : found->second;
 }
 
 bool HungUp() {
@@ -153,14 +126,13 @@ bool Screen::IsUsable() {
 absl::StatusOr<std::unique_ptr<Screen>> Screen::Open() {
   UseUtf8();
   tcgetattr(STDOUT_FILENO, &before);
-  std::unique_ptr<Screen> screen(new Screen);
   // newterm, because initscr ends the process where TERM is not known.
   if (newterm(nullptr, stdout, stdin) == nullptr) {
     const char* term = std::getenv("TERM");
     return absl::FailedPreconditionError(absl::StrCat("the terminal ", term == nullptr ? "" : term,
                                                       " (TERM) is not known on this machine; use --plain"));
   }
-  screen->open_ = true;
+  std::unique_ptr<Screen> screen(new Screen);
   CatchFatal(true);
   cbreak();
   noecho();
@@ -172,11 +144,7 @@ absl::StatusOr<std::unique_ptr<Screen>> Screen::Open() {
   return screen;
 }
 
-Screen::~Screen() { Close(); }
-
-void Screen::Close() {
-  if (!open_) return;
-  open_ = false;
+Screen::~Screen() {
   curs_set(1);
   endwin();
   CatchFatal(false);
@@ -185,7 +153,6 @@ void Screen::Close() {
 ScreenSize Screen::size() const { return {getmaxx(stdscr), getmaxy(stdscr)}; }
 
 void Screen::Show(const Drawing& drawing) {
-  if (!open_) return;
   erase();
   const int rows = std::min(static_cast<int>(drawing.size()), getmaxy(stdscr));
   for (int row = 0; row < rows; ++row) {
@@ -201,7 +168,6 @@ void Screen::Show(const Drawing& drawing) {
 }
 
 Key Screen::NextKey(Duration wait) {
-  if (!open_) return Key::kNone;
   wtimeout(stdscr, static_cast<int>(std::chrono::duration_cast<std::chrono::milliseconds>(wait).count()));
   const int code = getch();
   if (code == ERR) return HungUp() ? Key::kHangUp : Key::kNone;

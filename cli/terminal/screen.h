@@ -1,7 +1,7 @@
 // The whole terminal, as ncurses drives it: a drawing in, keys out.
 //
-// The terminal is as it was before when the screen is closed, also when the process ends by a signal that can be caught. One
-// screen at a time, on one thread.
+// The destructor restores the terminal, and so does a signal that ends the process and can be caught. One screen at a
+// time, on one thread.
 #ifndef INLIER_CLI_TERMINAL_SCREEN_H_
 #define INLIER_CLI_TERMINAL_SCREEN_H_
 
@@ -38,10 +38,7 @@ class Screen {
 
   // FailedPrecondition: ncurses does not know the terminal (TERM). Without colours where NO_COLOR is set.
   static absl::StatusOr<std::unique_ptr<Screen>> Open();
-  ~Screen();
-
-  // Gives the terminal back; nothing is shown afterwards.
-  void Close();
+  ~Screen();  // Gives the terminal back.
 
   ScreenSize size() const;
   void Show(const Drawing& drawing);
@@ -51,7 +48,6 @@ class Screen {
  private:
   Screen() = default;
 
-  bool open_ = false;
   bool colours_ = false;
 };
 

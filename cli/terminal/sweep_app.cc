@@ -23,25 +23,19 @@ constexpr Duration kMessageFor = std::chrono::seconds(8);
 constexpr int kUpdatesAFrame = 20;
 constexpr int kPageRows = 10;
 
-// The result of a change, for the last line.
-struct Result {
-  std::string text;
-  bool is_error = false;
-};
-
-Result PauseOrResume(Session& session, const std::string& sweep, bool pause) {
+// A text for the last line.
+absl::StatusOr<std::string> PauseOrResume(Session& session, const std::string& sweep, bool pause) {
   if (pause) {
     v1::PauseSweepRequest request;
     request.set_sweep(sweep);
-    const auto response = session.CallOnce(&v1::SweepService::Stub::PauseSweep, request, 10);
-    if (!response.ok()) return {std::string(response.status().message()), true};
-    return {absl::StrCat(sweep, " is paused; ", response->running(), " attempts run to completion")};
+    ASSIGN_OR_RETURN(const v1::PauseSweepResponse paused,
+                     session.CallOnce(&SweepStub::PauseSweep, request, 10));
+    return absl::StrCat(sweep, " is paused; ", paused.running(), " attempts run to completion");
   }
   v1::ResumeSweepRequest request;
   request.set_sweep(sweep);
-  const auto response = session.CallOnce(&v1::SweepService::Stub::ResumeSweep, request, 10);
-  if (!response.ok()) return {std::string(response.status().message()), true};
-  return {absl::StrCat(sweep, " is resumed")};
+  RETURN_IF_ERROR(session.CallOnce(&SweepStub::ResumeSweep, request, 10).status());
+  return absl::StrCat(sweep, " is resumed");
 }
 
 template <typename Value>
@@ -80,9 +74,9 @@ class SweepApp {
                                                        FormatDuration(*silence), "; trying again")
                                         : "";
     sweep_state_.trouble = trial_state_.trouble = trouble;
-    if (const std::optional<Result> result = Take(change_)) {
-      state().message = result->text;
-      state().message_is_error = result->is_error;
+    if (const auto result = Take(change_)) {
+      state().message = result->ok() ? **result : std::string(result->status().message());
+      state().message_is_error = !result->ok();
       message_until_ = MonotonicNow() + kMessageFor;
     }
     if (MonotonicNow() > message_until_) sweep_state_.message = trial_state_.message = "";
@@ -104,9 +98,8 @@ class SweepApp {
   // The chosen row stays on its attempt while other rows come and go.
   void KeepChosen() {
     const auto& running = model_.latest().running();
-    const auto chosen = std::find_if(
-        running.begin(), running.end(),
-        [this](const v1::RunningAttempt& attempt) { return attempt.stage_id() == chosen_stage_; });
+    const auto chosen = std::ranges::find_if(
+        running, [this](const v1::RunningAttempt& attempt) { return attempt.stage_id() == chosen_stage_; });
     if (chosen != running.end()) {
       sweep_state_.selected = static_cast<int>(chosen - running.begin());
     } else {
@@ -120,14 +113,12 @@ class SweepApp {
   }
 
   void Draw() {
-    const WallTime wall = WallNow();
-    const ViewTime time{MonotonicNow(), FormatClock(wall), wall};
+    const ViewTime time = PresentTime();
     if (state().help) return screen_.Show(DrawHelp(/*top=*/false, screen_.size()));
     if (!page_) return screen_.Show(DrawSweep(model_, sweep_state_, time, screen_.size()));
     const auto& running = model_.latest().running();
-    const auto attempt = std::find_if(running.begin(), running.end(), [this](const v1::RunningAttempt& one) {
-      return one.trial_id() == page_->trial;
-    });
+    const auto attempt = std::ranges::find_if(
+        running, [this](const v1::RunningAttempt& one) { return one.trial_id() == page_->trial; });
     screen_.Show(DrawTrial(*page_, model_, attempt == running.end() ? nullptr : &*attempt, trial_state_, time,
                            screen_.size()));
   }
@@ -180,11 +171,8 @@ class SweepApp {
       case Key::kQuit:
         return SweepAppEnd::kQuit;
       case Key::kBack:
-        if (page_) {
-          page_.reset();
-        } else if (may_go_back_) {
-          return SweepAppEnd::kBack;
-        }
+        if (!page_ && may_go_back_) return SweepAppEnd::kBack;
+        page_.reset();
         break;
       case Key::kUp:
       case Key::kDown:
@@ -219,7 +207,7 @@ class SweepApp {
   std::string chosen_stage_;
   bool pauses_ = false;  // The question is about a pause, not about its end.
   Timestamp fetched_, message_until_;
-  std::future<Result> change_;
+  std::future<absl::StatusOr<std::string>> change_;
   std::future<TrialPage> fetch_;
 };
 

@@ -1,4 +1,4 @@
-// One sweep on the whole screen, with its keys, until it ends or the person leaves.
+// One sweep on the whole screen, with its keys, until it ends or the user leaves.
 #ifndef INLIER_CLI_TERMINAL_SWEEP_APP_H_
 #define INLIER_CLI_TERMINAL_SWEEP_APP_H_
 
@@ -17,8 +17,8 @@ enum class SweepAppEnd {
   kBack,  // esc, where there is a view to go back to.
 };
 
-// Shows the sweep of `follower`. `model` has what was seen of it, also afterwards. With `may_go_back` it stays after the end of the
-// sweep, and esc leaves it. Errors: those of the follower; Cancelled when interrupted.
+// Shows the sweep of `follower` and updates `model`. With `may_go_back` it stays after the end of the sweep, and esc
+// leaves it. Errors: those of the follower; Cancelled when interrupted.
 absl::StatusOr<SweepAppEnd> RunSweepApp(Session& session, Screen& screen, SweepFollower& follower,
                                         SweepModel& model, bool may_go_back);
 

@@ -1,7 +1,5 @@
 #include "cli/terminal/sweep_model.h"
 
-#include <algorithm>
-
 namespace inlier {
 
 void SweepModel::AddLoss(Curve& curve, const v1::Progress& progress) {

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <deque>
 #include <map>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,8 +34,7 @@ class SweepModel {
   // Losses that the attempt has reported, oldest first, at most kLossesMax: of more, neighbours are averaged.
   const std::deque<double>& LossesOf(const v1::RunningAttempt& attempt) const;
   static constexpr std::size_t kLossesMax = 512;
-  // Reasons of notices that are kept, the latest ones.
-  static constexpr std::size_t kReasonsMax = 200;
+  static constexpr std::size_t kReasonsMax = 200;  // Of the latest notices.
 
  private:
   struct Curve {

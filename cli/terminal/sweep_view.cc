@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "cli/output.h"
 #include "cli/sweeps/sweep_text.h"
 #include "cli/terminal/attempt_rows.h"
@@ -66,16 +65,11 @@ Drawing DrawSweep(const SweepModel& sweep, const ViewState& state, const ViewTim
   const std::vector<std::string> failures = sweep.notices().Failures();
   if (!failures.empty() && room > 4) {
     const Drawing lines = NoticeLines(failures, true, columns, std::max(2, room / 3));
-    body.emplace_back();
-    StyledLine heading("failures", Style::kStrong);
-    if (failures.size() > 1) heading.Add(absl::StrCat("  ", failures.size(), " reasons"), Style::kDim);
-    body.push_back(heading);
+    AddHeading(body, "failures", failures.size() > 1 ? absl::StrCat("  ", failures.size(), " reasons") : "");
     Append(body, lines);
   }
   if (!running.empty() && room > 2) {
-    body.emplace_back();
-    body.push_back(
-        StyledLine("running", Style::kStrong).Add(absl::StrCat("  ", running.size()), Style::kDim));
+    AddHeading(body, "running", absl::StrCat("  ", running.size()));
     Append(body, AttemptHeading(columns));
     const int left = size.rows - 1 - static_cast<int>(body.size());
     const int shown = std::clamp(left / per_attempt, 1, running.size());
@@ -87,8 +81,7 @@ Drawing DrawSweep(const SweepModel& sweep, const ViewState& state, const ViewTim
   const std::vector<std::string> others = sweep.notices().Others();
   const int left = size.rows - 1 - static_cast<int>(body.size());
   if (!others.empty() && left > 2) {
-    body.emplace_back();
-    body.emplace_back("notices", Style::kStrong);
+    AddHeading(body, "notices");
     Append(body, NoticeLines(others, false, columns, left - 2));
   }
   return Fit(std::move(body), FooterLine(state, kSweepKeys, columns), size);

@@ -1,5 +1,5 @@
-// The time that is left, without jumps: the moment of the end is a moving average of the coordinator's estimates, and what is
-// shown is rounded as coarsely as it is uncertain.
+// The time that is left, without jumps: the moment of the end is a moving average of the coordinator's estimates, and it is
+// rounded as coarsely as it is uncertain.
 //
 // Pure; one thread.
 #ifndef INLIER_CLI_TERMINAL_TIME_LEFT_H_

@@ -24,7 +24,7 @@ namespace {
 constexpr Duration kTopFrame = std::chrono::milliseconds(200);
 constexpr Duration kListEvery = std::chrono::seconds(2);
 constexpr Duration kPatience = std::chrono::seconds(60);
-// A stream each: well below the most of one caller.
+// Each takes a stream; the coordinator's limit of streams for one caller is well above this.
 constexpr std::size_t kSweepsFollowed = 12;
 
 struct Followed {
@@ -43,7 +43,7 @@ Lists FetchLists(Session& session) {
   Lists lists;
   v1::ListSweepsRequest request;
   request.set_active(true);
-  auto sweeps = session.Call(&v1::SweepService::Stub::ListSweeps, request, 5);
+  auto sweeps = session.Call(&SweepStub::ListSweeps, request, 5);
   auto workers = session.ListWorkers(/*connected=*/false, 5);
   lists.status = sweeps.ok() ? workers.status() : sweeps.status();
   if (lists.status.ok()) {
@@ -86,18 +86,13 @@ class TopApp {
       }
     }
     constexpr int kRows = 400;  // All of them.
-    Drawing drawing = DrawTop(Model(), ViewState{.selected = -1}, Time(), {columns, kRows});
+    Drawing drawing = DrawTop(Model(), ViewState{.selected = -1}, PresentTime(), {columns, kRows});
     drawing.pop_back();  // The keys.
     while (!drawing.empty() && drawing.back().columns() == 0) drawing.pop_back();
     return drawing;
   }
 
  private:
-  static ViewTime Time() {
-    const WallTime wall = WallNow();
-    return {MonotonicNow(), FormatClock(wall), wall};
-  }
-
   absl::Status TakeLists(Lists lists) {
     if (!lists.status.ok()) {
       if (MonotonicNow() - answered_ > kPatience || !IsRetriable(lists.status)) return lists.status;
@@ -119,7 +114,7 @@ class TopApp {
       RETURN_IF_ERROR(Follow(sweep.sweep_id()));
     }
     std::erase_if(followed_, [this](const auto& entry) {
-      return std::find(order_.begin(), order_.end(), entry.first) == order_.end();
+      return std::ranges::find(order_, entry.first) == order_.end();
     });
     return absl::OkStatus();
   }
@@ -157,10 +152,10 @@ class TopApp {
     if (state_.help) return screen.Show(DrawHelp(/*top=*/true, screen.size()));
     const auto count = static_cast<int>(order_.size());
     state_.selected = std::clamp(state_.selected, 0, std::max(0, count - 1));
-    screen.Show(DrawTop(Model(), state_, Time(), screen.size()));
+    screen.Show(DrawTop(Model(), state_, PresentTime(), screen.size()));
   }
 
-  // True: the person leaves.
+  // True: the user leaves.
   absl::StatusOr<bool> OnKey(Screen& screen, Key key) {
     if (key == Key::kNone || key == Key::kResized || key == Key::kRedraw) return false;
     if (state_.help) {
@@ -172,10 +167,8 @@ class TopApp {
       case Key::kHangUp:
         return true;
       case Key::kUp:
-        --state_.selected;
-        return false;
       case Key::kDown:
-        ++state_.selected;
+        state_.selected += key == Key::kUp ? -1 : 1;
         return false;
       case Key::kHelp:
         state_.help = true;

@@ -8,7 +8,7 @@
 
 namespace inlier {
 
-// Until the person leaves. Errors: no answer for a minute; Cancelled when interrupted.
+// Returns when the user leaves. Errors: no answer for a minute; Cancelled when interrupted.
 absl::Status RunTopApp(Session& session, Screen& screen);
 
 // The same once, as plain text of `columns`.

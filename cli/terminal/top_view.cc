@@ -2,7 +2,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
 #include "cli/sweeps/sweep_text.h"
 #include "cli/terminal/attempt_rows.h"
 #include "cli/terminal/view_parts.h"
@@ -69,16 +68,12 @@ Drawing SweepLines(const SweepModel& sweep, const ViewTime& time, int columns, b
   rest.Add(DescribeTrials(status.trials()), status.trials().failed() > 0 ? Style::kBad : Style::kPlain);
   if (const std::string left = sweep.time_left().Text(time.now); !left.empty() && !status.paused())
     rest.Add(absl::StrCat(", ", left));
-  if (wide) {
-    line.Add("  ");
-    for (const Span& span : rest.spans()) line.Add(span.text, span.style);
-    line.CutTo(columns);
-    return {selected ? line.Select() : line};
-  }
-  StyledLine below("    ");
-  for (const Span& span : rest.spans()) below.Add(span.text, span.style);
+  StyledLine below(wide ? "  " : "    ");
+  StyledLine& end = wide ? line.Add("  ") : below;
+  for (const Span& span : rest.spans()) end.Add(span.text, span.style);
   line.CutTo(columns);
-  return {selected ? line.Select() : line, below.CutTo(columns)};
+  if (selected) line.Select();
+  return wide ? Drawing{line} : Drawing{line, below.CutTo(columns)};
 }
 
 StyledLine Summary(const TopModel& top) {
@@ -109,8 +104,7 @@ Drawing DrawTop(const TopModel& top, const ViewState& state, const ViewTime& tim
 
   const auto sweeps = static_cast<int>(top.sweeps.size());
   const int selected = std::clamp(state.selected, 0, std::max(0, sweeps - 1));
-  body.emplace_back();
-  body.emplace_back("sweeps", Style::kStrong);
+  AddHeading(body, "sweeps");
   if (sweeps == 0) body.emplace_back("  none is active", Style::kDim);
   const int per_sweep = columns >= kWideScreen ? 1 : 2;
   const int sweeps_shown = std::clamp(left() / 3 / per_sweep, 1, std::max(1, sweeps));
@@ -124,25 +118,21 @@ Drawing DrawTop(const TopModel& top, const ViewState& state, const ViewTime& tim
     const std::vector<std::string> failures =
         top.sweeps[static_cast<std::size_t>(selected)]->notices().Failures();
     if (!failures.empty() && left() > 6) {
-      body.emplace_back();
-      body.emplace_back("failures of the chosen sweep", Style::kStrong);
+      AddHeading(body, "failures of the chosen sweep");
       AddNotice(body, failures.back(), true, columns, 3);
       if (failures.size() > 1)
         body.emplace_back(absl::StrCat("  and ", failures.size() - 1, " other reasons (enter)"), Style::kDim);
     }
   }
   if (left() > 3) {
-    body.emplace_back();
-    body.emplace_back("workers", Style::kStrong);
+    AddHeading(body, "workers");
     if (top.workers.workers().empty()) body.emplace_back("  none has registered", Style::kWarn);
     Append(body, WorkerLines(top.workers, columns, std::max(1, left() / 2)));
   }
   if (sweeps > 0 && left() > 3) {
     const SweepModel& sweep = *top.sweeps[static_cast<std::size_t>(selected)];
-    body.emplace_back();
-    body.push_back(StyledLine("running", Style::kStrong)
-                       .Add(absl::StrCat("  ", sweep.latest().running_size(), " of ", sweep.status().name()),
-                            Style::kDim));
+    AddHeading(body, "running",
+               absl::StrCat("  ", sweep.latest().running_size(), " of ", sweep.status().name()));
     Append(body, AttemptHeading(columns));
     for (const v1::RunningAttempt& attempt : sweep.latest().running()) {
       if (left() < LinesOfAttempt(columns)) break;

@@ -1,6 +1,5 @@
 #include "cli/terminal/trial_page.h"
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "cli/explanation_tree.h"
@@ -20,7 +19,7 @@ TrialPage FetchTrialPage(Session& session, const std::string& trial) {
   page.loaded = true;
   v1::ExplainRequest explain;
   explain.set_trial(trial);
-  const auto explanation = session.Call(&v1::SweepService::Stub::Explain, explain, kPageSeconds);
+  const auto explanation = session.Call(&SweepStub::Explain, explain, kPageSeconds);
   const std::string text =
       explanation.ok() ? ExplanationTree(*explanation) : std::string(explanation.status().message());
   page.explanation = absl::StrSplit(absl::StripSuffix(text, "\n"), '\n');
@@ -28,7 +27,7 @@ TrialPage FetchTrialPage(Session& session, const std::string& trial) {
   logs.set_trial(trial);
   logs.set_max_lines(kLogLines);
   logs.set_newest(true);
-  const auto lines = session.Call(&v1::SweepService::Stub::GetLogs, logs, kPageSeconds);
+  const auto lines = session.Call(&SweepStub::GetLogs, logs, kPageSeconds);
   if (!lines.ok()) {
     page.log.emplace_back(lines.status().message());
     return page;

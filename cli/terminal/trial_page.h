@@ -9,8 +9,7 @@
 
 namespace inlier {
 
-// Blocks for a few seconds at most; errors are in the explanation. May run on another thread than the session's own, after it is
-// connected.
+// Blocks for a few seconds at most; errors are in the explanation. On any thread, once the session is connected.
 TrialPage FetchTrialPage(Session& session, const std::string& trial);
 
 }  // namespace inlier

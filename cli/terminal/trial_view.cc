@@ -32,8 +32,7 @@ void AddMeasurements(Drawing& body, const v1::RunningAttempt& attempt, int colum
   std::map<std::uint64_t, std::vector<const v1::MeasurementPoint*>, std::greater<>> by_step;
   for (const v1::MeasurementPoint& point : attempt.latest()) by_step[point.step()].push_back(&point);
   for (const auto& [step, points] : by_step) {
-    body.emplace_back();
-    body.emplace_back(absl::StrCat("measured at step ", step), Style::kStrong);
+    AddHeading(body, absl::StrCat("measured at step ", step));
     for (std::size_t i = 0; i < points.size(); ++i) {
       if (i % static_cast<std::size_t>(in_a_row) == 0) body.emplace_back();
       body.back()
@@ -44,8 +43,7 @@ void AddMeasurements(Drawing& body, const v1::RunningAttempt& attempt, int colum
 }
 
 void AddSection(Drawing& body, const char* heading, const std::vector<std::string>& lines, int columns) {
-  body.emplace_back();
-  body.emplace_back(heading, Style::kStrong);
+  AddHeading(body, heading);
   for (const std::string& text : lines) {
     for (const std::string& line : WrapText(text, columns, 4)) body.emplace_back(line);
   }

@@ -3,12 +3,16 @@
 #include <algorithm>
 #include <cmath>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "cli/output.h"
 #include "cli/sweeps/sweep_text.h"
 
 namespace inlier {
+
+ViewTime PresentTime() {
+  const WallTime wall = WallNow();
+  return {MonotonicNow(), FormatClock(wall), wall};
+}
 
 Span StateSpan(const v1::SweepStatus& status) {
   switch (status.state()) {
@@ -17,9 +21,9 @@ Span StateSpan(const v1::SweepStatus& status) {
     case v1::COMPLETE:
       return {DescribeEnd(status.trials()), status.trials().failed() > 0 ? Style::kBad : Style::kGood};
     case v1::SWEEP_CANCELLED:
-      return {"cancelled", Style::kWarn};
+      return {SweepStateWord(status.state()), Style::kWarn};
     case v1::STOPPED_BY_FAILURES:
-      return {"stopped by failures", Style::kBad};
+      return {SweepStateWord(status.state()), Style::kBad};
     case v1::STOPPED_BY_TIME:
       return {"stopped by limits.sweep_hours", Style::kWarn};
     case v1::STOPPED_BY_BUDGET:
@@ -44,6 +48,11 @@ StyledLine FooterLine(const ViewState& state, std::string_view keys, int columns
   if (!state.message.empty())
     return StyledLine(state.message, state.message_is_error ? Style::kBad : Style::kGood).CutTo(columns);
   return StyledLine(Columns(keys) <= columns ? keys : "q quit  ? help", Style::kDim).CutTo(columns);
+}
+
+void AddHeading(Drawing& drawing, std::string_view heading, std::string_view rest) {
+  drawing.emplace_back();
+  drawing.push_back(StyledLine(heading, Style::kStrong).Add(rest, Style::kDim));
 }
 
 void Append(Drawing& drawing, Drawing lines) {

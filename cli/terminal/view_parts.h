@@ -10,7 +10,7 @@
 
 namespace inlier {
 
-// "ACTIVE", "PAUSED", "ended: 3 of 56 failed": the state of a sweep, in its style.
+// "active", "PAUSED", "partly failed: 3 of 56 trials": the state of a sweep, in its style.
 Span StateSpan(const v1::SweepStatus& status);
 
 // "████▌·····  42 %".
@@ -22,7 +22,9 @@ StyledLine TitleLine(StyledLine left, const ViewTime& time, int columns);
 // The last line: the question, else why nothing new comes, else the result of the last key, else `keys`.
 StyledLine FooterLine(const ViewState& state, std::string_view keys, int columns);
 
-// Adds the lines at the end of the drawing.
+// Adds an empty line and a heading, `rest` behind it.
+void AddHeading(Drawing& drawing, std::string_view heading, std::string_view rest = "");
+
 void Append(Drawing& drawing, Drawing lines);
 
 // A notice, wrapped; failures in their style.

@@ -11,7 +11,7 @@
 
 namespace inlier {
 
-// The choices of the person, and texts for the last line in place of the keys.
+// What the user has chosen, and texts for the last line in place of the keys.
 struct ViewState {
   int selected = 0;      // Row.
   int first_line = 0;    // Of a text that scrolls.
@@ -28,6 +28,8 @@ struct ViewTime {
   std::string clock;  // "12:41:07"
   WallTime wall;
 };
+
+ViewTime PresentTime();
 
 // One sweep: bar and counts, failures, running attempts, notices.
 Drawing DrawSweep(const SweepModel& sweep, const ViewState& state, const ViewTime& time, ScreenSize size);
@@ -53,7 +55,6 @@ struct TopModel {
 };
 Drawing DrawTop(const TopModel& top, const ViewState& state, const ViewTime& time, ScreenSize size);
 
-// The keys.
 Drawing DrawHelp(bool top, ScreenSize size);
 
 }  // namespace inlier

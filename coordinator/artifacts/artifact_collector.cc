@@ -36,13 +36,12 @@ struct Known {
   std::set<std::string> needed;                 // Digests, and paths relative to the state folder.
   std::map<std::string, const char*> unneeded;  // The same, with the reason.
   std::set<std::string> live_stages;            // "st-12"
-  std::set<std::string> stages;                 // Every TRAIN stage with an attempt.
   std::optional<WallTime> oldest_live;          // Start of the oldest live attempt.
 };
 
 absl::StatusOr<Known> LoadKnown(Reader& reader) {
   Known known;
-  // First what is live: an attempt that ends in between has its rows read below.
+  // Live attempts first: the rows of one that ends meanwhile are read below.
   ASSIGN_OR_RETURN(const SqlRows live,
                    reader.Select("SELECT stage, started_ms FROM attempt WHERE ended_ms IS NULL"));
   for (const auto& row : live.rows) {
@@ -50,9 +49,7 @@ absl::StatusOr<Known> LoadKnown(Reader& reader) {
     const WallTime started{Integer(row[1])};
     known.oldest_live = known.oldest_live ? std::min(*known.oldest_live, started) : started;
   }
-  ASSIGN_OR_RETURN(const SqlRows stages, reader.Select("SELECT DISTINCT stage FROM attempt"));
-  for (const auto& row : stages.rows) known.stages.insert(StageId(Integer(row[0])).ToString());
-  // Of each stage the checkpoint to resume from comes first.
+  // The first row of each stage is the checkpoint to resume from.
   ASSIGN_OR_RETURN(
       const SqlRows rows,
       reader.Select("SELECT stage.id, stage.result_token IS NOT NULL, stage.checkpoint = artifact.sha256, "
@@ -78,11 +75,11 @@ absl::StatusOr<Known> LoadKnown(Reader& reader) {
   return known;
 }
 
-// Something that may be removed: a file, an object or an upload.
+// A file, an object or an upload that may be removed.
 struct Candidate {
   std::string shown{};
   std::uint64_t bytes = 0;
-  // Removes it (in a dry run: would) when it was not used for `age`; whether it did.
+  // Removes it (in a dry run: would) if it was not used for `age`; returns whether it did.
   std::function<absl::StatusOr<bool>(Duration age)> remove_if_older{};
 };
 
@@ -108,7 +105,7 @@ class Collector {
   absl::Status Artifacts() {
     for (const fs::path& path : EntriesOf(store_.folder())) {
       const std::string sha256 = path.filename().string().substr(0, 64);
-      if (!IsSha256Hex(sha256)) continue;  // Not ours to judge.
+      if (!IsSha256Hex(sha256)) continue;  // Not ours.
       if (path == store_.PathOf(sha256)) {
         RETURN_IF_ERROR(Judge(File(path), sha256));
       } else if (path == PartFile::NameOf(store_.PathOf(sha256))) {
@@ -154,7 +151,7 @@ class Collector {
     ASSIGN_OR_RETURN(const std::vector<S3MultipartUpload> uploads,
                      bucket_->ListUploads(where.KeyPrefix(), &server_seconds));
     for (const S3MultipartUpload& upload : uploads) {
-      if (where.Sha256Of(upload.key).empty()) continue;  // Not ours to judge.
+      if (where.Sha256Of(upload.key).empty()) continue;  // Not ours.
       ASSIGN_OR_RETURN(const Candidate candidate, UploadOf(upload, server_seconds));
       RETURN_IF_ERROR(Remove(candidate, kPartKept, kNotContinued));
     }
@@ -177,7 +174,7 @@ class Collector {
             }};
   }
 
-  // Whether what was written at `written`, by the server's clock, which shows `server`, is `age` old; both in
+  // True if what was written at `written`, while the server's clock is at `server`, is `age` old; both are
   // seconds since 1970, 0: not known.
   bool IsOlder(std::int64_t written, std::int64_t server, Duration age) const {
     return written > 0 && server > 0 && std::chrono::seconds(server - written + ahead_seconds_) >= age;
@@ -218,10 +215,7 @@ class Collector {
   }
 
   absl::Status Judge(const Candidate& candidate, const std::string& name) {
-    if (known_.needed.contains(name)) {
-      Keep(candidate);
-      return absl::OkStatus();
-    }
+    if (known_.needed.contains(name)) return Keep(candidate);
     const auto unneeded = known_.unneeded.find(name);
     if (unneeded != known_.unneeded.end()) return Remove(candidate, kYoung, unneeded->second);
     return Remove(candidate, not_reported_age_, kNotReported);
@@ -229,10 +223,7 @@ class Collector {
 
   absl::Status Remove(const Candidate& candidate, Duration age, const char* reason) {
     ASSIGN_OR_RETURN(const bool removed, candidate.remove_if_older(age));
-    if (!removed) {
-      Keep(candidate);
-      return absl::OkStatus();
-    }
+    if (!removed) return Keep(candidate);
     if (!dry_run_)
       spdlog::info("artifact_collected path={} bytes={} reason=\"{}\"", candidate.shown, candidate.bytes,
                    reason);
@@ -246,9 +237,10 @@ class Collector {
     return absl::OkStatus();
   }
 
-  void Keep(const Candidate& candidate) {
+  absl::Status Keep(const Candidate& candidate) {
     response_.set_files_kept(response_.files_kept() + 1);
     response_.set_bytes_kept(response_.bytes_kept() + candidate.bytes);
+    return absl::OkStatus();
   }
 
   const fs::path& state_dir_;
@@ -257,7 +249,7 @@ class Collector {
   const Known& known_;
   const bool dry_run_;
   const WallTime now_;
-  const std::int64_t ahead_seconds_;  // Of the clocks, ours and the server's alike.
+  const std::int64_t ahead_seconds_;  // `now` is so far ahead of the clocks.
   Duration not_reported_age_{};
   v1::CollectResponse response_;
 };

@@ -1,19 +1,18 @@
-// Removes files below the state folder, and objects of the bucket where there is one, that nothing can need any
-// more.
+// Removes files below the state folder, and objects of the bucket where there is one, that are no longer
+// needed.
 //
-// Kept, always: the model of every training that has its result (any sweep may ask for another evaluation of
-// it, and a stage with a result never runs again); of a training without a result the checkpoint it would
-// resume from, and everything of one that runs; logs and specs. The database is never touched.
+// Always kept: the model of every training that has its result (any sweep may ask for another evaluation of
+// it, and a stage with a result never runs again); the checkpoint that a training without a result would
+// resume from, and everything of one that runs; logs and specs; what is younger than an hour; what a live
+// attempt may have written and not reported yet.
 //
-// Removed: checkpoints that a later one or the result has superseded; uploads without a byte for a day;
-// files that no attempt has reported, after `keep`. Everything younger than an hour stays, and so does
-// everything that a live attempt may have written and not reported yet. A run that is cut short has removed
-// some of the files and is harmless.
+// Removed: checkpoints that a later one or the result has superseded; uploads without a byte for a day; files
+// that no attempt has reported, after `keep_days`. A run that is cut short is harmless.
 //
 // An object counts as used when it was written, by the server's clock; a worker that makes it again writes it
 // again when it is old (s3/object_transfer.h).
 //
-// Thread safety: on any thread; waits for disk, database and bucket.
+// Thread safety: any thread; waits for disk, database and bucket.
 #ifndef INLIER_COORDINATOR_ARTIFACTS_ARTIFACT_COLLECTOR_H_
 #define INLIER_COORDINATOR_ARTIFACTS_ARTIFACT_COLLECTOR_H_
 
@@ -28,8 +27,8 @@
 
 namespace inlier {
 
-// With request.dry_run it only reports the files that it would remove.
-// `bucket`: null where artifacts are in the folder alone. An error of the bucket comes after the folder is done.
+// With request.dry_run it only reports the files that it would remove. `bucket`: null where artifacts are
+// only in the folder. An error of the bucket comes after the folder is done.
 absl::StatusOr<v1::CollectResponse> CollectArtifacts(const std::filesystem::path& state_dir,
                                                      ArtifactStore& store, S3Client* bucket, Reader& reader,
                                                      const v1::CollectRequest& request, WallTime now);

@@ -35,7 +35,7 @@ bool IsFile(const std::filesystem::path& path, struct stat* found) {
 
 }  // namespace
 
-// An upload in progress. A second one that takes it over sets `owner`, under `mutex`; so two never write at
+// An upload in progress. A second one that takes it over sets `owner` under `mutex`, so two never write at
 // once.
 struct ArtifactStore::Upload::Active {
   std::mutex mutex;
@@ -88,9 +88,8 @@ absl::StatusOr<ArtifactStore::Found> ArtifactStore::Stat(const std::string& sha2
 
 absl::Status ArtifactStore::CheckRoom(std::uint64_t wanted) const {
   struct statvfs disk {};
-  if (::statvfs(folder_.c_str(), &disk) != 0) {
-    return ErrnoStatus(absl::StrCat("cannot look at the disk of ", folder_.string()));
-  }
+  if (::statvfs(folder_.c_str(), &disk) != 0)
+    return ErrnoStatus(absl::StrCat("cannot examine the disk of ", folder_.string()));
   const std::uint64_t free_bytes = static_cast<std::uint64_t>(disk.f_bavail) * disk.f_frsize;
   std::uint64_t promised = limits_.disk_reserve_bytes;
   for (const auto& [sha256, active] : uploads_) {
@@ -163,7 +162,7 @@ ArtifactStore::Upload::~Upload() {
 }
 
 absl::Status ArtifactStore::Upload::Write(std::uint64_t offset, std::string_view bytes) {
-  if (active_ == nullptr) return absl::OkStatus();  // It is here already.
+  if (active_ == nullptr) return absl::OkStatus();  // Already complete.
   const std::lock_guard lock(active_->mutex);
   if (active_->owner != this) return TakenOver();
   if (offset != part_->size() || bytes.size() > bytes_ - part_->size()) {
@@ -187,7 +186,7 @@ absl::Status ArtifactStore::Upload::Complete() {
       return absl::AbortedError(absl::StrCat("the upload ended after ", part_->size(), " of ", bytes_,
                                              " bytes; continue from there"));
     }
-    // No upload takes over one that is being checked: its lock on the file stays until it has its name.
+    // No upload takes over one that is being checked: it keeps its lock on the file until it has its name.
     part = std::move(part_);
     active_->owner = nullptr;
   }
@@ -202,39 +201,33 @@ absl::StatusOr<std::unique_ptr<ArtifactStore::Download>> ArtifactStore::BeginDow
   RETURN_IF_ERROR(CheckDigest(sha256));
   const std::filesystem::path path = PathOf(sha256);
   const bool sound = HasSound(sha256);
-  const int fd = sound ? ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
+  Descriptor opened(sound ? ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1);
   if (struct stat file{}; !sound && IsFile(path.string() + kDamagedSuffix, &file)) {
-    return absl::NotFoundError(absl::StrCat(
-        "the coordinator's copy of ", sha256,
-        " was damaged, and was put aside; a worker that is connected and has a copy sends it again; without "
-        "one put a sound one in artifacts/ of the coordinator's state_dir, or train the model again by "
-        "`inlier submit --again`"));
-  }
-  if (!sound || (fd < 0 && errno == ENOENT)) {
     return absl::NotFoundError(
-        absl::StrCat("the coordinator has no artifact ", sha256,
-                     " in its state_dir; the worker that made it keeps its artifacts in another folder: set "
-                     "`artifacts: STREAMED` there"));
+        absl::StrCat("the coordinator's copy of ", sha256,
+                     " was damaged, and was put aside; a worker that is connected and has a copy sends it "
+                     "again; without one put a sound one in artifacts/ of the coordinator's state_dir, or "
+                     "train the model again by `inlier submit --again`"));
   }
-  if (fd < 0) return ErrnoStatus(absl::StrCat("cannot read ", path.string()));
+  if (!sound || (opened.fd() < 0 && errno == ENOENT)) {
+    return absl::NotFoundError(absl::StrCat("the coordinator has no artifact ", sha256,
+                                            " in its state_dir; the worker that made it keeps its artifacts "
+                                            "in another folder: set `artifacts: STREAMED` there"));
+  }
   struct stat file {};
-  auto download = std::make_unique<Download>(
-      fd, ::fstat(fd, &file) == 0 ? static_cast<std::uint64_t>(file.st_size) : 0, offset);
-  if (offset > download->bytes()) {
-    return absl::OutOfRangeError(
-        absl::StrCat("offset: ", offset, " is behind the artifact's end at ", download->bytes()));
-  }
-  return download;
+  if (opened.fd() < 0 || ::fstat(opened.fd(), &file) != 0)
+    return ErrnoStatus(absl::StrCat("cannot read ", path.string()));
+  const auto bytes = static_cast<std::uint64_t>(file.st_size);
+  if (offset <= bytes) return std::make_unique<Download>(std::move(opened), bytes, offset);
+  return absl::OutOfRangeError(absl::StrCat("offset: ", offset, " is behind the artifact's end at ", bytes));
 }
-
-ArtifactStore::Download::~Download() { ::close(fd_); }
 
 absl::StatusOr<std::string> ArtifactStore::Download::Read(std::size_t count) {
   std::string bytes(std::min<std::uint64_t>(count, bytes_ - offset_), '\0');
   std::size_t filled = 0;
   while (filled < bytes.size()) {
-    const ssize_t got =
-        ::pread(fd_, bytes.data() + filled, bytes.size() - filled, static_cast<off_t>(offset_ + filled));
+    const ssize_t got = ::pread(file_.fd(), bytes.data() + filled, bytes.size() - filled,
+                                static_cast<off_t>(offset_ + filled));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return ErrnoStatus("cannot read the artifact");
     if (got == 0) return absl::DataLossError("the artifact has become shorter while it was read");

@@ -12,41 +12,31 @@
 #include "coordinator/attempts/retry_policy.h"
 #include "coordinator/attempts/stage_results.h"
 #include "coordinator/scheduling/live_attempts.h"
-#include "coordinator/scheduling/placement.h"
 #include "coordinator/scheduling/readiness.h"
 #include "coordinator/state/transitions.h"
 
 namespace inlier {
 namespace {
 
-bool IsPreemption(std::optional<v1::FailureClass> failure) { return failure == v1::PREEMPTED; }
-
 int OutcomeIndex(v1::TrialState outcome, std::optional<v1::FailureClass> failure) {
-  if (IsPreemption(failure)) return 4;
-  switch (outcome) {
-    case v1::SUCCEEDED:
-      return 0;
-    case v1::DIVERGED:
-      return 1;
-    case v1::FAILED:
-      return 2;
-    default:
-      return 3;
-  }
+  if (failure == v1::PREEMPTED) return 4;
+  return outcome == v1::SUCCEEDED ? 0 : outcome == v1::DIVERGED ? 1 : outcome == v1::FAILED ? 2 : 3;
 }
 
+// The most patient of all sweeps that need the stage.
 v1::RetrySpec PolicyOf(const State& state, const Stage& stage) {
-  v1::RetrySpec policy;
-  bool first = true;
+  INLIER_CHECK(!stage.Dependents().empty());
+  std::uint32_t crashes = 0, out_of_memory = 0, losses = 0;
   for (const Dependent& dependent : stage.Dependents()) {
-    const Sweep& sweep = state.sweeps.at(dependent.sweep);
-    const v1::RetrySpec& retry = sweep.spec.retry();
-    policy.set_max_crashes(first ? retry.max_crashes() : std::max(policy.max_crashes(), retry.max_crashes()));
-    policy.set_max_out_of_memory(first ? retry.max_out_of_memory()
-                                       : std::max(policy.max_out_of_memory(), retry.max_out_of_memory()));
-    policy.set_max_losses(first ? retry.max_losses() : std::max(policy.max_losses(), retry.max_losses()));
-    first = false;
+    const v1::RetrySpec& retry = state.sweeps.at(dependent.sweep).spec.retry();
+    crashes = std::max(crashes, retry.max_crashes());
+    out_of_memory = std::max(out_of_memory, retry.max_out_of_memory());
+    losses = std::max(losses, retry.max_losses());
   }
+  v1::RetrySpec policy;
+  policy.set_max_crashes(crashes);
+  policy.set_max_out_of_memory(out_of_memory);
+  policy.set_max_losses(losses);
   return policy;
 }
 
@@ -76,19 +66,21 @@ void EndAttempt(Context& context, Token token, v1::TrialState outcome,
                                        .at = {attempt.times.leased.unix_ms + ran.count()}});
   ++state.stats.attempts_ended[KindIndex(stage.kind)][OutcomeIndex(outcome, failure)];
   if (failure) ++state.stats.failures[*failure];
-  context.out.log.push_back(absl::StrCat(
-      "attempt_ended trial=", attempt.trial.ToString(), " stage=", stage.id.ToString(), " token=", token,
-      " outcome=", IsPreemption(failure) ? v1::FailureClass_Name(*failure) : v1::TrialState_Name(outcome),
-      failure && !IsPreemption(failure) ? absl::StrCat(" failure=", v1::FailureClass_Name(*failure)) : "",
-      message.empty() ? "" : absl::StrCat(" message=\"", message, "\"")));
+  const bool preempted = failure == v1::PREEMPTED;
+  context.Log("attempt_ended trial=", attempt.trial.ToString(), " stage=", stage.id.ToString(),
+              " token=", token,
+              " outcome=", preempted ? v1::FailureClass_Name(*failure) : v1::TrialState_Name(outcome),
+              failure && !preempted ? absl::StrCat(" failure=", v1::FailureClass_Name(*failure)) : "",
+              message.empty() ? "" : absl::StrCat(" message=\"", message, "\""));
   ForgetAttempt(context, token, {outcome, failure});
 }
 
 void AttemptFailed(Context& context, Stage& stage, const Attempt& attempt, v1::FailureClass failure,
                    const std::string& message) {
   State& state = context.state;
-  if (!INLIER_BUG("failure_not_counted")) CountFailure(failure, stage.edit().failures);
-  const RetryDecision decision = DecideRetry(failure, stage.detail().failures, PolicyOf(state, stage));
+  const StageFailures before = stage.detail().failures;
+  const RetryDecision decision = CountFailure(failure, PolicyOf(state, stage), stage.edit().failures);
+  if (INLIER_BUG("failure_not_counted")) stage.edit().failures = before;  // The next one counts from it.
   const std::string what =
       absl::StrCat(v1::FailureClass_Name(failure), message.empty() ? "" : absl::StrCat(": ", message));
   const std::string no_more =

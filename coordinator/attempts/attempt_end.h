@@ -6,8 +6,7 @@
 
 namespace inlier {
 
-// Ends a live attempt, its lease and its resources; the caller decides the state of its stage.
-// `stop_reason`: reported to the worker. REQUIRES: the attempt is live.
+// Ends a live attempt; the caller decides the state of its stage. The worker is told `stop_reason`.
 void EndAttempt(Context& context, Token token, v1::TrialState outcome,
                 std::optional<v1::FailureClass> failure, const std::string& message,
                 const std::string& stop_reason);
@@ -16,8 +15,7 @@ void EndAttempt(Context& context, Token token, v1::TrialState outcome,
 void AttemptFailed(Context& context, Stage& stage, const Attempt& attempt, v1::FailureClass failure,
                    const std::string& message);
 
-// A yielding attempt has stopped. For other work: its stage waits again, and no failure is counted. For its time: it has
-// TIMED_OUT.
+// A yielding attempt has stopped: its stage waits again and no failure is counted, or it has TIMED_OUT.
 void Yielded(Context& context, const Attempt& attempt, std::string message);
 
 // Ends yielding attempts of the worker that its sync no longer lists.

@@ -11,9 +11,8 @@
 namespace inlier {
 namespace {
 
-// A crash may come from something that passes (a full disk, a busy GPU), so a stage that crashed waits a
-// little; the waits are long enough to see and short enough that a person who watches does not think it
-// hangs.
+// A crash may come from something that passes (a full disk, a busy GPU), so a stage that crashed waits a little: long enough
+// to see, and short enough not to seem to hang.
 constexpr Backoff kCrashBackoff{.first = std::chrono::seconds(1), .longest = std::chrono::seconds(60)};
 
 RetryDecision WithinLimit(std::uint32_t count, std::uint32_t limit, const char* did, const char* field,
@@ -26,47 +25,24 @@ RetryDecision WithinLimit(std::uint32_t count, std::uint32_t limit, const char* 
 
 }  // namespace
 
-void CountFailure(v1::FailureClass failure, StageFailures& counts) {
+RetryDecision CountFailure(v1::FailureClass failure, const v1::RetrySpec& policy, StageFailures& counts) {
   switch (failure) {
     case v1::INVALID_SPEC:
       ++counts.invalid;
-      return;
-    case v1::OUT_OF_MEMORY:
-      ++counts.out_of_memory;
-      return;
-    case v1::CRASHED:
-    case v1::TIMED_OUT:
-    case v1::STALLED:
-      ++counts.crashes;
-      return;
-    case v1::LOST:
-    case v1::PREEMPTED:
-    case v1::SICK_DEVICE:
-      ++counts.losses;
-      return;
-    case v1::OTHER_DATA:
-      return;
-  }
-  INLIER_CHECK(false && "a FailureClass that the retry policy does not know");
-}
-
-RetryDecision DecideRetry(v1::FailureClass failure, const StageFailures& counts,
-                          const v1::RetrySpec& policy) {
-  switch (failure) {
-    case v1::INVALID_SPEC:
       return {.why_not = "can never run as it is"};
     case v1::OUT_OF_MEMORY:
-      return WithinLimit(counts.out_of_memory, policy.max_out_of_memory(), "ran out of memory",
+      return WithinLimit(++counts.out_of_memory, policy.max_out_of_memory(), "ran out of memory",
                          "retry.max_out_of_memory", Duration::zero());
     case v1::CRASHED:
     case v1::TIMED_OUT:
     case v1::STALLED:
+      ++counts.crashes;
       return WithinLimit(counts.crashes, policy.max_crashes(), "crashed, stalled or timed out",
                          "retry.max_crashes", kCrashBackoff.Wait(static_cast<int>(counts.crashes), 0.5));
     case v1::LOST:
     case v1::PREEMPTED:
     case v1::SICK_DEVICE:
-      return WithinLimit(counts.losses, policy.max_losses(), "lost its worker or ran on a sick device",
+      return WithinLimit(++counts.losses, policy.max_losses(), "lost its worker or ran on a sick device",
                          "retry.max_losses", Duration::zero());
     case v1::OTHER_DATA:
       return {.again = true, .wait = Duration::zero(), .why_not = ""};  // On a worker that has the data.
@@ -81,7 +57,7 @@ std::string RaiseMemory(Context& context, const Stage& stage, const Attempt& att
   if (worker == nullptr) return "";
   const std::uint32_t slot = attempt.assignment.slot();
   const bool of_gpu = attempt.memory.gpu_ran_out;
-  // For each process of a gang a part of the machine; each has a GPU of its own.
+  // Each process of a gang gets a part of the machine, and a GPU of its own.
   const std::uint32_t processes = attempt.request.processes;
   const auto whole = [of_gpu, processes](const WorkerResources& resources) {
     if (!of_gpu) return resources.memory_mib() / processes;

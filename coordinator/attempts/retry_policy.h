@@ -1,10 +1,7 @@
 // Retry of a stage after a failed attempt: if, and when. One switch over FailureClass.
 //
-// Counts are of the stage since it was made, or since a person asked for a retry. A count that reaches its
-// limit ends the stage; LOST, PREEMPTED and SICK_DEVICE are not the trial's fault and have a
-// limit of their own.
-//
-// Thread safety: free functions over values.
+// Counts are of the stage since it was made, or since a user retried it. A count that reaches its limit ends the stage;
+// LOST, PREEMPTED and SICK_DEVICE are not the trial's fault and have a limit of their own.
 #ifndef INLIER_COORDINATOR_ATTEMPTS_RETRY_POLICY_H_
 #define INLIER_COORDINATOR_ATTEMPTS_RETRY_POLICY_H_
 
@@ -17,18 +14,14 @@
 
 namespace inlier {
 
-// Adds one failed attempt of this class.
-void CountFailure(v1::FailureClass failure, StageFailures& counts);
-
 struct RetryDecision {
   bool again = false;
-  Duration wait{0};  // With `again`: the least delay.
-  std::string
-      why_not;  // Without: for the trial's message, for example "crashed 2 times (retry.max_crashes = 2)".
+  Duration wait{0};     // With `again`: the least delay.
+  std::string why_not;  // Without: for the trial's message: "crashed 2 times (retry.max_crashes = 2)".
 };
 
-// Decision after an attempt failed with `failure`; `counts` include it.
-RetryDecision DecideRetry(v1::FailureClass failure, const StageFailures& counts, const v1::RetrySpec& policy);
+// Counts one failed attempt of this class, and decides what follows.
+RetryDecision CountFailure(v1::FailureClass failure, const v1::RetrySpec& policy, StageFailures& counts);
 
 // A stage that ran out of memory is retried with half as much again as it had, up to the largest registered
 // worker. Returns the reason when the request cannot be raised; empty otherwise.

@@ -38,7 +38,7 @@ void SetDiverged(State& state, Stage& stage) {
   stage.edit().crashed_on.clear();
   stage.edit().holder = 0;
   stage.edit().ran_ms = 0;
-  stage.ForgetCheckpoints();
+  stage.edit().resume_points.clear();
 }
 
 void DivergeEvaluations(Context& context, Stage& train) {
@@ -58,8 +58,8 @@ void DivergeEvaluations(Context& context, Stage& train) {
 void SetTrialState(Context& context, Trial& trial, v1::TrialState to, const std::string& message) {
   if (!MarkTrial(context, trial, to, message) || !IsTerminal(to)) return;
   State& state = context.state;
-  context.out.log.push_back(absl::StrCat("trial_ended trial=", trial.id.ToString(), " sweep=",
-                                         trial.sweep.ToString(), " state=", v1::TrialState_Name(to)));
+  context.Log("trial_ended trial=", trial.id.ToString(), " sweep=", trial.sweep.ToString(),
+              " state=", v1::TrialState_Name(to));
   context.settle.insert(trial.sweep);
   if (trial.train) ReleaseStage(context, state.stages.at(trial.train), trial);
   if (trial.evaluate) ReleaseStage(context, state.stages.at(trial.evaluate), trial);
@@ -80,14 +80,13 @@ void CancelIfUnneeded(Context& context, Stage& stage) {
 }
 
 void Reopen(Context& context, Stage& stage) {
-  State& state = context.state;
   INLIER_CHECK(IsTerminal(stage.state) && !IsResult(stage.state));
   if (stage.detail().failures != StageFailures()) stage.edit().failures = {};
   if (!stage.detail().crashed_on.empty()) stage.edit().crashed_on.clear();
   if (stage.detail().ran_ms > 0) stage.edit().ran_ms = 0;
   stage.SetMessage("");
   stage.Tidy();
-  SetStageState(state, stage, v1::PENDING);
+  SetStageState(context.state, stage, v1::PENDING);
   if (!INLIER_BUG("reopened_stage_not_stored")) CommitStage(context, stage);
 }
 
@@ -104,13 +103,10 @@ void StageSucceeded(Context& context, Stage& stage, const Attempt& attempt) {
     for (const TrialId id : trials) SetTrialState(context, state.trials.at(id), v1::SUCCEEDED, "");
     return;
   }
-  const std::optional<Digest> checkpoint = ParseSha256Hex(attempt.final_checkpoint.digest);
-  INLIER_CHECK(checkpoint.has_value());
-  Trained& trained = state.models.trained[stage.id];
-  trained.checkpoint = *checkpoint;
-  trained.holder = stage.detail().holder;
+  state.models.trained[stage.id] = {.checkpoint = DigestOfHex(attempt.final_checkpoint.digest),
+                                    .holder = stage.detail().holder};
   stage.edit().holder = 0;
-  stage.ForgetCheckpoints();
+  stage.edit().resume_points.clear();
   for (const TrialId id : trials) ReleaseStage(context, stage, state.trials.at(id));
   for (const TrialId id : trials) SetTrialState(context, state.trials.at(id), v1::PENDING, "");
   for (const TrialId id : trials) {

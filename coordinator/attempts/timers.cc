@@ -43,16 +43,14 @@ void ExpireWorkers(Context& context) {
     ReleaseGone(state, *worker, nullptr);
     ForEachFeature(&Feature::worker_lost, context, *worker);
     const bool stopped = worker->unavailable.draining && state.leases.HeldBy(worker->incarnation).empty();
-    context.out.log.push_back(absl::StrCat(stopped ? "worker_stopped worker=" : "worker_lost worker=",
-                                           worker->name, " incarnation=", worker->incarnation));
+    context.Log(stopped ? "worker_stopped worker=" : "worker_lost worker=", worker->name,
+                " incarnation=", worker->incarnation);
     CommitWorker(context, *worker);
   }
   const auto forgotten = state.workers.Forget(context.now.at, [&](const std::string& incarnation) {
     return !state.leases.HeldBy(incarnation).empty();
   });
-  for (const WorkerRegistry::Forgotten& worker : forgotten) {
-    if (!worker.used) context.out.changes.Add(WorkerForgotten{worker.incarnation});
-  }
+  for (const std::string& incarnation : forgotten) context.out.changes.Add(WorkerForgotten{incarnation});
 }
 
 void EndStalledAttempts(Context& context) {
@@ -100,7 +98,7 @@ void ForgetProgress(Context& context, const Attempt& attempt, const AttemptEnd&)
   context.state.deadlines.by_progress.erase({attempt.times.progressed, attempt.token});
 }
 
-// Of one that was asked to stop before a restart.
+// Gives an attempt that is asked to stop a new term.
 void AwaitStop(Context& context, Attempt& attempt) {
   if (attempt.yield.why.empty()) return;
   attempt.yield.until = context.now.at + kYieldTerm;
@@ -148,10 +146,8 @@ void RenewAllTerms(Context& context) {
   }
   for (auto& [token, attempt] : state.attempts) {
     NoteProgress(context, attempt);
-    if (attempt.yield.why.empty()) continue;
     state.deadlines.yields.erase({attempt.yield.until, token});
-    attempt.yield.until = context.now.at + kYieldTerm;
-    state.deadlines.yields.emplace(attempt.yield.until, token);
+    AwaitStop(context, attempt);
   }
 }
 

@@ -12,7 +12,7 @@ Feature Stalls();
 Feature Yields();
 Feature Retries();
 
-// After this process stood still, so that nobody could be heard: no lease, worker or attempt was silent meanwhile.
+// After this process stood still and could hear no worker: no lease, worker or attempt was silent meanwhile.
 void RenewAllTerms(Context& context);
 
 }  // namespace inlier

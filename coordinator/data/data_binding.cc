@@ -14,15 +14,14 @@
 #include "coordinator/data/data_check.h"
 #include "coordinator/scheduling/placement.h"
 #include "coordinator/scheduling/readiness.h"
-#include "coordinator/state/transitions.h"
 #include "spec/trial/data_source.h"
 
 namespace inlier {
 namespace {
 
 void Bind(Context& context, Stage& train, DataId version) {
-  if (train.data_id() == version) return;
-  train.SetData(version);
+  if (train.data == version) return;
+  train.data = version;
   context.out.changes.Add(StageData{.id = train.id, .data = version});
 }
 
@@ -34,7 +33,7 @@ void PlaceByData(Context& context, DataId source) {
   for (const Stage& stage : state.stages) {
     if (!stage.ready) continue;
     const Stage& train = stage.kind == v1::TRAIN_STAGE ? stage : state.stages.at(stage.train);
-    if (state.data.SourceOf(train.data_id()) == source) ready.push_back(stage.id);
+    if (state.data.SourceOf(train.data) == source) ready.push_back(stage.id);
   }
   for (const StageId id : ready) {
     Stage& stage = state.stages.at(id);
@@ -72,13 +71,41 @@ std::optional<Timestamp> ComesBack(const State& state, const ResourceRequest& re
   return until;
 }
 
+void FailStagesWithoutData(Context& context) {
+  State& state = context.state;
+  std::optional<Timestamp>& due = state.data_waits.lacking_due;
+  due.reset();
+  std::vector<std::pair<StageId, std::string>> lacking;
+  for (const Sweep& sweep : state.sweeps) {
+    if (state.ready.ready(sweep.id) == 0) continue;
+    for (const auto& [request, count] : state.ready.ReadyRequests(sweep.id)) {
+      const std::string why = WhyNoData(state, request);
+      if (why.empty()) continue;
+      if (const std::optional<Timestamp> until = ComesBack(state, request, context.now.at)) {
+        due = Earlier(due, until);
+        continue;
+      }
+      for (const StageId stage : state.ready.ReadyWith(sweep.id, request)) lacking.emplace_back(stage, why);
+    }
+  }
+  for (const auto& [id, why] : lacking) {
+    Stage& stage = state.stages.at(id);
+    if (stage.state != v1::PENDING) continue;  // Ready in two sweeps.
+    stage.ready = false;
+    FailStage(context, stage,
+              absl::StrCat("OTHER_DATA: ", why,
+                           "; put those files back and retry it, or submit the sweep again, "
+                           "which then runs on the new data"));
+  }
+}
+
 }  // namespace
 
 DataId ExpectedData(const State& state, const Stage& train) {
-  if (state.data.IsKnown(train.data_id())) return train.data_id();
+  if (state.data.IsKnown(train.data)) return train.data;
   for (const Dependent& dependent : train.Dependents()) {
     const Sweep& sweep = state.sweeps.at(dependent.sweep);
-    if (const auto began = sweep.bound.of_source.find(train.data_id()); began != sweep.bound.of_source.end())
+    if (const auto began = sweep.bound.of_source.find(train.data); began != sweep.bound.of_source.end())
       return began->second;
   }
   return DataId();
@@ -88,7 +115,7 @@ bool TakeDigest(Context& context, Attempt& attempt, WorkerEntry& worker, std::st
   State& state = context.state;
   Stage& stage = state.stages.at(attempt.stage);
   Stage& train = stage.kind == v1::TRAIN_STAGE ? stage : state.stages.at(stage.train);
-  const DataId source = state.data.SourceOf(train.data_id());
+  const DataId source = state.data.SourceOf(train.data);
   const DataId found =
       FindOrAddVersion(context, source, ParseSha256Hex(digest).value_or(Digest{}), worker.name);
   SetWorkerData(state, worker, found);
@@ -105,38 +132,6 @@ bool TakeDigest(Context& context, Attempt& attempt, WorkerEntry& worker, std::st
   DataFound(context, found, attempt.token);
   return true;
 }
-
-namespace {
-
-void FailStagesWithoutData(Context& context) {
-  State& state = context.state;
-  std::optional<Timestamp>& due = state.data_waits.lacking_due;
-  due.reset();
-  std::vector<std::pair<StageId, std::string>> lacking;
-  for (const auto& [id, sweep] : state.sweeps.all()) {
-    if (state.ready.ready(id) == 0) continue;
-    for (const auto& [request, count] : state.ready.ReadyRequests(id)) {
-      const std::string why = WhyNoData(state, request);
-      if (why.empty()) continue;
-      if (const std::optional<Timestamp> until = ComesBack(state, request, context.now.at)) {
-        due = due ? std::min(*due, *until) : *until;
-        continue;
-      }
-      for (const StageId stage : state.ready.ReadyWith(id, request)) lacking.emplace_back(stage, why);
-    }
-  }
-  for (const auto& [id, why] : lacking) {
-    Stage& stage = state.stages.at(id);
-    if (stage.state != v1::PENDING) continue;  // Ready in two sweeps.
-    stage.ready = false;
-    FailStage(context, stage,
-              absl::StrCat("OTHER_DATA: ", why,
-                           "; put those files back and retry it, or submit the sweep again, "
-                           "which then runs on the new data"));
-  }
-}
-
-}  // namespace
 
 Feature LackingData() {
   return {.due = [](const State& state) { return state.data_waits.lacking_due; },

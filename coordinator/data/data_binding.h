@@ -9,12 +9,10 @@
 
 namespace inlier {
 
-// The data that an attempt of the training must have: those it is bound to, or those that a sweep that needs it
-// began with; zero: any.
+// The data that the training is bound to, or those with which a sweep that needs it began; zero: any will do.
 DataId ExpectedData(const State& state, const Stage& train);
 
-// Takes the digest that a live attempt reports (empty: it reports none). False: the worker's data are others, and
-// the attempt has ended.
+// Takes the digest that a live attempt reports, "" for none. False: it is of other data, and the attempt has ended.
 bool TakeDigest(Context& context, Attempt& attempt, WorkerEntry& worker, std::string_view digest);
 
 // Fails the ready stages of which every worker has other data.

@@ -29,7 +29,7 @@ const WorkerEntry* NextReader(const State& state, DataId source, const DataCheck
   const std::string last = latest ? state.data.at(latest).worker : std::string();
   const WorkerEntry* next = nullptr;
   for (const auto& [incarnation, known] : state.workers.all()) {
-    if (!known.connected || known.unavailable.Any() || check.problems.contains(incarnation)) continue;
+    if (!known.TakesWork() || check.problems.contains(incarnation)) continue;
     const auto rank = [&last](const WorkerEntry& worker) {
       return std::pair(worker.name != last, worker.number);
     };
@@ -39,8 +39,7 @@ const WorkerEntry* NextReader(const State& state, DataId source, const DataCheck
 }
 
 void Ask(Context& context, DataId source, DataCheck& check, const WorkerEntry& worker) {
-  State& state = context.state;
-  check.token = check.last_token = state.next_token++;
+  check.token = check.last_token = context.state.next_token++;
   check.worker = worker.incarnation;
   check.asked = context.now.at;
   check.reading.clear();
@@ -48,15 +47,48 @@ void Ask(Context& context, DataId source, DataCheck& check, const WorkerEntry& w
   // Committed before it is sent, like a lease's: no later process gives it to another question.
   context.out.changes.Add(TokenTaken{.token = check.token});
   context.out.workers.insert(worker.incarnation);
-  context.out.log.push_back(
-      absl::StrCat("data_asked data=", source.ToString(), " token=", check.token, " worker=", worker.name));
+  context.Log("data_asked data=", source.ToString(), " token=", check.token, " worker=", worker.name);
 }
 
 void NoteProblem(Context& context, DataCheck& check, const std::string& problem) {
-  context.out.log.push_back(absl::StrCat("data_not_found token=", check.token, " worker=", check.worker));
+  context.Log("data_not_found token=", check.token, " worker=", check.worker);
   check.problems[check.worker] = problem;
   check.worker.clear();
   check.token = 0;
+}
+
+// Sweeps that wait for the source check it again: something has changed.
+void EndDataWaits(State& state, DataId source) {
+  std::erase_if(state.data_waits.sweeps, [&](SweepId id) {
+    Sweep& sweep = state.sweeps.at(id);
+    if (sweep.bound.waits_for != source) return false;
+    sweep.bound.waits_for = DataId();
+    return true;
+  });
+}
+
+void EndStalledDataChecks(Context& context) {
+  State& state = context.state;
+  for (auto& [source, check] : state.data_waits.checks) {
+    if (check.token == 0 || check.asked + state.options.stall > context.now.at) continue;
+    NoteProblem(context, check,
+                absl::StrCat("no answer for ", FormatDuration(state.options.stall), " (stall_seconds)"));
+  }
+}
+
+std::optional<Timestamp> DataCheckDue(const State& state) {
+  std::optional<Timestamp> due;
+  for (const auto& [source, check] : state.data_waits.checks) {
+    if (check.token != 0) due = Earlier(due, check.asked + state.options.stall);
+  }
+  return due;
+}
+
+void EndWaitsForAttempt(Context& context, const Attempt& attempt, const AttemptEnd&) {
+  State& state = context.state;
+  const Stage& stage = state.stages.at(attempt.stage);
+  if (!state.data_waits.sweeps.empty() && stage.kind == v1::TRAIN_STAGE && !state.data.IsKnown(stage.data))
+    EndDataWaits(state, stage.data);
 }
 
 }  // namespace
@@ -77,8 +109,8 @@ DataId FindOrAddVersion(Context& context, DataId source, const Digest& digest, c
               .digest = digest,
               .worker = ReplaceInvalidUtf8(worker),
               .at = context.now.wall};
-  context.out.log.push_back(absl::StrCat("data_found data=", row.id.ToString(), " source=", source.ToString(),
-                                         " digest=", HexOf(digest), " worker=", worker));
+  context.Log("data_found data=", row.id.ToString(), " source=", source.ToString(), " digest=", HexOf(digest),
+              " worker=", worker);
   context.out.changes.Add(row);
   return data.Add(std::move(row)).id;
 }
@@ -87,15 +119,6 @@ void DataFound(Context& context, DataId version, Token as_of) {
   State& state = context.state;
   state.data.Found(version, as_of);
   EndDataWaits(state, state.data.SourceOf(version));
-}
-
-void EndDataWaits(State& state, DataId source) {
-  std::erase_if(state.data_waits.sweeps, [&](SweepId id) {
-    Sweep& sweep = state.sweeps.at(id);
-    if (sweep.bound.waits_for != source) return false;
-    sweep.bound.waits_for = DataId();
-    return true;
-  });
 }
 
 void WaitForData(Context& context, Sweep& sweep, DataId source, bool ask) {
@@ -186,37 +209,6 @@ void ForgetDataChecks(State& state, const std::string& incarnation) {
     check.token = 0;
   }
 }
-
-namespace {
-
-void EndStalledDataChecks(Context& context) {
-  State& state = context.state;
-  for (auto& [source, check] : state.data_waits.checks) {
-    if (check.token == 0 || check.asked + state.options.stall > context.now.at) continue;
-    NoteProblem(context, check,
-                absl::StrCat("no answer for ", FormatDuration(state.options.stall), " (stall_seconds)"));
-  }
-}
-
-std::optional<Timestamp> DataCheckDue(const State& state) {
-  std::optional<Timestamp> due;
-  for (const auto& [source, check] : state.data_waits.checks) {
-    if (check.token != 0 && (!due || check.asked + state.options.stall < *due))
-      due = check.asked + state.options.stall;
-  }
-  return due;
-}
-
-// It reads no data any more.
-void EndWaitsForAttempt(Context& context, const Attempt& attempt, const AttemptEnd&) {
-  State& state = context.state;
-  const Stage& stage = state.stages.at(attempt.stage);
-  if (!state.data_waits.sweeps.empty() && stage.kind == v1::TRAIN_STAGE &&
-      !state.data.IsKnown(stage.data_id()))
-    EndDataWaits(state, stage.data_id());
-}
-
-}  // namespace
 
 Feature DataChecks() {
   return {.due = DataCheckDue,

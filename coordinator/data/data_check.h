@@ -8,7 +8,6 @@
 #ifndef INLIER_COORDINATOR_DATA_DATA_CHECK_H_
 #define INLIER_COORDINATOR_DATA_DATA_CHECK_H_
 
-#include <optional>
 #include <string>
 
 #include "coordinator/state/feature.h"
@@ -22,14 +21,10 @@ DataId FindOrAddVersion(Context& context, DataId source, const Digest& digest, c
 // `version` (or a source that cannot be read) was found after `as_of`: sweeps that wait for it continue.
 void DataFound(Context& context, DataId version, Token as_of);
 
-// Sweeps that wait for the source look at it again: something has changed.
-void EndDataWaits(State& state, DataId source);
-
 // The sweep's expansion waits for the source. `ask`: for a digest; else for an attempt that is reading it.
 void WaitForData(Context& context, Sweep& sweep, DataId source, bool ask);
 
-// Chooses a worker for each check that has none. `answered`: its answer will have its checks, so that they need no
-// push.
+// Chooses a worker for each check that has none. `answered`: the answer to it holds its checks, which are not pushed.
 void AskForData(Context& context, const WorkerEntry* answered = nullptr);
 
 // Takes the answers of a sync.
@@ -41,10 +36,10 @@ void FillDataChecks(const State& state, const WorkerEntry& worker, v1::Coordinat
 // The worker is gone: its checks are asked of others.
 void ForgetDataChecks(State& state, const std::string& incarnation);
 
-// Asks another worker for what has not been answered for stall_seconds, and looks again where an attempt that read the data ends.
+// Asks another worker where one has not answered for stall_seconds, and checks again where an attempt that read the data ends.
 Feature DataChecks();
 
-// For people: what the sweep waits for, and who is asked. REQUIRES: it waits.
+// What the sweep waits for, and which worker is asked. REQUIRES: it waits.
 std::string WhyWaitsForData(const State& state, const Sweep& sweep);
 
 }  // namespace inlier

@@ -25,4 +25,20 @@ std::span<const Feature> Features() {
   return features;
 }
 
+void Tick(Context& context) {
+  for (const Feature& feature : Features()) {
+    if (feature.due == nullptr) continue;
+    const std::optional<Timestamp> due = feature.due(context.state);
+    if (due && *due <= context.now.at) feature.act(context);
+  }
+}
+
+std::optional<Timestamp> NextDeadline(const State& state) {
+  std::optional<Timestamp> next;
+  for (const Feature& feature : Features()) {
+    if (feature.due != nullptr) next = Earlier(next, feature.due(state));
+  }
+  return next;
+}
+
 }  // namespace inlier

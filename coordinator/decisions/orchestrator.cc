@@ -10,10 +10,7 @@
 #include "coordinator/attempts/attempt_end.h"
 #include "coordinator/attempts/timers.h"
 #include "coordinator/data/data_check.h"
-#include "coordinator/decisions/recovery.h"
-#include "coordinator/decisions/tick.h"
 #include "coordinator/protocol/events.h"
-#include "coordinator/protocol/offer.h"
 #include "coordinator/protocol/sync.h"
 #include "coordinator/scheduling/grant.h"
 #include "coordinator/scheduling/placement.h"
@@ -26,7 +23,7 @@ namespace {
 
 // True when `batch` may wait in the committer's bulk lane.
 bool IsBulk(const ChangeBatch& batch) {
-  return std::all_of(batch.changes.begin(), batch.changes.end(), [](const Change& change) {
+  return std::ranges::all_of(batch.changes, [](const Change& change) {
     return std::holds_alternative<MeasurementRow>(change) || std::holds_alternative<LogRow>(change) ||
            std::holds_alternative<WorkerAcknowledged>(change);
   });
@@ -105,10 +102,14 @@ absl::StatusOr<std::string> Orchestrator::OnAnswer(const std::string& request_id
 
 absl::StatusOr<v1::CoordinatorSync> Orchestrator::OnSync(const v1::WorkerSync& sync, Moment now,
                                                          const SyncLimits& limits, Effects& effects) {
-  ASSIGN_OR_RETURN(WorkerEntry* const known, CheckSync(state_, sync, limits.caller));
+  const absl::StatusOr<WorkerEntry*> known = CheckSync(state_, sync, limits.caller);
+  if (!known.ok()) {
+    ++state_.stats.syncs_refused;
+    return known.status();
+  }
   Context context{state_, now, effects};
-  const bool is_new = known == nullptr;
-  WorkerEntry& worker = is_new ? state_.workers.FindOrAdd(sync.incarnation()) : *known;
+  const bool is_new = *known == nullptr;
+  WorkerEntry& worker = state_.workers.FindOrAdd(sync.incarnation());
   if (worker.owner.empty() && !limits.caller.empty()) state_.workers.SetOwner(worker, limits.caller);
   worker.listening = false;
   RefreshOffer(state_, worker);

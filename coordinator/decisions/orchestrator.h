@@ -22,11 +22,8 @@
 #ifndef INLIER_COORDINATOR_DECISIONS_ORCHESTRATOR_H_
 #define INLIER_COORDINATOR_DECISIONS_ORCHESTRATOR_H_
 
-#include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -43,6 +40,10 @@
 
 namespace inlier {
 
+// Fills an empty state from the store (recovery.cc). Live attempts get leases with a full term, to be claimed by their
+// workers. DataLoss when the database cannot be right.
+absl::Status Recover(Context& context, Snapshot snapshot);
+
 // The rpc that has this request: Cancel of CancelRequest.
 std::string RpcOf(const google::protobuf::Descriptor& request);
 
@@ -53,10 +54,7 @@ class Orchestrator {
   // Loads the stored state: once, before any other call.
   absl::Status Recover(Snapshot snapshot, Moment now, Effects& effects);
 
-  // Stores a sweep and makes its first trials. `grid`: CheckedGrid(request.sweep()); without it the sweep must be
-  // known to be valid. The same request_id and content gives the same answer; AlreadyExists with other content;
-  // FailedPrecondition when the sweep has more trials than request.max_trials; PermissionDenied where the caller may
-  // not have such a sweep. The caller owns it.
+  // SubmitSweep (sweeps/submit.h).
   absl::StatusOr<v1::SubmitSweepResponse> OnSubmit(const v1::SubmitSweepRequest& request, Moment now,
                                                    Effects& effects,
                                                    std::optional<SweepGrid> grid = std::nullopt,
@@ -76,11 +74,9 @@ class Orchestrator {
     return OnSync(sync, now, SyncLimits(), effects);
   }
 
-  // A listening worker waits on its stream with nothing unanswered, so new work may be pushed to it. A sync
-  // ends that state. Harmless for an unknown worker.
+  // A listening worker may be pushed new work (protocol/sync.h); a sync ends that. Harmless for an unknown worker.
   void SetListening(const std::string& incarnation, bool listening);
-  // Leases ready stages to listening workers, unless the store cannot take leases now, and fills effects.pushes
-  // with what they are to be sent, ended attempts included. Called after every other call, into the same effects.
+  // Offer (protocol/sync.h). Called after every other call, into the same effects.
   void Offer(Moment now, bool grant_leases, Effects& effects);
 
   // Runs `change`, a function of sweeps/, for a caller that may change the sweep or trial of its request; else
@@ -106,7 +102,7 @@ class Orchestrator {
   // AlreadyExists where the request_id was used for something else.
   absl::StatusOr<std::optional<std::string>> EarlierAnswer(const std::string& request_id,
                                                            const google::protobuf::Message& request) const;
-  // That answer, else `answer`, which is kept.
+  // Returns that answer, else `answer`, which is kept.
   absl::StatusOr<std::string> OnAnswer(const std::string& request_id,
                                        const google::protobuf::Message& request, std::string answer,
                                        Moment now, Effects& effects);
@@ -115,7 +111,7 @@ class Orchestrator {
   // Before the first call after the process stood still (SIGSTOP, a frozen machine).
   void OnStandstill(Moment now, Effects& effects);
 
-  // For the functions of status/ and for NextDeadline (tick.h).
+  // For the functions of status/ and for NextDeadline (state/feature.h).
   const State& state() const { return state_; }
 
  private:

@@ -1,22 +1,18 @@
-#include "coordinator/decisions/recovery.h"
-
 #include <algorithm>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/deliberate_bug.h"
-#include "base/digest.h"
 #include "base/status.h"
+#include "coordinator/decisions/orchestrator.h"
 #include "coordinator/scheduling/grant.h"
 #include "coordinator/scheduling/live_attempts.h"
 #include "coordinator/scheduling/readiness.h"
 #include "coordinator/scheduling/sources.h"
 #include "coordinator/state/feature.h"
 #include "coordinator/state/transitions.h"
-#include "spec/trial/canonical.h"
 
 namespace inlier {
 namespace {
@@ -68,7 +64,7 @@ absl::Status RecoverStage(State& state, StageRow record) {
   made.steps = record.steps;
   made.train = record.train_stage;
   made.start = record.start_stage;
-  made.SetData(record.data);
+  made.data = record.data;
   if (record.failures != StageFailures()) made.edit().failures = record.failures;
   if (record.ran_ms > 0) made.edit().ran_ms = record.ran_ms;
   made.SetMessage(record.message);
@@ -104,7 +100,7 @@ void RecoverTrial(State& state, TrialRow record) {
   trial.labels_json = std::move(record.labels_json);
   trial.SetMessage(record.message);
   if (trial.train) {
-    if (const DataId data = state.stages.at(trial.train).data_id(); state.data.IsKnown(data))
+    if (const DataId data = state.stages.at(trial.train).data; state.data.IsKnown(data))
       sweep.bound.of_source.emplace(state.data.SourceOf(data), data);
   }
   if (trial.withdrawn) {
@@ -179,13 +175,7 @@ void RecoverAttempt(const AttemptRow& record, Context& context) {
   attempt.yield.timed_out = record.timed_out;
   attempt.final_checkpoint.digest = record.final_checkpoint;
   attempt.final_checkpoint.step = record.final_step;
-  v1::Assignment& assignment = attempt.assignment;
-  assignment.set_token(record.token);
-  assignment.set_stage_id(stage.id.ToString());
-  assignment.set_kind(stage.kind);
-  SetSlots(state, attempt.sweep, slots, assignment);
-  assignment.set_attempt(record.number);
-  SetCheckpoints(state, stage, assignment);
+  SetAssignment(state, stage, slots, record.number, attempt);
   const Duration grace = INLIER_BUG("no_grace_after_restart") ? Duration(0) : state.options.lease_ttl;
   BeginAttempt(context, std::move(attempt), slots, context.now.at + grace - state.options.lease_ttl);
 }
@@ -214,31 +204,27 @@ absl::Status Recover(Context& context, Snapshot snapshot) {
   for (const TrialPruning& record : snapshot.trial_prunings) {
     Trial& trial = state.trials.at(record.id);
     Sweep& sweep = state.sweeps.at(trial.sweep);
-    SetPruning(state, sweep, trial, record.state);
+    SetPruning(sweep, trial, record.state);
     if (trial.withdrawn && record.state == TrialPruningState::kPruned) ++sweep.pruning.withdrawn;
   }
-  for (const PruningDecision& decision : snapshot.pruning_decisions)
-    if (Sweep& sweep = state.sweeps.at(decision.sweep); sweep.pruning.pruner)
-      sweep.pruning.pruner->Record(decision);
+  for (const PruningDecision& decision : snapshot.pruning_decisions) {
+    if (const auto& pruner = state.sweeps.at(decision.sweep).pruning.pruner) pruner->Record(decision);
+  }
   for (WorkerRow& record : snapshot.workers) RecoverWorker(state, std::move(record), context.now);
   for (const AttemptRow& record : snapshot.live_attempts) RecoverAttempt(record, context);
-  for (const StageRow& record : snapshot.stages)
+  for (const StageRow& record : snapshot.stages) {
     if (!IsTerminal(record.state)) RefreshReadiness(context, state.stages.at(record.id));
-  std::vector<SweepId> active;
-  for (const auto& [id, sweep] : state.sweeps.all()) {
-    if (sweep.state == v1::ACTIVE) active.push_back(id);
-    ForEachFeature(&Feature::sweep_changed, context, state.sweeps.at(id));
   }
-  for (const SweepId id : active) {
-    Sweep& sweep = state.sweeps.at(id);
-    if (!sweep.Exhausted())
-      state.expanding.insert(id);  // Its grid is made when the coordinator serves calls.
+  for (const Sweep& sweep : state.sweeps)
+    ForEachFeature(&Feature::sweep_changed, context, state.sweeps.at(sweep.id));
+  for (const SweepId id : state.active) {
+    // Its grid is made when the coordinator serves calls.
+    if (!state.sweeps.at(id).Exhausted()) state.expanding.insert(id);
     context.settle.insert(id);
   }
-  context.out.log.push_back(
-      absl::StrCat("recovered sweeps=", state.sweeps.size(), " trials=", state.trials.size(),
-                   " stages=", state.stages.size(), " live_attempts=", state.attempts.size(),
-                   " workers=", state.workers.all().size(), " next_token=", state.next_token));
+  context.Log("recovered sweeps=", state.sweeps.size(), " trials=", state.trials.size(),
+              " stages=", state.stages.size(), " live_attempts=", state.attempts.size(),
+              " workers=", state.workers.all().size(), " next_token=", state.next_token);
   return absl::OkStatus();
 }
 

@@ -3,8 +3,6 @@
 //
 // The count of a sweep is stored with its sums of time at each end of an attempt: after a restart the lines of live attempts from
 // before are not in it.
-//
-// Thread safety: none; functions of the State on the coordinator's thread.
 #ifndef INLIER_COORDINATOR_LOGS_LOGS_H_
 #define INLIER_COORDINATOR_LOGS_LOGS_H_
 

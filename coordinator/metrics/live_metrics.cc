@@ -17,10 +17,10 @@ constexpr std::size_t kPointBytesMax = 200;
 
 using Series = std::map<std::string, std::vector<GaugeSample>>;
 
-// Both, each measurement and setting once.
+// Merges values of the same measurement and setting.
 std::vector<SweepValue> Merged(std::vector<SweepValue> values, const std::vector<SweepValue>& stored) {
   for (const SweepValue& of : stored) {
-    const auto at = std::find_if(values.begin(), values.end(), [&of](const SweepValue& value) {
+    const auto at = std::ranges::find_if(values, [&of](const SweepValue& value) {
       return value.info == of.info && value.setting == of.setting;
     });
     if (at == values.end())
@@ -92,19 +92,17 @@ std::vector<MetricSpec> LiveMetricTable() {
   };
   const std::string attempts = absl::StrCat(" At most ", kAttemptsWithMetricsMax, " attempts, the latest.");
   return {
-      gauge(
-          "inlier_sweep_trials",
-          "Trials of an ACTIVE sweep by state, points of its grid without a trial as PENDING. inlier_sweep_* "
-          "are of at most metrics_sweeps_max sweeps, the latest.",
-          with(sweep, {"state"})),
+      gauge("inlier_sweep_trials",
+            "Trials of an ACTIVE sweep by state, points of its grid without a trial as PENDING. "
+            "inlier_sweep_* are of at most metrics_sweeps_max sweeps, the latest.",
+            with(sweep, {"state"})),
       gauge("inlier_sweep_paused", "1 while the sweep is paused, else 0.", sweep),
       gauge("inlier_sweep_work_done_ratio", "The finished share of the sweep's work, 0 to 1.", sweep),
       gauge("inlier_sweep_left_seconds",
             "Estimated time to the end of the sweep; absent while it is not known.", sweep),
       gauge("inlier_sweep_best",
             "Best number of the sweep since it became active or the coordinator started. setting: FLOAT, or "
-            "the "
-            "bits of the quantized model: W8A8.",
+            "the bits of the quantized model: W8A8.",
             with(sweep, {"measurement", "setting"})),
       gauge("inlier_sweep_latest",
             "Latest number of the sweep since the coordinator started, of curves and of results.",

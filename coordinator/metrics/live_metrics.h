@@ -1,11 +1,8 @@
-// The Prometheus series of what runs now: of ACTIVE sweeps and of live attempts. They come and go with what they
-// describe, and are bounded: the latest sweeps, and of those the latest attempts.
-//
-// Thread safety: LiveSeries only on the coordinator's thread.
+// The Prometheus series of what runs now: of ACTIVE sweeps and of live attempts. They come and go with what
+// they describe, and are bounded: the latest sweeps, and their latest attempts.
 #ifndef INLIER_COORDINATOR_METRICS_LIVE_METRICS_H_
 #define INLIER_COORDINATOR_METRICS_LIVE_METRICS_H_
 
-#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -23,8 +20,8 @@ std::vector<MetricSpec> LiveMetricTable();
 // The latest `most` ACTIVE sweeps, oldest first.
 std::vector<SweepId> LatestSweeps(const State& state, std::size_t most);
 
-// The series of every family of the table, of these sweeps. One pass over the live attempts, none over trials.
-// `stored`: their best results that the database had.
+// The series of these sweeps, by family of the table. One pass over the live attempts, none over trials.
+// `stored`: the best results in the database. On the coordinator's thread.
 std::map<std::string, std::vector<GaugeSample>> LiveSeries(
     const State& state, const std::vector<SweepId>& sweeps,
     const std::map<SweepId, std::vector<SweepValue>>& stored = {});

@@ -143,20 +143,6 @@ std::vector<MetricSpec> MakeTable() {
   return table;
 }
 
-// Of all attempts; a gang has several slots and GPUs.
-struct Leased {
-  std::uint64_t gpu_thousandths = 0;
-  std::uint64_t slots = 0;
-};
-Leased LeasedIn(const State& state) {
-  Leased leased;
-  for (const auto& [token, attempt] : state.attempts) {
-    leased.gpu_thousandths += attempt.gpu_thousandths;
-    leased.slots += attempt.request.processes;
-  }
-  return leased;
-}
-
 }  // namespace
 
 const std::vector<MetricSpec>& CoordinatorMetricTable() {
@@ -184,8 +170,7 @@ void CoordinatorMetrics::ObserveRpc(const std::string& method, const std::string
 }
 
 void CoordinatorMetrics::ObserveArtifactBytes(const std::string& direction, std::uint64_t bytes) {
-  registry_.CounterOf("inlier_artifact_bytes_total", {absl::AsciiStrToUpper(direction)})
-      .Increment(static_cast<double>(bytes));
+  registry_.CounterOf("inlier_artifact_bytes_total", {direction}).Increment(static_cast<double>(bytes));
 }
 
 void CoordinatorMetrics::CountRefusedCall(const char* reason) {
@@ -194,6 +179,7 @@ void CoordinatorMetrics::CountRefusedCall(const char* reason) {
 
 void CoordinatorMetrics::ObserveDelivery(const std::string& hook, std::optional<TryOutcome::Kind> tried,
                                          std::uint64_t waiting) {
+  // Each series exists from the first call on.
   prometheus::Counter& delivered = registry_.CounterOf("inlier_notifications_delivered_total", {hook});
   prometheus::Counter& failed = registry_.CounterOf("inlier_notification_failed_tries_total", {hook});
   prometheus::Counter& given_up = registry_.CounterOf("inlier_notifications_given_up_total", {hook});
@@ -208,9 +194,8 @@ void CoordinatorMetrics::ObserveDelivery(const std::string& hook, std::optional<
 void CoordinatorMetrics::ObserveEffects(const Effects& effects) {
   for (const double seconds : effects.lease_wait_seconds)
     registry_.HistogramOf("inlier_lease_wait_seconds").Observe(seconds);
-  for (const double rate : effects.train_steps_per_second) {
+  for (const double rate : effects.train_steps_per_second)
     registry_.HistogramOf("inlier_train_steps_per_second").Observe(rate);
-  }
 }
 
 void CoordinatorMetrics::Raise(const std::string& name, const std::vector<std::string>& labels,
@@ -234,22 +219,24 @@ void CoordinatorMetrics::Update(const Orchestrator& orchestrator, const Committe
   for (const auto& [key, count] : state.counts.stages)
     set("inlier_stages", {KindLabel(key.first), v1::TrialState_Name(key.second)}, count);
   std::map<std::string, int> workers;
-  for (const auto& [incarnation, worker] : state.workers.all())
-    ++workers[!worker.connected                                        ? "LOST"
-              : worker.unavailable.draining || worker.unavailable.held ? "DRAINING"
-                                                                       : "CONNECTED"];
-  for (const char* value : kWorkerStates) set("inlier_workers", {value}, workers[value]);
   int quarantined = 0;
   for (const auto& [incarnation, worker] : state.workers.all()) {
+    const bool draining = worker.unavailable.draining || worker.unavailable.held;
+    ++workers[!worker.connected ? "LOST" : draining ? "DRAINING" : "CONNECTED"];
     for (const auto& [device, health] : worker.devices)
       quarantined += worker.connected && health.InQuarantine();
   }
+  for (const char* value : kWorkerStates) set("inlier_workers", {value}, workers[value]);
   set("inlier_devices_quarantined", {}, quarantined);
   set("inlier_leases", {}, state.leases.size());
-  const Leased leased = LeasedIn(state);
-  set("inlier_gpus_leased", {}, static_cast<double>(leased.gpu_thousandths) / 1000);
+  std::uint64_t gpu_thousandths = 0, slots = 0;
+  for (const auto& [token, attempt] : state.attempts) {
+    gpu_thousandths += attempt.gpu_thousandths;
+    slots += attempt.request.processes;
+  }
+  set("inlier_gpus_leased", {}, static_cast<double>(gpu_thousandths) / 1000);
   set("inlier_slots", {}, state.workers.slots());
-  set("inlier_slots_busy", {}, leased.slots);
+  set("inlier_slots_busy", {}, slots);
   set("inlier_commit_queue_rows", {}, store.queued_rows);
   set("inlier_commit_queue_bytes", {}, store.queued_bytes);
   set("inlier_wal_bytes", {}, store.wal_bytes);
@@ -264,13 +251,11 @@ void CoordinatorMetrics::Update(const Orchestrator& orchestrator, const Committe
     const std::string label = KindLabel(kKinds[kind]);
     Raise("inlier_attempts_started_total", {label}, stats.attempts_started[kind]);
     Raise("inlier_attempt_seconds_total", {label}, stats.attempt_seconds[kind]);
-    for (std::size_t outcome = 0; outcome < std::size(kOutcomes); ++outcome) {
+    for (std::size_t outcome = 0; outcome < std::size(kOutcomes); ++outcome)
       Raise("inlier_attempts_ended_total", {label, kOutcomes[outcome]}, stats.attempts_ended[kind][outcome]);
-    }
   }
-  for (const auto& [failure, count] : stats.failures) {
+  for (const auto& [failure, count] : stats.failures)
     Raise("inlier_attempt_failures_total", {v1::FailureClass_Name(failure)}, count);
-  }
   Raise("inlier_gpu_seconds_total", {}, stats.gpu_seconds);
   const std::pair<const char*, std::uint64_t> plain[] = {
       {"inlier_sweeps_submitted_total", stats.sweeps_submitted},

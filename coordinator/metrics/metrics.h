@@ -1,8 +1,8 @@
 // Every Prometheus family of the coordinator, in one table, and the calls that update them.
 //
 // Conventions: prefix inlier_, base units, counters end in _total, one gauge with a `state` label in place of
-// many. Values of labels that are one of a few (states, kinds, outcomes, reasons) are in upper case, as in the
-// messages. Ids of sweeps and trials are labels only in live_metrics.h, which bounds them. Series whose labels are
+// many. Label values of a fixed set (states, kinds, outcomes, reasons) are in upper case, as in the messages.
+// Ids of sweeps and trials are labels only in live_metrics.h, which bounds them. Series whose labels are
 // known exist from the start, with value 0. docs/reference/metrics.md is written from the table.
 //
 // Thread safety: Observe* and Count* may be called from any thread; Update only from the coordinator's
@@ -30,16 +30,16 @@ const std::vector<MetricSpec>& CoordinatorMetricTable();
 
 class CoordinatorMetrics {
  public:
-  // `sweeps_max`: sweeps with series of their own.
+  // `sweeps_max` sweeps have series of their own.
   explicit CoordinatorMetrics(std::uint32_t sweeps_max);
 
   void ObserveCommit(const CommitStats& stats);
   void ObserveRpc(const std::string& method, const std::string& code, Duration duration);
-  // `direction`: received or sent.
+  // `direction`: RECEIVED or SENT.
   void ObserveArtifactBytes(const std::string& direction, std::uint64_t bytes);
-  // Reasons: unauthenticated, forbidden, version, rate, at_once.
+  // Reasons: unauthenticated, forbidden, version, database, rate, at_once.
   void CountRefusedCall(const char* reason);
-  // Of a hook: how a try ended; how many notifications wait, if `tried` is absent.
+  // How a try to notify `hook` ended; if `tried` is absent, how many notifications wait.
   void ObserveDelivery(const std::string& hook, std::optional<TryOutcome::Kind> tried, std::uint64_t waiting);
   void ObserveFleet(const Fleet& fleet);
   // Waiting times and speeds that a call of the orchestrator measured.
@@ -53,9 +53,6 @@ class CoordinatorMetrics {
  private:
   // Raises the counter to `total`.
   void Raise(const std::string& name, const std::vector<std::string>& labels, double total);
-  void Raise(const std::string& name, const std::vector<std::string>& labels, std::uint64_t total) {
-    Raise(name, labels, static_cast<double>(total));
-  }
 
   const std::uint32_t sweeps_max_;
   MetricsRegistry registry_;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <string>
 #include <utility>
 
 #include "base/log.h"
@@ -21,11 +20,6 @@ constexpr char kBest[] =
     "JOIN measurement AS result ON result.token = stage.result_token AND result.final = 1 "
     "WHERE trial.sweep = ?1 AND trial.point >= 0 AND result.site = '' AND result.value IS NOT NULL "
     "GROUP BY result.name, weights, activations";
-
-double Number(const SqlValue& value) {
-  const auto* number = std::get_if<double>(&value);
-  return number != nullptr ? *number : static_cast<double>(Integer(value));
-}
 
 }  // namespace
 
@@ -59,8 +53,7 @@ std::map<SweepId, std::vector<SweepValue>> SweepResults::Of(const std::vector<Sw
 void SweepResults::Run() {
   std::unique_lock lock(mutex_);
   while (!stop_) {
-    const auto next =
-        std::find_if(known_.begin(), known_.end(), [](const auto& entry) { return !entry.second; });
+    const auto next = std::ranges::find_if(known_, [](const auto& entry) { return !entry.second; });
     if (next == known_.end()) {
       changed_.wait(lock);
       continue;
@@ -73,7 +66,7 @@ void SweepResults::Run() {
   }
 }
 
-// Of one that cannot be read nothing is known.
+// Empty for a sweep that cannot be read.
 std::vector<SweepValue> SweepResults::Read(SweepId sweep) {
   std::vector<SweepValue> values;
   const absl::StatusOr<SqlRows> found = reader_.Select(kBest, {sweep.value()});
@@ -88,7 +81,7 @@ std::vector<SweepValue> SweepResults::Read(SweepId sweep) {
     values.push_back({.info = info,
                       .setting = SettingText(static_cast<std::uint32_t>(Integer(row[1])),
                                              static_cast<std::uint32_t>(Integer(row[2]))),
-                      .best = Number(info->better == Better::kHigher ? row[4] : row[3]),
+                      .best = Real(info->better == Better::kHigher ? row[4] : row[3]),
                       .latest = std::nullopt});
   }
   return values;

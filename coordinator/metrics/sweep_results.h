@@ -1,4 +1,4 @@
-// The best results of active sweeps as the database has them: those of trials that ended before this process started,
+// The best results of active sweeps in the database: those of trials that ended before this process started,
 // or before the sweep was submitted. Read once for each sweep, on a thread of its own.
 //
 // Thread safety: Of only on one thread.
@@ -22,13 +22,12 @@ class SweepResults {
  public:
   // `database_path`: an inlier.db that exists.
   explicit SweepResults(std::filesystem::path database_path);
-  // Ends the reading that runs.
   ~SweepResults();
   SweepResults(const SweepResults&) = delete;
   SweepResults& operator=(const SweepResults&) = delete;
 
-  // The best result of each measurement and setting, of each of `sweeps` that has been read; the others are read
-  // now, and sweeps that are not among them are forgotten. Does not wait.
+  // Returns the best result of each measurement and setting for those `sweeps` that have been read. Reads the
+  // others in the background, and forgets all other sweeps.
   std::map<SweepId, std::vector<SweepValue>> Of(const std::vector<SweepId>& sweeps);
 
  private:
@@ -38,7 +37,7 @@ class SweepResults {
   Reader reader_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  // Of the latest call of Of; nullopt: not read yet. Guarded by mutex_.
+  // The sweeps of the latest call of Of; nullopt: not read yet. Guarded by mutex_.
   std::map<SweepId, std::optional<std::vector<SweepValue>>> known_;
   bool stop_ = false;  // Guarded by mutex_.
   std::thread thread_;

@@ -11,12 +11,10 @@
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <filesystem>
-#include <optional>
 #include <thread>
 #include <utility>
 
 #include "base/files/file.h"
-#include "base/files/file_lock.h"
 #include "base/log.h"
 #include "base/status.h"
 #include "base/uuid.h"
@@ -35,7 +33,7 @@
 #include "coordinator/services/watch_hub.h"
 #include "coordinator/services/worker_service.h"
 #include "coordinator/status/explain.h"
-#include "coordinator/status/unplaceable.h"
+#include "coordinator/status/status.h"
 #include "coordinator/store/committer.h"
 #include "coordinator/store/database.h"
 #include "coordinator/store/reader.h"
@@ -58,11 +56,12 @@
 namespace inlier {
 namespace {
 
-// Time for open calls to end when the coordinator stops; streams of workers and watchers are cut then.
+// Open calls may end within this time when the coordinator stops; then streams of workers and watchers are
+// cut.
 constexpr std::chrono::milliseconds kCallsEnd{300};
 // A session may be silent for so long, or for four leases where that is longer.
 constexpr Duration kSessionSilence = std::chrono::seconds(60);
-// Between two looks for calls that wait too long.
+// Calls that wait too long are sought so often.
 constexpr Duration kExpirePeriod = std::chrono::seconds(1);
 
 }  // namespace
@@ -104,15 +103,12 @@ struct Coordinator::Parts {
         metrics(config.metrics_sweeps_max()) {}
 
   absl::Status OpenStore(std::optional<FileLock> lock, bool new_database);
-  absl::Status OpenBucket();
   void OpenNotify();
   absl::Status OpenFleet(Mode mode);
   absl::Status CheckConfig();
-  absl::Status OpenAccess();
   absl::Status OpenPorts();
   void AddRoutes();
   absl::Status OpenHttp();
-  void StopHttp();
   void Stop();
   void FlushWhileHealthy();
   // Ends calls that wait too long, now and every kExpirePeriod.
@@ -125,7 +121,7 @@ struct Coordinator::Parts {
 
   const v1::CoordinatorConfig config;
   std::atomic<bool> failed{false};
-  const std::function<void(absl::Status)> fail;  // Calls on_fatal, once.
+  const std::function<void(absl::Status)> fail;  // Calls on_fatal once.
   WebParts web;
   boost::asio::io_context io{1};
   std::optional<boost::asio::executor_work_guard<boost::asio::io_context::executor_type>> work;
@@ -152,8 +148,7 @@ absl::Status Coordinator::Parts::OpenStore(std::optional<FileLock> lock, bool ne
     ASSIGN_OR_RETURN(FileLock taken, LockStateFolder(config.state_dir()));
     lock.emplace(std::move(taken));
   }
-  RETURN_IF_ERROR(
-      RemoveEndpointFile(config.state_dir()));  // Of one that was killed, or whose folder was copied here.
+  RETURN_IF_ERROR(RemoveEndpointFile(config.state_dir()));  // A leftover of a kill, or of a copied folder.
   ASSIGN_OR_RETURN(disk.database,
                    Database::Open(config.state_dir(), BuiltinMigrations(), std::move(lock), new_database));
   access->Serve(disk.database->id());
@@ -172,16 +167,9 @@ absl::Status Coordinator::Parts::OpenStore(std::optional<FileLock> lock, bool ne
   disk.results = std::make_unique<SweepResults>(disk.database->path());
   disk.queries = std::make_unique<QueryProcesses>(config.query_program(), disk.database->path());
   ASSIGN_OR_RETURN(disk.artifacts, ArtifactStore::Open(config.state_dir()));
-  return OpenBucket();
-}
-
-absl::Status Coordinator::Parts::OpenBucket() {
-  std::string where;
-  if (config.has_s3()) {
-    ASSIGN_OR_RETURN(disk.bucket, S3Client::Make(config.s3(), config.insecure()));
-    where = disk.bucket->location().Describe();
-  }
-  return NoteBucket(config.state_dir(), where);
+  if (!config.has_s3()) return NoteBucket(config.state_dir(), "");
+  ASSIGN_OR_RETURN(disk.bucket, S3Client::Make(config.s3(), config.insecure()));
+  return NoteBucket(config.state_dir(), disk.bucket->location().Describe());
 }
 
 void Coordinator::Parts::OpenNotify() {
@@ -228,11 +216,6 @@ absl::Status Coordinator::Parts::CheckConfig() {
   RETURN_IF_ERROR(CheckHooks(config));
   if (config.has_fleet()) RETURN_IF_ERROR(CheckFleetConfig(config.fleet()));
   if (config.has_s3()) RETURN_IF_ERROR(S3Client::Make(config.s3(), config.insecure()).status());
-  return OpenAccess();
-}
-
-// Before anything is bound: checks that only callers with credentials can reach the ports.
-absl::Status Coordinator::Parts::OpenAccess() {
   ASSIGN_OR_RETURN(access, Access::Open(config, metrics));
   return access->CheckPorts(config);
 }
@@ -286,14 +269,7 @@ absl::Status Coordinator::Parts::OpenHttp() {
                          config.http_tls() ? ServerTls::Of(config) : ServerTls());
 }
 
-// After the gRPC server: then no call of the page is under way for long.
-void Coordinator::Parts::StopHttp() {
-  if (web.api != nullptr) web.api->Join();
-  web.io.stop();
-  if (web.thread.joinable()) web.thread.join();
-}
-
-// They run on the coordinator's thread, so an answer also shows that this thread is alive.
+// The routes run on the coordinator's thread, so an answer also shows that this thread is alive.
 void Coordinator::Parts::AddRoutes() {
   const auto get = [this](const char* path, std::function<HttpResponse()> answer) {
     web.http->GetLater(path, [this, answer = std::move(answer)](std::shared_ptr<HttpCall> call) {
@@ -314,7 +290,7 @@ void Coordinator::Parts::AddRoutes() {
   get("/readyz", [this] {  // While submissions are accepted.
     const absl::Status status = disk.committer->Health().status;
     if (status.ok()) return HttpResponse{.body = "ready\n"};
-    // The reason holds paths, which are in the log and not for everybody.
+    // The reason names paths, which belong only into the log.
     return HttpResponse{.status = 503,
                         .body = "the database cannot store anything now; see the coordinator's log\n"};
   });
@@ -328,8 +304,7 @@ void Coordinator::Parts::ExpireCalls() {
   });
 }
 
-// Waits until everything decided is durable and has its callbacks; not while the disk is full, when that may
-// never be.
+// Waits until everything decided is durable and has its callbacks, unless the disk is full.
 void Coordinator::Parts::FlushWhileHealthy() {
   CommitterHealth health = disk.committer->Health();
   for (; health.status.ok() && health.queued_batches > 0; health = disk.committer->Health())
@@ -355,14 +330,16 @@ void Coordinator::Parts::Stop() {
     if (web.http != nullptr) boost::asio::post(web.io, [this] { web.http->Stop(); });
     if (!disk.committer->Health().status.ok()) Abandon();
   });
-  // What people read may take long; nothing waits for it.
+  // Users' reads may take long: nothing waits for them.
   bounds->Stop();
   disk.queries->Stop();
   disk.reader->Stop();
   if (disk.bucket != nullptr) disk.bucket->Stop();
   if (port_watch) port_watch->Stop();
   grpc.Shutdown(std::chrono::system_clock::now() + kCallsEnd);
-  StopHttp();
+  if (web.api != nullptr) web.api->Join();  // Its calls end with the server.
+  web.io.stop();
+  if (web.thread.joinable()) web.thread.join();
   services.artifacts->Join();
   calls->Join();
   FlushWhileHealthy();

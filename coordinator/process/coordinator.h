@@ -24,32 +24,30 @@ class Coordinator {
 
   // Opens the state folder, recovers its state, binds both ports and writes the endpoint file. `config` has
   // its defaults filled in. `on_fatal` is called at most once, on any thread, when the coordinator cannot
-  // continue: the caller must then destroy it and exit non-zero. Errors: AlreadyExists for a port in use,
-  // FailedPrecondition for a folder that is in use or of another program, each with the remedy. `lock`: of the folder,
-  // where the caller has it (standby.h). `new_database`: in a folder whose database is missing (store/folder/binding.h).
+  // continue: the caller must then destroy it and exit non-zero. `lock`: of the folder, where the caller has
+  // it (standby.h). `new_database`: makes one where it is missing (store/folder/binding.h). Errors:
+  // AlreadyExists for a port in use, FailedPrecondition for a folder that is in use or of another program.
   static absl::StatusOr<std::unique_ptr<Coordinator>> Start(const v1::CoordinatorConfig& config,
                                                             std::function<void(absl::Status)> on_fatal,
                                                             Mode mode = Mode::kRun,
                                                             std::optional<FileLock> lock = std::nullopt,
                                                             bool new_database = false);
-  // The errors of a configuration that do not need the folder or the ports: of access, TLS, hooks and the fleet.
+  // Checks what needs neither the folder nor the ports: access, TLS, hooks and the fleet.
   static absl::Status Check(const v1::CoordinatorConfig& config);
-  // Stops.
   ~Coordinator();
   Coordinator(const Coordinator&) = delete;
   Coordinator& operator=(const Coordinator&) = delete;
 
-  // Ends calls, commits every decision, removes the endpoint file. Attempts on the workers continue. May be
-  // repeated.
+  // Ends calls, commits every decision, removes the endpoint file. Attempts on the workers continue.
+  // Idempotent.
   void Stop();
 
-  // Runs `call` on the thread that makes the decisions, after those that wait for it. Before Stop.
+  // Runs `call` on the thread that makes the decisions, after those that wait for it. Not after Stop.
   void Post(std::function<void()> call);
 
   // False: its gRPC port does not answer.
   bool Serves() const;
 
-  // With the ports that were bound.
   const std::string& grpc_address() const;
   const std::string& http_address() const;
 

@@ -7,7 +7,6 @@
 #include <memory>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "base/digest.h"
 #include "base/log.h"
@@ -25,17 +24,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Shown {
-  std::unique_ptr<Coordinator> coordinator;
-  std::string token;
-};
-
-absl::StatusOr<Shown> Show(const fs::path& copy, const std::string& query_program,
-                           std::function<void(absl::Status)> on_fatal) {
-  Shown shown;
-  ASSIGN_OR_RETURN(shown.token, NewToken());
+absl::StatusOr<std::unique_ptr<Coordinator>> Show(const fs::path& copy, const std::string& query_program,
+                                                  const std::string& token,
+                                                  std::function<void(absl::Status)> on_fatal) {
   const fs::path tokens = copy / "tokens";
-  RETURN_IF_ERROR(WriteTokensFile(tokens, {{Role::kRead, "reader", Sha256Hex(shown.token)}}));
+  RETURN_IF_ERROR(WriteTokensFile(tokens, {{Role::kRead, "reader", Sha256Hex(token)}}));
   v1::CoordinatorConfig config;
   config.set_state_dir(copy.string());
   config.set_listen("127.0.0.1:0");
@@ -43,13 +36,11 @@ absl::StatusOr<Shown> Show(const fs::path& copy, const std::string& query_progra
   config.set_tokens_file(tokens.string());
   config.set_query_program(query_program);
   RETURN_IF_ERROR(LoadConfig("", {}, config));
-  ASSIGN_OR_RETURN(shown.coordinator,
-                   Coordinator::Start(config, std::move(on_fatal), Coordinator::Mode::kShow));
-  return shown;
+  return Coordinator::Start(config, std::move(on_fatal), Coordinator::Mode::kShow);
 }
 
 void Answer(const nlohmann::json& line) {
-  constexpr auto kReplace = nlohmann::json::error_handler_t::replace;  // Bytes of a path that are no text.
+  constexpr auto kReplace = nlohmann::json::error_handler_t::replace;  // A path may have any bytes.
   std::fputs((line.dump(-1, ' ', false, kReplace) + "\n").c_str(), stdout);
   std::fflush(stdout);
 }
@@ -69,17 +60,19 @@ int ShowStored(const fs::path& dir, const std::string& query_program) {
   StopSignals signals(io, [&io](const std::string&, int) { io.stop(); });
   const absl::StatusOr<DatabaseCopy> folder = DatabaseCopy::Make(dir);
   if (!folder.ok()) return Fail(folder.status(), dir, {});
+  const absl::StatusOr<std::string> token = NewToken();
+  if (!token.ok()) return Fail(token.status(), dir, {});
   int status = kExitOk;
-  absl::StatusOr<Shown> shown = Show(folder->path(), query_program, [&](const absl::Status& fatal) {
+  auto coordinator = Show(folder->path(), query_program, *token, [&](const absl::Status& fatal) {
     boost::asio::post(io, [&, fatal] {
       status = ReportFatal("inlier-coordinator", fatal);
       io.stop();
     });
   });
-  if (!shown.ok()) return Fail(shown.status(), dir, folder->path());
-  Answer({{"grpc", shown->coordinator->grpc_address()}, {"token", shown->token}});
+  if (!coordinator.ok()) return Fail(coordinator.status(), dir, folder->path());
+  Answer({{"grpc", (*coordinator)->grpc_address()}, {"token", *token}});
   io.run();
-  shown->coordinator.reset();
+  coordinator->reset();
   return status;
 }
 

@@ -1,6 +1,5 @@
 #include "coordinator/process/standby.h"
 
-#include <algorithm>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -16,7 +15,7 @@
 namespace inlier {
 namespace {
 
-// The coordinator's families that mean something while it waits.
+// The coordinator's families that have a meaning while it waits.
 std::vector<MetricSpec> StandbyMetrics() {
   std::vector<MetricSpec> table;
   for (const MetricSpec& spec : CoordinatorMetricTable()) {
@@ -34,12 +33,6 @@ Standby::Standby(boost::asio::io_context& io, const v1::CoordinatorConfig& confi
 }
 
 absl::Status Standby::Start() {
-  RETURN_IF_ERROR(OpenHttp());
-  Look();
-  return absl::OkStatus();
-}
-
-absl::Status Standby::OpenHttp() {
   http_.Get("/healthz", [] { return HttpResponse{.body = "standby\n"}; });
   http_.Get("/readyz", [] { return HttpResponse{.status = 503, .body = "standby\n"}; });
   http_.Get("/metrics",
@@ -50,14 +43,15 @@ absl::Status Standby::OpenHttp() {
   // Another program has the port, or the address is on another machine now.
   if (absl::IsAlreadyExists(status) || absl::IsFailedPrecondition(status)) {
     spdlog::warn("standby_not_shown reason={}", LogText(status.message()));
-    return absl::OkStatus();
+  } else {
+    RETURN_IF_ERROR(status);
+    http_address_ = http_.address();
   }
-  RETURN_IF_ERROR(status);
-  http_address_ = http_.address();
+  Poll();
   return absl::OkStatus();
 }
 
-void Standby::Look() {
+void Standby::Poll() {
   if (!lock_) {
     std::string reason;
     absl::StatusOr<std::optional<FileLock>> taken = TryTake(reason);
@@ -77,10 +71,9 @@ absl::StatusOr<std::optional<FileLock>> Standby::TryTake(std::string& reason) co
   const std::filesystem::path database = std::filesystem::path(config_.state_dir()) / "inlier.db";
   std::error_code error;
   if (!std::filesystem::exists(database, error)) {
-    reason =
-        absl::StrCat("there is no ", database.string(),
-                     ": its disk is not mounted, or no coordinator has started there yet (the first start of "
-                     "a folder needs standby: false)");
+    reason = absl::StrCat("there is no ", database.string(),
+                          ": its disk is not mounted, or no coordinator has started there yet (the first "
+                          "start of a folder needs standby: false)");
     return std::optional<FileLock>();
   }
   ASSIGN_OR_RETURN(std::optional<FileLock> lock, TryLockStateFolder(config_.state_dir()));
@@ -102,7 +95,7 @@ void Standby::Wait(const std::string& reason) {
   if (reason != std::exchange(reason_, reason)) spdlog::info("standby_waits reason={}", LogText(reason));
   timer_.expires_after(kPeriod);
   timer_.async_wait([this](const boost::system::error_code& error) {
-    if (!error) Look();
+    if (!error) Poll();
   });
 }
 

@@ -4,13 +4,14 @@
 #include <limits>
 #include <string>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "base/deliberate_bug.h"
 #include "base/digest.h"
 #include "base/time.h"
 #include "base/utf8.h"
 #include "coordinator/attempts/attempt_end.h"
-#include "coordinator/attempts/live_points.h"
 #include "coordinator/attempts/stage_results.h"
 #include "coordinator/data/data_binding.h"
 #include "coordinator/logs/logs.h"
@@ -19,6 +20,7 @@
 #include "coordinator/state/feature.h"
 #include "coordinator/state/reported_text.h"
 #include "coordinator/state/transitions.h"
+#include "inlier/v1/trial_spec.pb.h"
 #include "spec/schema/limits.h"
 #include "spec/trial/measurements.h"
 
@@ -30,17 +32,12 @@ constexpr std::uint64_t kNumberMax = std::numeric_limits<std::int64_t>::max();
 constexpr Duration kModelWanted = std::chrono::minutes(10);
 constexpr std::uint64_t kRanMsMax = std::chrono::milliseconds(std::chrono::years(10)).count();
 constexpr std::size_t kLostModelsMax = 100;
-// A path inside the attempt's own folder: relative, without "..", and of characters that a person can see.
+
+// A path inside the attempt's own folder: relative, without "..", and of visible characters.
 bool IsInnerPath(const std::string& path) {
-  if (path.empty() || path.size() > 512 || path[0] == '/' || !IsUtf8(path)) return false;
-  if (std::any_of(path.begin(), path.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }))
-    return false;
-  std::size_t begin = 0;
-  while (begin <= path.size()) {
-    const std::size_t end = std::min(path.find('/', begin), path.size());
-    const std::string part = path.substr(begin, end - begin);
+  if (path.size() > 512 || !IsUtf8(path) || std::ranges::any_of(path, absl::ascii_iscntrl)) return false;
+  for (const absl::string_view part : absl::StrSplit(path, '/')) {
     if (part.empty() || part == "." || part == "..") return false;
-    begin = end + 1;
   }
   return true;
 }
@@ -53,8 +50,7 @@ void TakeCheckpoint(Context& context, Attempt& attempt, const v1::CheckpointSave
                      (IsSha256Hex(saved.sha256()) || (!saved.final() && saved.sha256().empty()));
   if (!sound) {
     ++state.stats.events_invalid;
-    context.out.log.push_back(
-        absl::StrCat("event_invalid token=", attempt.token, " reason=\"checkpoint path, digest or step\""));
+    context.Log("event_invalid token=", attempt.token, " reason=\"checkpoint path, digest or step\"");
     return;
   }
   const std::string path =
@@ -93,8 +89,8 @@ void TakeStarted(Context& context, WorkerEntry& worker, Attempt& attempt, const 
                  WallTime at) {
   attempt.resumed.step = started.resumed_step();
   context.out.changes.Add(AttemptInfo{.token = attempt.token, .started = AsUtf8(started), .at = at});
-  if (!TakeDigest(context, attempt, worker, started.dataset_digest()))
-    return;  // On other data: it says nothing of checkpoints.
+  // On other data it tells nothing of checkpoints.
+  if (!TakeDigest(context, attempt, worker, started.dataset_digest())) return;
   if (Stage& stage = context.state.stages.at(attempt.stage);
       attempt.resumed.step < stage.detail().resume_step()) {
     stage.edit().ResumedAt(attempt.resumed.step);
@@ -109,7 +105,7 @@ void TakeStarted(Context& context, WorkerEntry& worker, Attempt& attempt, const 
 // False: no attempt at the training has reported a digest.
 bool KnowsItsData(const State& state, const Attempt& attempt) {
   const Stage& stage = state.stages.at(attempt.stage);
-  return state.data.IsKnown((stage.train ? state.stages.at(stage.train) : stage).data_id());
+  return state.data.IsKnown((stage.train ? state.stages.at(stage.train) : stage).data);
 }
 
 // Workers are asked for a copy of a model that the bucket has lost, until the one that missed it has loaded it or
@@ -146,40 +142,32 @@ void TakeOutcome(Context& context, WorkerEntry& worker, Attempt& live, const v1:
     EndAttempt(context, attempt.token, v1::FAILED, failure, why, "ended");
     AttemptFailed(context, stage, attempt, failure, why);
   };
-  switch (outcome.kind()) {
-    case v1::Outcome::FAILED:
-      // A machine that cannot start it, and a worker whose job ends or is preempted, are no fault of the trial: others
-      // decide how often that happens.
-      if (outcome.not_started() ||
-          (outcome.failure() == v1::PREEMPTED && (!attempt.yield.why.empty() || !worker.job.empty()))) {
-        Yielded(context, attempt, attempt.yield.why.empty() ? message : attempt.yield.why);
-        return;
-      }
+  if (outcome.kind() == v1::Outcome::FAILED) {
+    // A machine that cannot start it, and a worker whose job ends or is preempted, are not the trial's fault: others decide
+    // how often that happens.
+    if (outcome.not_started() ||
+        (outcome.failure() == v1::PREEMPTED && (!attempt.yield.why.empty() || !worker.job.empty()))) {
+      Yielded(context, attempt, attempt.yield.why.empty() ? message : attempt.yield.why);
+    } else {
       failed(outcome.has_failure() ? outcome.failure() : v1::CRASHED, message);
-      return;
-    case v1::Outcome::DIVERGED:
-      EndAttempt(context, attempt.token, v1::DIVERGED, std::nullopt, message, "ended");
-      StageDiverged(context, stage);
-      return;
-    case v1::Outcome::SUCCEEDED:
-      break;
+    }
+    return;
+  }
+  if (outcome.kind() == v1::Outcome::DIVERGED) {
+    EndAttempt(context, attempt.token, v1::DIVERGED, std::nullopt, message, "ended");
+    StageDiverged(context, stage);
+    return;
   }
   const bool train = stage.kind == v1::TRAIN_STAGE;
   if (train && attempt.final_checkpoint.digest.empty()) {
     failed(v1::CRASHED, "it reported SUCCEEDED without a final checkpoint");
     return;
   }
-  const double seconds = ToSeconds(context.now.at - attempt.times.started);
-  double units = 1;
-  if (train) {
-    const std::uint64_t from = attempt.resumed.step;
-    units =
-        attempt.final_checkpoint.step > from ? static_cast<double>(attempt.final_checkpoint.step - from) : 0;
-    if (seconds > 0 && units > 0 && !attempt.recovered) {
-      context.out.train_steps_per_second.push_back(units / seconds);
-    }
-  }
   if (!attempt.recovered) {
+    const double seconds = ToSeconds(context.now.at - attempt.times.started);
+    const std::uint64_t from = std::min(attempt.resumed.step, attempt.final_checkpoint.step);
+    const double units = train ? static_cast<double>(attempt.final_checkpoint.step - from) : 1;
+    if (train && seconds > 0 && units > 0) context.out.train_steps_per_second.push_back(units / seconds);
     for (const Dependent& dependent : stage.Dependents()) {
       StageTally& tally = state.sweeps.at(dependent.sweep).TallyOf(stage);
       tally.seconds += seconds;
@@ -191,13 +179,36 @@ void TakeOutcome(Context& context, WorkerEntry& worker, Attempt& live, const v1:
   StageSucceeded(context, stage, attempt);
 }
 
+// The model that the attempt measures, see SweepValue.
+std::string SettingOf(const Stage& stage) {
+  v1::TrialSpec spec;
+  const bool quantized = stage.kind == v1::EVALUATE_STAGE &&
+                         spec.ParseFromString(PackedSpec(stage.detail().spec)) && spec.has_quantization();
+  const v1::QuantizationSpec& quantization = spec.quantization();
+  return quantized ? SettingText(quantization.has_weights() ? quantization.weights().bits() : 0,
+                                 quantization.has_activations() ? quantization.activations().bits() : 0)
+                   : SettingText(0, 0);
+}
+
+// Kept by the attempt and by the sweeps that need it, for users who watch. Points of single modules are left out.
+void NoteLivePoint(State& state, Attempt& attempt, const MeasurementInfo& info,
+                   const v1::MeasurementPoint& point) {
+  if (!point.site().empty()) return;
+  attempt.latest.Take(info, point.step(), point.value());
+  if (!SweepValues::Has(info)) return;
+  const Stage& stage = state.stages.at(attempt.stage);
+  if (attempt.setting.empty()) attempt.setting = SettingOf(stage);
+  for (const Dependent& dependent : stage.Dependents())
+    state.sweeps.at(dependent.sweep).values.Take(info, attempt.setting, point.value());
+}
+
 void TakeMeasurement(Context& context, Attempt& attempt, const v1::MeasurementPoint& point, WallTime at) {
   OrchestratorStats& stats = context.state.stats;
   const MeasurementInfo* const info = FindMeasurement(point.name());
   if (info == nullptr || point.site().size() > Limits::kSiteBytesMax || !IsUtf8(point.site())) {
     ++stats.events_invalid;
-    context.out.log.push_back(absl::StrCat("event_invalid token=", attempt.token, " reason=\"measurement ",
-                                           Shortened(point.name(), 64), " is not known\""));
+    context.Log("event_invalid token=", attempt.token, " reason=\"measurement ", Shortened(point.name(), 64),
+                " is not known\"");
     return;
   }
   ++stats.measurements;
@@ -217,7 +228,7 @@ void TakeEvent(Context& context, WorkerEntry& worker, const v1::NumberedEvent& n
   ++state.stats.events_received;
   auto live = state.attempts.find(numbered.token());
   if (INLIER_BUG("token_check_dropped") && live == state.attempts.end()) {
-    live = std::find_if(state.attempts.begin(), state.attempts.end(), [&](const auto& entry) {
+    live = std::ranges::find_if(state.attempts, [&](const auto& entry) {
       return entry.second.assignment.stage_id() == numbered.stage_id();
     });
   }
@@ -230,9 +241,9 @@ void TakeEvent(Context& context, WorkerEntry& worker, const v1::NumberedEvent& n
     ++state.stats.events_stale;
     const v1::Outcome& outcome = numbered.event().outcome();
     if (numbered.event().has_outcome() && outcome.kind() != v1::Outcome::FAILED) {
-      context.out.log.push_back(absl::StrCat(
-          "result_refused token=", numbered.token(), " worker=", worker.name,
-          " outcome=", v1::Outcome::Kind_Name(outcome.kind()), " reason=\"the token is no longer live\""));
+      context.Log("result_refused token=", numbered.token(), " worker=", worker.name,
+                  " outcome=", v1::Outcome::Kind_Name(outcome.kind()),
+                  " reason=\"the token is no longer live\"");
     }
     return;
   }
@@ -296,8 +307,7 @@ Feature LostModels() {
   return {.due =
               [](const State& state) {
                 std::optional<Timestamp> due;
-                for (const auto& [sha256, lost] : state.models.lost)
-                  if (!due || lost.until < *due) due = lost.until;
+                for (const auto& [sha256, lost] : state.models.lost) due = Earlier(due, lost.until);
                 return due;
               },
           .act =

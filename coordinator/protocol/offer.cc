@@ -1,14 +1,11 @@
-#include "coordinator/protocol/offer.h"
-
 #include <optional>
 #include <set>
 #include <string>
 #include <utility>
 
-#include "base/check.h"
 #include "base/deliberate_bug.h"
 #include "coordinator/data/data_check.h"
-#include "coordinator/protocol/answer.h"
+#include "coordinator/protocol/sync.h"
 #include "coordinator/scheduling/gather.h"
 #include "coordinator/scheduling/grant.h"
 #include "coordinator/scheduling/placement.h"

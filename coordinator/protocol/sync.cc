@@ -9,9 +9,9 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "base/deliberate_bug.h"
+#include "base/status.h"
 #include "base/version_skew.h"
 #include "coordinator/data/data_check.h"
-#include "coordinator/protocol/answer.h"
 #include "coordinator/scheduling/job_ends.h"
 #include "coordinator/scheduling/placement.h"
 #include "coordinator/state/reported_text.h"
@@ -59,7 +59,7 @@ absl::Status CheckCaller(const State& state, const WorkerEntry* known, const v1:
   return absl::OkStatus();
 }
 
-// As people may be shown them.
+// As users may be shown them.
 std::vector<v1::GpuReading> Readings(const v1::WorkerSync& sync) {
   std::vector<v1::GpuReading> gpus(sync.gpus().begin(),
                                    sync.gpus().begin() + std::min(sync.gpus_size(), WorkerEntry::kGpusMax));
@@ -73,12 +73,8 @@ std::vector<v1::GpuReading> Readings(const v1::WorkerSync& sync) {
 }  // namespace
 
 absl::StatusOr<WorkerEntry*> CheckSync(State& state, const v1::WorkerSync& sync, const std::string& caller) {
-  absl::Status version =
-      CheckVersionSkew(absl::StrCat("worker ", sync.name(), " runs"), sync.version(), state.options.version);
-  if (!version.ok()) {
-    ++state.stats.syncs_refused;
-    return version;
-  }
+  RETURN_IF_ERROR(
+      CheckVersionSkew(absl::StrCat("worker ", sync.name(), " runs"), sync.version(), state.options.version));
   std::string problem;
   std::set<std::uint32_t> indices;
   for (const v1::Slot& slot : sync.slots()) indices.insert(slot.index());
@@ -92,16 +88,13 @@ absl::StatusOr<WorkerEntry*> CheckSync(State& state, const v1::WorkerSync& sync,
   } else if (!indices.empty() && *indices.rbegin() >= indices.size()) {
     problem = "slots are numbered from 0 without gaps";
   }
-  if (problem.empty()) {
-    WorkerEntry* const known = state.workers.Find(sync.incarnation());
-    absl::Status allowed = CheckCaller(state, known, sync, caller);
-    if (allowed.ok()) return known;
-    ++state.stats.syncs_refused;
-    return allowed;
+  if (!problem.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("sync of worker \"", absl::CEscape(sync.name()), "\": ", problem));
   }
-  ++state.stats.syncs_refused;
-  return absl::InvalidArgumentError(
-      absl::StrCat("sync of worker \"", absl::CEscape(sync.name()), "\": ", problem));
+  WorkerEntry* const known = state.workers.Find(sync.incarnation());
+  RETURN_IF_ERROR(CheckCaller(state, known, sync, caller));
+  return known;
 }
 
 void UpdateWorker(Context& context, WorkerEntry& worker, const v1::WorkerSync& sync, bool is_new) {
@@ -130,9 +123,9 @@ void UpdateWorker(Context& context, WorkerEntry& worker, const v1::WorkerSync& s
   }
   worker.keeps_artifacts = sync.keeps_artifacts();
   worker.job = Shortened(sync.job(), kJobBytesMax);
+  // Also of one that has just connected.
   worker.unavailable.job_drained =
-      state.jobs.drained.contains(worker.job) &&  // Also of one that has just connected.
-      !INLIER_BUG("drained_job_takes_work");
+      state.jobs.drained.contains(worker.job) && !INLIER_BUG("drained_job_takes_work");
   if (sync.has_job_seconds_left()) {
     worker.resources.SetSecondsLeft(sync.job_seconds_left());
     state.jobs.longest = std::max(state.jobs.longest, sync.job_seconds_left());
@@ -148,14 +141,12 @@ void UpdateWorker(Context& context, WorkerEntry& worker, const v1::WorkerSync& s
   if (worker.unavailable.draining) ForgetDataChecks(state, worker.incarnation);  // It gives them up.
   state.leases.Renew(worker.incarnation, context.now.at);
   if (joined) {
-    context.out.log.push_back(absl::StrCat("worker_joined worker=", worker.name,
-                                           " incarnation=", worker.incarnation, " host=", worker.host,
-                                           " slots=", worker.slots.size()));
+    context.Log("worker_joined worker=", worker.name, " incarnation=", worker.incarnation,
+                " host=", worker.host, " slots=", worker.slots.size());
     if (worker.unavailable.outdated)
-      context.out.log.push_back(absl::StrCat("worker_outdated worker=", worker.name,
-                                             " version=", worker.version,
-                                             " reason=\"it finishes what it runs and gets nothing new: "
-                                             "upgrade it\""));
+      context.Log("worker_outdated worker=", worker.name, " version=", worker.version,
+                  " reason=\"it finishes what it runs and gets nothing new: "
+                  "upgrade it\"");
   }
   if (changed) {
     worker.seen.written_ms = context.now.wall.unix_ms;
@@ -175,9 +166,8 @@ void TakeReports(Context& context, WorkerEntry& worker, const v1::WorkerSync& sy
     if (attempt.unclaimed) {
       attempt.unclaimed = false;
       ++state.stats.attempts_adopted;
-      context.out.log.push_back(absl::StrCat("attempt_adopted trial=", attempt.trial.ToString(),
-                                             " stage=", attempt.stage.ToString(), " token=", attempt.token,
-                                             " worker=", worker.name));
+      context.Log("attempt_adopted trial=", attempt.trial.ToString(), " stage=", attempt.stage.ToString(),
+                  " token=", attempt.token, " worker=", worker.name);
     }
     const v1::Progress& progress = report.progress();
     if (progress.phase() != attempt.progress.phase() || progress.step() != attempt.progress.step()) {
@@ -190,6 +180,44 @@ void TakeReports(Context& context, WorkerEntry& worker, const v1::WorkerSync& sy
   }
   worker.stop_reasons = std::move(reasons);
   ReleaseGone(state, worker, &sync);
+}
+
+void FillAnswer(const State& state, const WorkerEntry& worker, const v1::WorkerSync* sync,
+                v1::CoordinatorSync& answer) {
+  std::map<Token, std::string> stops;
+  std::set<Token> reported;
+  if (sync != nullptr) {
+    for (const v1::AttemptReport& report : sync->attempts()) {
+      reported.insert(report.token());
+      stops[report.token()] = "fenced: another attempt or none has the right to run";
+    }
+  }
+  for (const auto& [token, reason] : worker.stop_reasons)
+    if (sync == nullptr || reported.contains(token)) stops[token] = reason;
+  for (const Token token : state.leases.HeldBy(worker.incarnation)) {
+    const Attempt& attempt = state.attempts.at(token);
+    if (attempt.yield.why.empty() || INLIER_BUG("yielding_attempt_wanted_again")) {
+      v1::Assignment& assignment = *answer.add_desired();
+      assignment = attempt.assignment;
+      stops.erase(token);
+      if (reported.contains(token)) continue;
+      const Stage& stage = state.stages.at(attempt.stage);
+      if (stage.kind == v1::EVALUATE_STAGE)
+        assignment.set_spec(PackedSpec(state.stages.at(stage.train).detail().spec));
+      assignment.mutable_spec()->append(PackedSpec(stage.detail().spec));
+    } else if (sync == nullptr || reported.contains(token)) {
+      stops[token] = attempt.yield.why;
+    }
+  }
+  FillDataChecks(state, worker, answer);
+  if (worker.keeps_artifacts) {
+    for (const auto& [sha256, lost] : state.models.lost) answer.add_wanted_artifacts(sha256);
+  }
+  for (auto& [token, reason] : stops) {
+    v1::Stop& stop = *answer.add_stop();
+    stop.set_token(token);
+    stop.set_reason(std::move(reason));
+  }
 }
 
 v1::CoordinatorSync AnswerSync(const State& state, const WorkerEntry& worker, const v1::WorkerSync& sync,

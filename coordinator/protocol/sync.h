@@ -21,9 +21,22 @@ void UpdateWorker(Context& context, WorkerEntry& worker, const v1::WorkerSync& s
 // Takes the attempts that the worker lists: their slots, their progress, their adoption after a restart.
 void TakeReports(Context& context, WorkerEntry& worker, const v1::WorkerSync& sync);
 
+// Adds to `answer` all attempts that the worker should run, those that it should end, with the reasons, and the checks of data
+// and the artifacts that it is asked for. A sync lists the worker's attempts: the answer omits the specifications of listed
+// attempts, and ends listed attempts only. Without a sync (a push) both are complete.
+void FillAnswer(const State& state, const WorkerEntry& worker, const v1::WorkerSync* sync,
+                v1::CoordinatorSync& answer);
+
 // The complete reply. `by_stream`: work is pushed to the worker, so it need not poll.
 v1::CoordinatorSync AnswerSync(const State& state, const WorkerEntry& worker, const v1::WorkerSync& sync,
                                bool by_stream);
+
+// Work for idle workers (offer.cc). A worker whose stream is open and has nothing unanswered is listening: a stage that becomes
+// ready is leased to it and pushed, so that nothing waits for a heartbeat.
+//
+// Leases ready stages to listening workers, unless the store cannot take leases now, and fills effects.pushes
+// with their messages, ended attempts included. Called after every other call, into the same effects.
+void Offer(Context& context, bool grant_leases);
 
 }  // namespace inlier
 

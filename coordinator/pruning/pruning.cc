@@ -31,7 +31,7 @@ void PruneStage(Context& context, Stage& stage, const std::string& reason) {
   EndAttempt(context, token, v1::CANCELLED, std::nullopt, reason, reason);
   for (const TrialId id : trials) {
     Trial& trial = state.trials.at(id);
-    SetPruning(state, state.sweeps.at(trial.sweep), trial, TrialPruningState::kPruned);
+    SetPruning(state.sweeps.at(trial.sweep), trial, TrialPruningState::kPruned);
     context.out.changes.Add(TrialPruning{.id = id, .state = trial.pruning});
     const std::string source =
         IsSourceFor(stage, trial) ? absl::StrCat(SourceText(state, stage), ": ") : std::string();
@@ -45,9 +45,9 @@ bool WantsPruned(const State& state, const Sweep& sweep, const Stage& stage) {
   if (!sweep.pruning.pruner || !sweep.pruning.pruner->Wants(stage.id) ||
       sweep.pruning.kept.contains(stage.id))
     return false;
-  // A person wants a trial whose training starts from it.
+  // A user wants a trial whose training starts from it.
   const std::vector<TrialId> trials = stage.DependentTrials();
-  return std::none_of(trials.begin(), trials.end(), [&](TrialId id) {
+  return std::ranges::none_of(trials, [&](TrialId id) {
     const Trial& trial = state.trials.at(id);
     return trial.sweep == sweep.id && trial.pruning == TrialPruningState::kKept;
   });
@@ -66,9 +66,7 @@ void JudgePoint(Context& context, const Attempt& attempt, const v1::MeasurementP
   for (const auto& [id, first_trial] : stage.Dependents()) {
     Sweep& sweep = state.sweeps.at(id);
     if (sweep.pruning.pruner && sweep.pruning.pruner->spec().measurement() == point.name()) {
-      std::optional<PruningDecision> decision =
-          sweep.pruning.pruner->Judge(stage.id, point.step(), point.value());
-      if (decision) {
+      if (auto decision = sweep.pruning.pruner->Judge(stage.id, point.step(), point.value())) {
         decision->sweep = id;
         decision->token = attempt.token;
         decision->at = context.now.wall;

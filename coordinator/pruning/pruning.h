@@ -8,8 +8,7 @@
 
 namespace inlier {
 
-// Checks a point of a curve for every sweep that needs the stage, and ends the attempt when all of them prune
-// it.
+// Checks a point of a curve for every sweep that needs the stage, and ends the attempt when all of them prune it.
 void JudgePoint(Context& context, const Attempt& attempt, const v1::MeasurementPoint& point);
 
 // The training, the trial's own or one that it starts from, was pruned for its sweep before.

@@ -9,7 +9,6 @@
 #include "base/backoff.h"
 #include "base/time.h"
 #include "coordinator/scheduling/placement.h"
-#include "coordinator/state/transitions.h"
 
 namespace inlier {
 namespace {
@@ -20,7 +19,7 @@ bool MayBeTheDevice(v1::FailureClass failure) {
   return failure == v1::CRASHED || failure == v1::STALLED || failure == v1::TIMED_OUT;
 }
 
-// Of a gang one a process.
+// A gang has one for each process.
 std::vector<std::string> DevicesOf(const WorkerEntry& worker, const Attempt& attempt) {
   std::vector<std::string> devices = {DeviceOf(worker, attempt.assignment.slot())};
   for (const std::uint32_t slot : attempt.assignment.further_slots())
@@ -29,7 +28,7 @@ std::vector<std::string> DevicesOf(const WorkerEntry& worker, const Attempt& att
 }
 
 void Record(Context& context, const WorkerEntry& worker, const std::string& kind, std::string message) {
-  context.out.log.push_back(absl::StrCat(kind, " worker=", worker.name, " message=\"", message, "\""));
+  context.Log(kind, " worker=", worker.name, " message=\"", message, "\"");
   context.out.changes.Add(EventRow{
       .at = context.now.wall, .kind = kind, .worker = worker.incarnation, .message = std::move(message)});
 }
@@ -37,7 +36,7 @@ void Record(Context& context, const WorkerEntry& worker, const std::string& kind
 // Another device that takes work and does not fail.
 bool AnotherWorks(const State& state, const WorkerEntry& failing, const std::string& failing_device) {
   for (const auto& [incarnation, worker] : state.workers.all()) {
-    if (!worker.connected || worker.unavailable.Any()) continue;
+    if (!worker.TakesWork()) continue;
     for (const v1::Slot& slot : worker.slots) {
       if (&worker == &failing && slot.device() == failing_device) continue;
       const auto health = worker.devices.find(slot.device());
@@ -49,12 +48,11 @@ bool AnotherWorks(const State& state, const WorkerEntry& failing, const std::str
   return false;
 }
 
-void WaitForProbe(State& state, WorkerEntry& worker, const std::string& device, DeviceHealth& health,
-                  Moment now) {
+void WaitForProbe(Context& context, WorkerEntry& worker, const std::string& device, DeviceHealth& health) {
   health.probe = 0;
   health.may_probe = false;
-  health.probe_at = now.at + kProbeBackoff.Wait(health.probes_failed + 1, 0.5);
-  state.deadlines.probes.emplace(health.probe_at, std::pair(worker.incarnation, device));
+  health.probe_at = context.now.at + kProbeBackoff.Wait(health.probes_failed + 1, 0.5);
+  context.state.deadlines.probes.emplace(health.probe_at, std::pair(worker.incarnation, device));
 }
 
 void EndQuarantine(Context& context, WorkerEntry& worker, DeviceHealths::iterator at,
@@ -86,7 +84,7 @@ void BeginQuarantine(Context& context, WorkerEntry& worker, const std::string& d
   health.reason = absl::StrCat(health.failures, " attempts in a row failed on it, the last one ",
                                v1::FailureClass_Name(failure), ", and another device works");
   ++context.state.stats.quarantines;
-  WaitForProbe(context.state, worker, device, health, context.now);
+  WaitForProbe(context, worker, device, health);
   Record(context, worker, "device_quarantined",
          absl::StrCat(device, " of worker ", worker.name, " gets no attempts: ", health.reason,
                       "; one is tried in ", FormatDuration(health.probe_at - context.now.at),
@@ -123,12 +121,10 @@ void StartProbes(Context& context) {
   State& state = context.state;
   auto& probes = state.deadlines.probes;
   while (!probes.empty() && probes.begin()->first <= context.now.at) {
-    const auto [incarnation, device] = probes.begin()->second;
-    const Timestamp due = probes.begin()->first;
-    probes.erase(probes.begin());
-    WorkerEntry* const worker = state.workers.Find(incarnation);
+    const auto [due, on] = probes.extract(probes.begin()).value();
+    WorkerEntry* const worker = state.workers.Find(on.first);
     if (worker == nullptr) continue;  // Forgotten.
-    const auto at = worker->devices.find(device);
+    const auto at = worker->devices.find(on.second);
     if (at == worker->devices.end() || !at->second.Blocked() || at->second.probe != 0 ||
         at->second.probe_at != due)
       continue;
@@ -147,7 +143,7 @@ void BlameDevice(Context& context, const Attempt& attempt, v1::FailureClass& fai
       const auto health = worker->devices.find(device);
       if (health == worker->devices.end() || health->second.probe != attempt.token) continue;
       ++health->second.probes_failed;
-      WaitForProbe(state, *worker, device, health->second, context.now);
+      WaitForProbe(context, *worker, device, health->second);
     }
     return;
   }
@@ -163,7 +159,7 @@ void BlameDevice(Context& context, const Attempt& attempt, v1::FailureClass& fai
     blamed = another_works;
     if (health.probe == attempt.token) {
       ++health.probes_failed;
-      WaitForProbe(state, *worker, device, health, context.now);
+      WaitForProbe(context, *worker, device, health);
     }
   } else if (health.failures >= kFailuresBeforeQuarantine) {
     blamed = another_works;
@@ -181,7 +177,7 @@ void BlameDevice(Context& context, const Attempt& attempt, v1::FailureClass& fai
 void ExplainDevices(const WorkerEntry& worker, v1::Explanation& of) {
   for (const auto& [device, health] : worker.devices) {
     if (health.InQuarantine())
-      Because(of, absl::StrCat(device, " of worker ", worker.name, " is in quarantine: ", health.reason));
+      Because(of, device, " of worker ", worker.name, " is in quarantine: ", health.reason);
   }
 }
 

@@ -7,8 +7,6 @@
 //
 // A failure is the device's and not the stage's, that is SICK_DEVICE, in quarantine, and where the same stage has crashed on
 // the same device just before, as long as another device works.
-//
-// Thread safety: none; functions of the State on the coordinator's thread.
 #ifndef INLIER_COORDINATOR_QUARANTINE_QUARANTINE_H_
 #define INLIER_COORDINATOR_QUARANTINE_QUARANTINE_H_
 

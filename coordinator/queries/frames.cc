@@ -5,11 +5,7 @@
 #include "absl/strings/str_cat.h"
 
 namespace inlier {
-namespace {
-
 constexpr std::size_t kLengthBytes = 4;
-
-}  // namespace
 
 std::string Framed(std::string_view message) {
   std::string frame;

@@ -1,6 +1,4 @@
 // Messages on a socket between the coordinator and a process that runs queries: each after its length.
-//
-// Thread safety: pure functions.
 #ifndef INLIER_COORDINATOR_QUERIES_FRAMES_H_
 #define INLIER_COORDINATOR_QUERIES_FRAMES_H_
 
@@ -13,13 +11,12 @@
 
 namespace inlier {
 
-// A longer message is an error of the sender.
 inline constexpr std::size_t kFrameBytesMax = 64 << 20;
 
 std::string Framed(std::string_view message);
 
-// The message at the beginning of `bytes`; nullopt while it is not complete. InvalidArgument for one that is too
-// long.
+// The message at the beginning of `bytes`; nullopt while it is incomplete. InvalidArgument above
+// kFrameBytesMax.
 absl::StatusOr<std::optional<std::string_view>> FirstFrame(std::string_view bytes);
 
 }  // namespace inlier

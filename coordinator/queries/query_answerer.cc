@@ -15,7 +15,6 @@
 #include <string>
 #include <string_view>
 
-#include "absl/status/status.h"
 #include "base/status.h"
 #include "coordinator/queries/frames.h"
 #include "coordinator/store/query_guard.h"
@@ -25,9 +24,9 @@ namespace inlier {
 namespace {
 
 constexpr int kNice = 10;
-// The coordinator kills the process at the time limit; this is for when the coordinator is gone.
+// The coordinator kills the process at the time limit; this is for a coordinator that has gone.
 constexpr unsigned kSecondsAfterTheLimit = 2;
-// A process that needed more ends, for the allocator keeps it.
+// A process that needed more ends: the allocator would keep it.
 constexpr std::int64_t kHeapBytesKept = std::int64_t{32} << 20;
 
 void Confine() {
@@ -42,7 +41,7 @@ void Confine() {
   sqlite3_hard_heap_limit64(kQueryHeapBytes);
 }
 
-// The next message; empty after the end of the socket.
+// Reads the next message; empty at the end of the socket.
 std::string ReadMessage(std::string& buffer) {
   char bytes[16384];
   for (;;) {

@@ -23,7 +23,7 @@
 namespace inlier {
 namespace {
 
-constexpr int kLookEveryMs = 20;
+constexpr int kPollMs = 20;
 
 // Starts the program with `socket` as its standard input and no other descriptor but standard error.
 absl::StatusOr<pid_t> Spawn(const std::string& program, const std::string& database, int socket) {
@@ -60,20 +60,15 @@ absl::StatusOr<std::unique_ptr<QueryProcess>> QueryProcess::Start(const std::str
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
     return ErrnoStatus("cannot make a socket for a query");
-  const absl::StatusOr<pid_t> pid = Spawn(program, database.string(), ends[1]);
-  ::close(ends[1]);
-  if (!pid.ok()) {
-    ::close(ends[0]);
-    return pid.status();
-  }
-  return std::unique_ptr<QueryProcess>(new QueryProcess(*pid, ends[0]));
+  Descriptor ours(ends[0]);
+  const Descriptor theirs(ends[1]);
+  ASSIGN_OR_RETURN(const pid_t pid, Spawn(program, database.string(), theirs.fd()));
+  return std::unique_ptr<QueryProcess>(new QueryProcess(pid, std::move(ours)));
 }
-
-QueryProcess::~QueryProcess() { Kill(); }
 
 bool QueryProcess::IsAlive() {
   if (pid_ < 0) return false;
-  pollfd look{socket_, POLLIN, 0};
+  pollfd look{socket_.fd(), POLLIN, 0};
   // A process that waits for a statement sends nothing: what can be read is the end.
   return ::poll(&look, 1, 0) == 0;
 }
@@ -85,7 +80,7 @@ int QueryProcess::Kill() {
   while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
   }
   pid_ = -1;
-  ::close(std::exchange(socket_, -1));
+  socket_.Close();
   return status;
 }
 
@@ -120,11 +115,11 @@ absl::StatusOr<std::string> QueryProcess::Exchange(const std::string& request, D
       return QueryTooSlow(time);
     }
     const bool sending = sent < frame.size();
-    pollfd ready{socket_, static_cast<short>(sending ? POLLOUT : POLLIN), 0};
-    if (::poll(&ready, 1, kLookEveryMs) <= 0) continue;
+    pollfd ready{socket_.fd(), static_cast<short>(sending ? POLLOUT : POLLIN), 0};
+    if (::poll(&ready, 1, kPollMs) <= 0) continue;
     const ssize_t n =
-        sending ? ::send(socket_, frame.data() + sent, frame.size() - sent, MSG_NOSIGNAL | MSG_DONTWAIT)
-                : ::recv(socket_, bytes.data(), bytes.size(), MSG_DONTWAIT);
+        sending ? ::send(socket_.fd(), frame.data() + sent, frame.size() - sent, MSG_NOSIGNAL | MSG_DONTWAIT)
+                : ::recv(socket_.fd(), bytes.data(), bytes.size(), MSG_DONTWAIT);
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) continue;
     if (n <= 0) return Ended();
     if (sending) {
@@ -150,7 +145,7 @@ absl::StatusOr<v1::QueryResponse> QueryProcess::Run(const std::string& sql, cons
   v1::GuardedAnswer answer;
   if (!answer.ParseFromString(message)) {
     Kill();
-    return absl::InternalError("the process of the query sent something else than an answer");
+    return absl::InternalError("the process of the query sent an answer that cannot be read");
   }
   if (answer.last()) Kill();
   if (answer.code() != 0) return absl::Status(static_cast<absl::StatusCode>(answer.code()), answer.message());

@@ -1,8 +1,8 @@
-// One process that runs people's SQL, seen from the coordinator.
+// One process that runs users' SQL, seen from the coordinator.
 //
-// A statement ends at its time limit whatever SQLite does, because its process is killed then: SQLite asks
-// whether to go on at jumps of a program only, never in an expression, a function or while it reads the text of
-// a statement, and an expression may take hours. What breaks SQLite breaks one process, too.
+// A statement ends at its time limit whatever SQLite does, because its process is killed: SQLite asks whether
+// to go on only at jumps of a program, never in an expression, which may take hours, in a function or while
+// it reads the text of a statement. What breaks SQLite breaks only one process.
 //
 // Thread safety: none; one thread at a time.
 #ifndef INLIER_COORDINATOR_QUERIES_QUERY_PROCESS_H_
@@ -14,9 +14,11 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/files/descriptor.h"
 #include "base/time.h"
 #include "coordinator/store/query_guard.h"
 
@@ -24,14 +26,13 @@ namespace inlier {
 
 class QueryProcess {
  public:
-  // Time after the limit in which the process may answer that the time is over.
+  // The process may answer that the time is over within this time after the limit.
   static constexpr Duration kGrace = std::chrono::milliseconds(250);
 
   // Starts `program`, which calls AnswerQueries for `database`.
   static absl::StatusOr<std::unique_ptr<QueryProcess>> Start(const std::string& program,
                                                              const std::filesystem::path& database);
-  // Kills the process and reaps it.
-  ~QueryProcess();
+  ~QueryProcess() { Kill(); }
   QueryProcess(const QueryProcess&) = delete;
   QueryProcess& operator=(const QueryProcess&) = delete;
 
@@ -40,22 +41,22 @@ class QueryProcess {
   bool IsAlive();
 
   // Runs one statement; `must_stop` is asked 50 times a second. Errors are those of GuardedConnection::Query,
-  // and Cancelled when `must_stop` was true; the process is dead then.
+  // and Cancelled when `must_stop` was true: the process is dead then.
   absl::StatusOr<v1::QueryResponse> Run(const std::string& sql, const QueryLimits& limits,
                                         const std::function<bool()>& must_stop);
 
  private:
-  QueryProcess(pid_t pid, int socket) : pid_(pid), socket_(socket) {}
+  QueryProcess(pid_t pid, Descriptor socket) : pid_(pid), socket_(std::move(socket)) {}
   // Sends `request` and returns the message that comes back.
   absl::StatusOr<std::string> Exchange(const std::string& request, Duration time,
                                        const std::function<bool()>& must_stop);
-  // The error of a process that has ended by itself.
+  // Returns the error of a process that has ended by itself.
   absl::Status Ended();
-  // Waits for its end; the status of waitpid(2).
+  // Kills and reaps the process; returns the status of waitpid(2).
   int Kill();
 
   pid_t pid_;
-  int socket_;
+  Descriptor socket_;
 };
 
 }  // namespace inlier

@@ -1,7 +1,5 @@
 #include "coordinator/queries/query_processes.h"
 
-#include <utility>
-
 #include "base/status.h"
 
 namespace inlier {

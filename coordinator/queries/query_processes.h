@@ -1,6 +1,5 @@
-// People's SQL: each statement in a process of its own, started when it is needed and kept for the next one.
-//
-// As many run at once as threads call Run; the caller limits those.
+// Users' SQL: each statement in a process of its own, started when it is needed and kept for the next one. As
+// many run at once as threads call Run.
 //
 // Thread safety: all methods may be called from any thread.
 #ifndef INLIER_COORDINATOR_QUERIES_QUERY_PROCESSES_H_
@@ -34,7 +33,7 @@ class QueryProcesses {
   void Stop();
 
  private:
-  // One that waits for a statement, or a new one.
+  // Takes an idle process, or starts one.
   absl::StatusOr<std::unique_ptr<QueryProcess>> Take();
 
   const std::string program_;

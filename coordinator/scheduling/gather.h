@@ -28,9 +28,6 @@ bool IsKept(const State& state, const WorkerEntry& worker, const ResourceRequest
 // The worker takes work, and could run the request if its slots were free.
 bool CouldRun(const WorkerEntry& worker, const ResourceRequest& request);
 
-// The worker's slots and their devices suffice for the gang once all attempts on it have ended.
-bool CouldGather(const WorkerEntry& worker, const ResourceRequest& request);
-
 }  // namespace inlier
 
 #endif  // INLIER_COORDINATOR_SCHEDULING_GATHER_H_

@@ -16,34 +16,6 @@
 #include "coordinator/state/transitions.h"
 
 namespace inlier {
-namespace {
-
-// The stage's next attempt for its worker; the stage keeps the specification, which is sent with it.
-void SetAssignment(State& state, Stage& stage, const Attempt& attempt,
-                   const std::vector<std::uint32_t>& slots, v1::Assignment& assignment) {
-  assignment.set_token(attempt.token);
-  assignment.set_stage_id(stage.id.ToString());
-  assignment.set_kind(stage.kind);
-  SetSlots(state, attempt.sweep, slots, assignment);
-  assignment.set_attempt(stage.attempts);
-  stage.edit().spec = PackedSpec(stage.detail().spec);
-  if (stage.kind == v1::EVALUATE_STAGE) {
-    Stage& train = state.stages.at(stage.train);
-    train.edit().spec = PackedSpec(train.detail().spec);
-  }
-  SetCheckpoints(state, stage, assignment);
-}
-
-}  // namespace
-
-void SetSlots(const State& state, SweepId sweep, const std::vector<std::uint32_t>& slots,
-              v1::Assignment& assignment) {
-  assignment.set_slot(slots.at(0));
-  assignment.mutable_further_slots()->Assign(slots.begin() + 1, slots.end());
-  if (slots.size() > 1)
-    assignment.set_shard_optimizer(state.sweeps.at(sweep).spec.resources().shard_optimizer());
-}
-
 void Grant(Context& context, WorkerEntry& worker, ReadyQueue::Pick pick) {
   State& state = context.state;
   Stage& stage = state.stages.at(pick.stage);
@@ -72,7 +44,12 @@ void Grant(Context& context, WorkerEntry& worker, ReadyQueue::Pick pick) {
   worker.leased = context.now.at;
   made.times.started = made.times.began = made.times.progressed = made.times.saved = context.now.at;
   made.times.leased = context.now.wall;
-  SetAssignment(state, stage, made, slots, made.assignment);
+  stage.edit().spec = PackedSpec(stage.detail().spec);
+  if (stage.kind == v1::EVALUATE_STAGE) {
+    Stage& train = state.stages.at(stage.train);
+    train.edit().spec = PackedSpec(train.detail().spec);
+  }
+  SetAssignment(state, stage, slots, stage.attempts, made);
   if (!std::exchange(worker.used, true)) CommitWorker(context, worker);
   const Attempt& attempt = BeginAttempt(context, std::move(made), slots, context.now.at);
   context.out.workers.insert(worker.incarnation);
@@ -92,11 +69,10 @@ void Grant(Context& context, WorkerEntry& worker, ReadyQueue::Pick pick) {
   UpdateTrialsOf(context, stage);
   Touch(state, stage);
   ++state.stats.attempts_started[KindIndex(stage.kind)];
-  context.out.log.push_back(absl::StrCat(
-      "lease_granted trial=", attempt.trial.ToString(), " stage=", stage.id.ToString(),
-      " kind=", KindName(stage.kind), " attempt=", stage.attempts, " token=", token, " worker=", worker.name,
-      slots.size() == 1 ? " slot=" : " slots=", absl::StrJoin(slots, ","),
-      " resume_step=", attempt.assignment.resume_step()));
+  context.Log("lease_granted trial=", attempt.trial.ToString(), " stage=", stage.id.ToString(),
+              " kind=", KindName(stage.kind), " attempt=", stage.attempts, " token=", token,
+              " worker=", worker.name, slots.size() == 1 ? " slot=" : " slots=", absl::StrJoin(slots, ","),
+              " resume_step=", attempt.assignment.resume_step());
 }
 
 void FillSlots(Context& context, WorkerEntry& worker) {
@@ -104,13 +80,25 @@ void FillSlots(Context& context, WorkerEntry& worker) {
   if (worker.unavailable.Any()) return;
   while (!state.ready.Idle() && FreeSlot(state, worker)) {
     GatherForGang(state);
-    const std::optional<ReadyQueue::Pick> pick = PickFor(state, worker);
+    const std::optional<ReadyQueue::Pick> pick = state.ready.Next(
+        worker.number,
+        [&](const ResourceRequest& request) { return !SlotsFor(state, worker, request).empty(); });
     if (!pick) return;
     Grant(context, worker, *pick);
   }
 }
 
-void SetCheckpoints(const State& state, const Stage& stage, v1::Assignment& assignment) {
+void SetAssignment(const State& state, const Stage& stage, const std::vector<std::uint32_t>& slots,
+                   std::uint32_t number, Attempt& attempt) {
+  v1::Assignment& assignment = attempt.assignment;
+  assignment.set_token(attempt.token);
+  assignment.set_stage_id(stage.id.ToString());
+  assignment.set_kind(stage.kind);
+  assignment.set_attempt(number);
+  assignment.set_slot(slots.at(0));
+  assignment.mutable_further_slots()->Assign(slots.begin() + 1, slots.end());
+  if (slots.size() > 1)
+    assignment.set_shard_optimizer(state.sweeps.at(attempt.sweep).spec.resources().shard_optimizer());
   const StageId source = stage.kind == v1::EVALUATE_STAGE ? stage.train : stage.start;
   if (const auto trained = state.models.trained.find(source); trained != state.models.trained.end())
     assignment.set_checkpoint_sha256(HexOf(trained->second.checkpoint));

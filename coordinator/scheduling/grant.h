@@ -15,12 +15,10 @@ void Grant(Context& context, WorkerEntry& worker, ReadyQueue::Pick pick);
 // Grants the best stages that fit to the worker's free slots.
 void FillSlots(Context& context, WorkerEntry& worker);
 
-// Sets the slots of an attempt that is charged to the sweep, rank 0's first.
-void SetSlots(const State& state, SweepId sweep, const std::vector<std::uint32_t>& slots,
-              v1::Assignment& assignment);
-
-// Sets the model that the stage's next attempt needs, and the checkpoint and step from which it resumes, as far as there are.
-void SetCheckpoints(const State& state, const Stage& stage, v1::Assignment& assignment);
+// Sets the attempt's assignment, with the model that it needs and the checkpoints from which it may resume, but without the
+// specification: the stage keeps that. `slots`: rank 0's first. `number`: counts the attempts of the stage.
+void SetAssignment(const State& state, const Stage& stage, const std::vector<std::uint32_t>& slots,
+                   std::uint32_t number, Attempt& attempt);
 
 }  // namespace inlier
 

@@ -1,7 +1,6 @@
 #include "coordinator/scheduling/job_ends.h"
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 
 #include "coordinator/scheduling/readiness.h"
@@ -19,7 +18,7 @@ constexpr double kNewJob = 0.9, kNearlyAll = 0.8;
 std::uint32_t StepOf(double seconds) {
   if (seconds <= kLeastSecondsOfAJob) return 0;
   std::uint32_t step = kFirstStep;
-  while (step < seconds && step < std::numeric_limits<std::uint32_t>::max() / 2) step *= 2;
+  while (step < seconds && step < UINT32_MAX / 2) step *= 2;
   return step;
 }
 
@@ -33,28 +32,21 @@ std::uint32_t SecondsOf(const std::map<Key, std::uint32_t>& values, Key key) {
   return at == values.end() ? 0 : at->second;
 }
 
-// Nothing that the attempt did is left. REQUIRES: its stage is not in the queues now.
-void NoteNothingSaved(Context& context, const Attempt& attempt) {
-  State& state = context.state;
-  const WorkerEntry* worker = state.workers.Find(attempt.worker);
-  if (worker == nullptr || !worker->resources.seconds_left() || attempt.recovered ||
+void AttemptEndedWithItsJob(Context& context, const Attempt& attempt, const AttemptEnd& end) {
+  ClusterJobs& limits = context.state.jobs;
+  if (IsResult(end.outcome)) limits.stage_seconds.erase(attempt.stage);
+  const bool with_its_job =
+      end.failure == v1::LOST || (end.failure == v1::PREEMPTED && attempt.yield.why.empty());
+  const WorkerEntry* worker = context.state.workers.Find(attempt.worker);
+  if (!with_its_job || worker == nullptr || !worker->resources.seconds_left() || attempt.recovered ||
       attempt.times.saved > attempt.times.started)
     return;
-  ClusterJobs& limits = state.jobs;
   const double had = ToSeconds(context.now.at - attempt.times.started);
   std::uint32_t seconds = StepOf(had * kMore);
   if (had < kNearlyAll * limits.longest) seconds = InANewJob(limits, seconds);
   if (seconds == 0) return;
   std::uint32_t& least = limits.stage_seconds[attempt.stage];
   least = std::max(least, seconds);
-}
-
-void AttemptEndedWithItsJob(Context& context, const Attempt& attempt, const AttemptEnd& end) {
-  if (IsResult(end.outcome)) {
-    context.state.jobs.stage_seconds.erase(attempt.stage);
-  } else if (end.failure == v1::LOST || (end.failure == v1::PREEMPTED && attempt.yield.why.empty())) {
-    NoteNothingSaved(context, attempt);
-  }
 }
 
 }  // namespace
@@ -68,8 +60,7 @@ std::uint32_t SecondsNeeded(const State& state, SweepId sweep, const Stage& stag
 }
 
 void NoteTimeNeeded(Context& context, const Stage& stage, Duration took) {
-  State& state = context.state;
-  ClusterJobs& limits = state.jobs;
+  ClusterJobs& limits = context.state.jobs;
   if (limits.longest == 0) return;
   auto& known = stage.kind == v1::TRAIN_STAGE ? limits.train_seconds : limits.evaluate_seconds;
   const std::uint32_t seconds = InANewJob(limits, StepOf(ToSeconds(took) * kMore));
@@ -77,7 +68,7 @@ void NoteTimeNeeded(Context& context, const Stage& stage, Duration took) {
     // The longest: a later, shorter one had its data in a cache.
     if (seconds <= SecondsOf(known, dependent.sweep)) continue;
     known[dependent.sweep] = seconds;
-    ReshapeStages(context, state.sweeps.at(dependent.sweep));
+    ReshapeStages(context, context.state.sweeps.at(dependent.sweep));
   }
 }
 

@@ -7,8 +7,6 @@
 // whole job needs a longer job. Otherwise a new job is always long enough. Until something is known only
 // kLeastSecondsOfAJob applies. Times are in a few steps, each twice the one before, because stages are queued by what
 // they need. Nothing of this is stored.
-//
-// Thread safety: none; functions of the State on the coordinator's thread.
 #ifndef INLIER_COORDINATOR_SCHEDULING_JOB_ENDS_H_
 #define INLIER_COORDINATOR_SCHEDULING_JOB_ENDS_H_
 

@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -18,14 +19,8 @@ namespace {
 
 // Requests that no stage has any more are forgotten when there are more than this.
 constexpr std::size_t kPassedMax = 64;
-// Of the list of workers with other data.
+// The list of workers with other data ends above it.
 constexpr std::size_t kOthersBytes = 500;
-
-std::vector<std::uint32_t> SlotsOf(const v1::AttemptReport& report) {
-  std::vector<std::uint32_t> slots = {report.slot()};
-  slots.insert(slots.end(), report.further_slots().begin(), report.further_slots().end());
-  return slots;
-}
 
 void NoteFreed(State& state, WorkerEntry& worker) {
   if (worker.idle_ticket == 0 || state.idle.no_fit_up_to.empty()) return;
@@ -44,14 +39,14 @@ ResourceRequest RequestFor(const State& state, const Sweep& sweep, const Stage& 
   }
   request.seconds = SecondsNeeded(state, sweep.id, stage);
   if (!state.data.AnyDiffers()) return request;
-  const DataId data = (stage.kind == v1::TRAIN_STAGE ? stage : state.stages.at(stage.train)).data_id();
+  const DataId data = (stage.kind == v1::TRAIN_STAGE ? stage : state.stages.at(stage.train)).data;
   if (!state.data.IsKnown(data) || !state.data.source(data).differs) return request;
   request.data_source = state.data.SourceOf(data);
   request.data = data;
   return request;
 }
 
-ReadyQueue::Shape ShapeOf(const State& state, const Sweep& sweep, const Stage& stage) {
+ReadyShape ShapeOf(const State& state, const Sweep& sweep, const Stage& stage) {
   const auto waits = state.holder_waits.by_stage.find(stage.id);
   return {.worker = waits == state.holder_waits.by_stage.end() ? 0 : waits->second.first,
           .request = RequestFor(state, sweep, stage)};
@@ -65,12 +60,6 @@ std::vector<std::uint32_t> SlotsFor(const State& state, const WorkerEntry& worke
     return slot ? std::vector<std::uint32_t>{*slot} : std::vector<std::uint32_t>();
   }
   return worker.resources.SlotsFor(request, [&](std::uint32_t slot) { return IsFree(state, worker, slot); });
-}
-
-std::optional<ReadyQueue::Pick> PickFor(const State& state, const WorkerEntry& worker) {
-  return state.ready.Next(worker.number, [&](const ResourceRequest& request) {
-    return !SlotsFor(state, worker, request).empty();
-  });
 }
 
 std::string DeviceOf(const WorkerEntry& worker, std::uint32_t slot) {
@@ -87,8 +76,8 @@ bool IsFree(const State& state, const WorkerEntry& worker, std::uint32_t slot) {
   if (IsBlocked(worker, slot)) return false;
   if (INLIER_BUG("occupied_slot_leased")) {
     const std::vector<Token> leased = state.leases.HeldBy(worker.incarnation);
-    return std::none_of(leased.begin(), leased.end(),
-                        [&](Token token) { return state.attempts.at(token).assignment.slot() == slot; });
+    return std::ranges::none_of(
+        leased, [&](Token token) { return state.attempts.at(token).assignment.slot() == slot; });
   }
   return !worker.resources.SlotTaken(slot);
 }
@@ -114,8 +103,8 @@ std::string WhyNoData(const State& state, const ResourceRequest& request) {
   with_any_data.data = DataId();
   std::string others;
   for (const auto& [incarnation, worker] : state.workers.all()) {
-    if (!worker.connected || worker.unavailable.draining)
-      continue;                                                   // One that a person drains may be resumed.
+    // One that an admin drains may be resumed.
+    if (!worker.connected || worker.unavailable.draining) continue;
     if (!worker.resources.CouldEverFit(with_any_data)) continue;  // It will never look for the data.
     if (!worker.resources.HasOtherData(request)) return "";
     const DataRow& found = state.data.at(worker.resources.DataOf(request.data_source));
@@ -147,9 +136,7 @@ std::string WhyNowhere(const State& state, const ResourceRequest& request) {
     memory = std::max(memory, worker.resources.memory_mib());
     slots = std::max(slots, worker.slots.size());
     gpus = std::max(gpus, worker.resources.gpus().size());
-    for (const WorkerResources::Gpu& one : worker.resources.gpus()) {
-      gpu_memory = std::max(gpu_memory, one.memory_mib);
-    }
+    for (const auto& gpu : worker.resources.gpus()) gpu_memory = std::max(gpu_memory, gpu.memory_mib);
   }
   if (state.workers.connected() == 0) return "";
   std::string most = memory == 0 ? std::string("no worker reports its memory")
@@ -193,9 +180,11 @@ void ReleaseGone(State& state, WorkerEntry& worker, const v1::WorkerSync* sync) 
   if (sync != nullptr) {
     for (const v1::AttemptReport& report : sync->attempts()) {
       reported.insert(report.token());
-      // Of an earlier life of this process, or not the worker's: it takes its slot's part.
-      if (!worker.resources.held().contains(report.token()))
-        worker.resources.Take(report.token(), SlotsOf(report), {});
+      // An attempt of an earlier life of this process, or not the worker's, takes its slot's part.
+      if (worker.resources.held().contains(report.token())) continue;
+      std::vector<std::uint32_t> slots = {report.slot()};
+      slots.insert(slots.end(), report.further_slots().begin(), report.further_slots().end());
+      worker.resources.Take(report.token(), std::move(slots), {});
     }
   }
   worker.resources.SetReported(reported);
@@ -215,8 +204,7 @@ void SlotFreed(State& state, WorkerEntry& worker) {
 }
 
 void RefreshOffer(State& state, WorkerEntry& worker) {
-  const bool wants = worker.listening && worker.connected && !worker.unavailable.Any() &&
-                     FreeSlot(state, worker).has_value();
+  const bool wants = worker.listening && worker.TakesWork() && FreeSlot(state, worker).has_value();
   if (wants == (worker.idle_ticket != 0)) return;
   if (wants) {
     worker.idle_ticket = state.idle.Add(worker.incarnation);

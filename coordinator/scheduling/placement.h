@@ -11,17 +11,13 @@ namespace inlier {
 ResourceRequest RequestFor(const State& state, const Sweep& sweep, const Stage& stage);
 
 // The request, and the worker for which the stage waits.
-ReadyQueue::Shape ShapeOf(const State& state, const Sweep& sweep, const Stage& stage);
+ReadyShape ShapeOf(const State& state, const Sweep& sweep, const Stage& stage);
 
-// Free slots of the worker on which the request fits, one for each process; empty: there are none, or they are kept for
-// a gang (scheduling/gather.h).
+// Free slots of the worker on which the request fits, one for each process; empty where it does not fit now.
 std::vector<std::uint32_t> SlotsFor(const State& state, const WorkerEntry& worker,
                                     const ResourceRequest& request);
 
-// The best stage for the worker's free slots, if any may start and fits.
-std::optional<ReadyQueue::Pick> PickFor(const State& state, const WorkerEntry& worker);
-
-// "cpu", "cuda:0"; "" for a slot that the worker has not.
+// "cpu", "cuda:0"; "" for a slot that the worker does not have.
 std::string DeviceOf(const WorkerEntry& worker, std::uint32_t slot);
 
 // The slot's device is in quarantine (quarantine/quarantine.h), and this is not the time of a probe.
@@ -32,7 +28,7 @@ bool IsFree(const State& state, const WorkerEntry& worker, std::uint32_t slot);
 
 std::optional<std::uint32_t> FreeSlot(const State& state, const WorkerEntry& worker);
 
-// That the worker's leases are for; a gang's is for several.
+// Counts the slots that the worker's leases are for; a gang's is for several.
 std::uint32_t SlotsLeased(const State& state, const WorkerEntry& worker);
 
 // Why no registered worker could ever run the request; empty: one could, or none is registered.

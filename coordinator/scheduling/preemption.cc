@@ -25,8 +25,9 @@ struct Candidate {
   Token token;
 };
 
-bool TakesWork(const WorkerEntry* worker) {
-  return worker != nullptr && worker->connected && !worker->unavailable.Any();
+bool TakesWork(const State& state, const Attempt& attempt) {
+  const WorkerEntry* const worker = state.workers.Find(attempt.worker);
+  return worker != nullptr && worker->TakesWork();
 }
 
 // The lowest priority first, then the latest checkpoint.
@@ -34,28 +35,28 @@ std::vector<Candidate> Candidates(const State& state) {
   std::vector<Candidate> candidates;
   for (const auto& [token, attempt] : state.attempts) {
     if (!attempt.yield.why.empty() || attempt.unclaimed || !attempt.final_checkpoint.digest.empty() ||
-        !TakesWork(state.workers.Find(attempt.worker)))
+        !TakesWork(state, attempt))
       continue;
     std::int64_t priority = state.sweeps.at(attempt.sweep).spec.priority();
     for (const Dependent& dependent : state.stages.at(attempt.stage).Dependents())
       priority = std::max<std::int64_t>(priority, state.sweeps.at(dependent.sweep).spec.priority());
     candidates.push_back({priority, attempt.times.saved, token});
   }
-  std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
+  std::ranges::sort(candidates, [](const Candidate& a, const Candidate& b) {
     return std::tie(a.priority, b.saved, b.token) < std::tie(b.priority, a.saved, a.token);
   });
   return candidates;
 }
 
 bool FitsNow(const State& state, const ResourceRequest& request) {
-  return std::any_of(state.workers.all().begin(), state.workers.all().end(), [&](const auto& entry) {
-    return TakesWork(&entry.second) && !SlotsFor(state, entry.second, request).empty();
+  return std::ranges::any_of(state.workers.all(), [&](const auto& entry) {
+    return entry.second.TakesWork() && !SlotsFor(state, entry.second, request).empty();
   });
 }
 
 using Leaving = std::map<std::string, std::set<Token>>;  // Attempts that yield, by worker.
 
-// Once the attempts of `gone` have ended.
+// The request fits once the attempts of `gone` have ended.
 bool FitsWithout(const WorkerEntry& worker, const ResourceRequest& request, const std::set<Token>& gone) {
   const WorkerResources rest = worker.resources.Without(gone);
   const auto usable = [&](std::uint32_t slot) { return !IsBlocked(worker, slot) && !rest.SlotTaken(slot); };
@@ -63,7 +64,7 @@ bool FitsWithout(const WorkerEntry& worker, const ResourceRequest& request, cons
 }
 
 bool IsOnTheWay(const State& state, const ResourceRequest& request, const Leaving& leaving) {
-  return std::any_of(leaving.begin(), leaving.end(), [&](const auto& of_worker) {
+  return std::ranges::any_of(leaving, [&](const auto& of_worker) {
     const WorkerEntry* const worker = state.workers.Find(of_worker.first);
     return worker != nullptr && FitsWithout(*worker, request, of_worker.second);
   });
@@ -103,19 +104,16 @@ void PreemptForWaiting(Context& context) {
   std::uint64_t yielding = 0;
   Leaving leaving;
   for (const auto& [until, token] : state.deadlines.yields) {
-    const std::string& name = state.attempts.at(token).worker;
-    if (!TakesWork(state.workers.Find(name))) continue;
-    leaving[name].insert(token);
+    const Attempt& attempt = state.attempts.at(token);
+    if (!TakesWork(state, attempt)) continue;
+    leaving[attempt.worker].insert(token);
     ++yielding;
   }
   std::vector<Candidate> candidates = Candidates(state);
-  for (const auto& preempting : state.ready.Preempting()) {
-    const std::int64_t minus_priority = preempting.first;
-    const SweepId sweep = preempting.second;
+  for (const auto& [minus_priority, sweep] : state.ready.Preempting()) {
     std::uint64_t room = state.ready.RoomOf(sweep);
-    for (const auto& ready : state.ready.ReadyRequests(sweep)) {
-      const ResourceRequest& request = ready.first;
-      const std::uint64_t waiting = std::min(ready.second, room);
+    for (const auto& [request, count] : state.ready.ReadyRequests(sweep)) {
+      const std::uint64_t waiting = std::min(count, room);
       room -= waiting;
       if (FitsNow(state, request)) continue;  // Its worker is on the way.
       for (std::uint64_t i = 0; i < waiting; ++i) {
@@ -147,19 +145,17 @@ void PreemptForWaiting(Context& context) {
 Feature Preemption() { return {.due = PreemptionDue, .act = PreemptForWaiting}; }
 
 bool Yield(Context& context, Attempt& attempt, const std::string& why, bool timed_out) {
-  State& state = context.state;
   if (!attempt.yield.why.empty()) return false;
   attempt.yield.why = why;
   attempt.yield.timed_out = timed_out;
   attempt.yield.until = context.now.at + kYieldTerm;
-  state.deadlines.yields.emplace(attempt.yield.until, attempt.token);
+  context.state.deadlines.yields.emplace(attempt.yield.until, attempt.token);
   context.out.workers.insert(attempt.worker);
   context.out.stopped.insert(attempt.worker);
   if (!INLIER_BUG("yield_not_stored"))
     context.out.changes.Add(AttemptYields{.token = attempt.token, .reason = why, .timed_out = timed_out});
-  context.out.log.push_back(absl::StrCat("attempt_yields trial=", attempt.trial.ToString(),
-                                         " stage=", attempt.stage.ToString(), " token=", attempt.token,
-                                         " reason=\"", why, "\""));
+  context.Log("attempt_yields trial=", attempt.trial.ToString(), " stage=", attempt.stage.ToString(),
+              " token=", attempt.token, " reason=\"", why, "\"");
   return true;
 }
 

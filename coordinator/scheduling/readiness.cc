@@ -27,11 +27,20 @@ void WaitForHolder(Context& context, const Stage& stage) {
   if (holder == 0 && stage.start) holder = HolderOf(state, state.stages.at(stage.start));
   if (holder == 0 || state.options.locality_wait <= Duration::zero()) return;
   const WorkerEntry* worker = state.workers.FindByNumber(holder);
-  if (worker == nullptr || !worker->connected || !worker->keeps_artifacts || worker->unavailable.Any())
-    return;
+  if (worker == nullptr || !worker->keeps_artifacts || !worker->TakesWork()) return;
   const Timestamp until = context.now.at + state.options.locality_wait;
   state.holder_waits.by_stage.emplace(stage.id, std::pair(holder, until));
   state.holder_waits.due.emplace(until, stage.id);
+}
+
+void EndHolderWaits(Context& context) {
+  State& state = context.state;
+  auto& due = state.holder_waits.due;
+  while (!due.empty() && due.begin()->first <= context.now.at) {
+    const StageId id = due.extract(due.begin()).value().second;
+    state.holder_waits.by_stage.erase(id);
+    if (Stage& stage = state.stages.at(id); stage.ready) RefreshReadiness(context, stage);
+  }
 }
 
 }  // namespace
@@ -66,20 +75,6 @@ void ReshapeStages(Context& context, Sweep& sweep) {
     if (Stage& stage = state.stages.at(id); stage.ready) RefreshReadiness(context, stage);
   }
 }
-
-namespace {
-
-void EndHolderWaits(Context& context) {
-  State& state = context.state;
-  while (!state.holder_waits.due.empty() && state.holder_waits.due.begin()->first <= context.now.at) {
-    const StageId id = state.holder_waits.due.begin()->second;
-    state.holder_waits.due.erase(state.holder_waits.due.begin());
-    state.holder_waits.by_stage.erase(id);
-    if (Stage& stage = state.stages.at(id); stage.ready) RefreshReadiness(context, stage);
-  }
-}
-
-}  // namespace
 
 Feature HolderWaitEnds() {
   return {.due = [](const State& state) { return FirstOf(state.holder_waits.due); }, .act = EndHolderWaits};

@@ -14,8 +14,8 @@ TrialId FirstTrialOf(const State& state, const Stage& source) {
   }
   for (const SweepId sweep : source.sweeps) {
     const auto& trials = state.sweeps.at(sweep).trials;
-    const auto at = std::find_if(trials.begin(), trials.end(),
-                                 [&](TrialId id) { return state.trials.at(id).train == source.id; });
+    const auto at =
+        std::ranges::find_if(trials, [&](TrialId id) { return state.trials.at(id).train == source.id; });
     if (at != trials.end()) return *at;
   }
   return TrialId();

@@ -1,7 +1,5 @@
 // The sources of a training: the training of this coordinator that it starts from (training.start_from), the one that
 // this one starts from, and so on.
-//
-// Thread safety: none; functions of the State on the coordinator's thread.
 #ifndef INLIER_COORDINATOR_SCHEDULING_SOURCES_H_
 #define INLIER_COORDINATOR_SCHEDULING_SOURCES_H_
 

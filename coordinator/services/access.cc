@@ -7,7 +7,6 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
-#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -28,7 +27,6 @@ constexpr Duration kCheckPeriod = std::chrono::seconds(1);
 constexpr Duration kLogPeriod = std::chrono::seconds(1);
 constexpr std::size_t kCommonNameBytesMax = 256;
 constexpr char kRetryAfter[] = "inlier-retry-after-ms";
-constexpr char kHttpPeer[] = "inlier-http-peer";
 
 std::string_view View(const grpc::string_ref& text) { return {text.data(), text.size()}; }
 
@@ -38,37 +36,30 @@ std::optional<std::string> Header(const grpc::CallbackServerContext& context, co
   return std::string(View(at->second));
 }
 
-// The address that a call came from. One by HTTP comes from this process (coordinator/web), which names it.
+// The address that a call came from. A call by HTTP comes from this process (coordinator/web).
 std::string PeerOf(const grpc::CallbackServerContext& context) {
   std::string peer = context.peer();
   if (absl::StartsWith(peer, "ipv4:") || absl::StartsWith(peer, "ipv6:")) return peer;
-  const std::optional<std::string> http = Header(context, kHttpPeer);
+  const std::optional<std::string> http = Header(context, kHttpPeerHeader);
   return http ? absl::StrCat("http:", *http) : peer;
-}
-
-// Both are hexadecimal digests.
-bool SameDigest(const std::string& a, const std::string& b) {
-  return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
 }
 
 bool IsShowable(std::string_view name) {
   return name.size() <= kCommonNameBytesMax && IsUtf8(name) &&
-         std::none_of(name.begin(), name.end(), [](unsigned char c) { return absl::ascii_iscntrl(c); });
+         std::ranges::none_of(name, [](unsigned char c) { return absl::ascii_iscntrl(c); });
 }
 
-// The parts of the configuration that name callers fit the way in which callers are checked.
+// Checks that `admins` and `callers` fit the way in which callers are identified.
 absl::Status CheckNames(const v1::CoordinatorConfig& config) {
   const bool tokens = !config.tokens_file().empty(), certificates = !config.tls_client_ca().empty();
   if (config.admins_size() > 0 && (tokens || !certificates)) {
     return absl::InvalidArgumentError(
-        "admins: they are common names of certificates, which identify callers only with tls_client_ca and "
-        "without "
-        "tokens_file; give admins a token with `inlier token add --role admin`");
+        "admins: lists common names of certificates, which requires tls_client_ca and no tokens_file; give "
+        "admins a token with `inlier token add --role admin`");
   }
   if (config.callers_size() > 0 && !tokens && !certificates) {
     return absl::InvalidArgumentError(
-        "callers: there are limits for callers, and callers are not checked; set tokens_file or "
-        "tls_client_ca");
+        "callers: limits of callers require tokens_file or tls_client_ca, which identify them; set one");
   }
   std::set<std::string> names;
   for (const v1::CallerLimits& limits : config.callers()) {
@@ -132,15 +123,17 @@ absl::StatusOr<Access::Identity> Access::Identify(grpc::CallbackServerContext& c
 absl::StatusOr<Access::Identity> Access::IdentifyByToken(const std::optional<std::string>& header) const {
   if (!header) {
     return absl::UnauthenticatedError(
-        "this coordinator requires a token: set INLIER_TOKEN or --token-file (a worker: token_file); "
-        "`inlier token add` makes one");
+        "this coordinator requires a token: set INLIER_TOKEN or --token-file (a worker: token_file); `inlier "
+        "token add` makes one");
   }
   if (!absl::StartsWith(*header, kTokenScheme))
     return absl::UnauthenticatedError("the header `authorization` must be: Bearer TOKEN");
   const std::string digest = Sha256Hex(std::string_view(*header).substr(std::strlen(kTokenScheme)));
   const TokenEntry* found = nullptr;
-  for (const TokenEntry& entry : tokens_) {  // All of them, so that the time does not depend on the token.
-    if (SameDigest(entry.sha256, digest)) found = &entry;
+  for (const TokenEntry& entry : tokens_) {  // Compares all, so that the time does not depend on the token.
+    const std::string& known = entry.sha256;
+    if (known.size() == digest.size() && CRYPTO_memcmp(known.data(), digest.data(), known.size()) == 0)
+      found = &entry;
   }
   if (found != nullptr) {
     return Identity{.caller = {.name = found->name,
@@ -160,7 +153,7 @@ absl::StatusOr<Access::Identity> Access::IdentifyHttp(const std::string& authori
   if (tokens_file_.empty()) return Identity();
   absl::StatusOr<Identity> known =
       IdentifyByToken(authorization.empty() ? std::nullopt : std::optional(authorization));
-  if (!known.ok()) return RefusePeer(peer, Caller(), method, "unauthenticated", known.status());
+  if (!known.ok()) return Refuse(peer, Caller(), method, "unauthenticated", known.status());
   return known;
 }
 
@@ -170,18 +163,17 @@ absl::Status Access::CheckHttp(const std::string& authorization, const std::stri
   const std::string shown = absl::StrCat("http:", peer);
   ASSIGN_OR_RETURN(const Identity who, IdentifyHttp(authorization, shown, method));
   const absl::Status role = CheckRole(who, method);
-  return role.ok() ? role : RefusePeer(shown, who.caller, method, "forbidden", role);
+  return role.ok() ? role : Refuse(shown, who.caller, method, "forbidden", role);
 }
 
-absl::StatusOr<Introduction> Access::Introduce(const std::string& authorization, const std::string& peer) {
+absl::StatusOr<CallerRights> Access::RightsOf(const std::string& authorization, const std::string& peer) {
   const std::lock_guard lock(mutex_);
   ASSIGN_OR_RETURN(const Identity who, IdentifyHttp(authorization, absl::StrCat("http:", peer), "about"));
-  Introduction introduction{
-      .name = who.caller.name, .role = who.caller.role, .admin = who.caller.admin, .methods = {}};
+  CallerRights rights{.caller = who.caller, .methods = {}};
   for (const Method& method : Methods()) {
-    if (CheckRole(who, method.name.c_str()).ok()) introduction.methods.push_back(method.name);
+    if (CheckRole(who, method.name.c_str()).ok()) rights.methods.push_back(method.name);
   }
-  return introduction;
+  return rights;
 }
 
 absl::StatusOr<Access::Identity> Access::IdentifyByCertificate(grpc::CallbackServerContext& context) const {
@@ -205,19 +197,18 @@ absl::Status Access::CheckRole(const Identity& who, const char* method) const {
   const Method* needed = FindMethod(method);
   if (who.caller.name.empty()) {  // Callers are not checked.
     if (needed == nullptr || !needed->runs_programs) return absl::OkStatus();
-    return absl::PermissionDeniedError(absl::StrCat(
-        method,
-        " decides which programs run as the coordinator's user, so it is refused where callers are not "
-        "checked; set tokens_file (`inlier token add --role admin`) or tls_client_ca, or put `fleet` into "
-        "the "
-        "coordinator's configuration"));
+    return absl::PermissionDeniedError(
+        absl::StrCat(method,
+                     " decides which programs run as the coordinator's user, so it is refused where callers "
+                     "are not checked; set tokens_file (`inlier token add --role admin`) or tls_client_ca, "
+                     "or put `fleet` into the coordinator's configuration"));
   }
   if (needed == nullptr) return absl::PermissionDeniedError(absl::StrCat("there is no method ", method));
   if (!who.role) {
     if (needed->role != Role::kAdmin || who.caller.admin) return absl::OkStatus();
     return absl::PermissionDeniedError(
         absl::StrCat(method, " needs the role admin, and the certificate of ", who.caller.name,
-                     " has it not; ask an admin, or name it in `admins` of the coordinator's configuration"));
+                     " lacks it; ask an admin, or name it in `admins` of the coordinator's configuration"));
   }
   if (Includes(*who.role, needed->role)) return absl::OkStatus();
   return absl::PermissionDeniedError(
@@ -270,19 +261,14 @@ absl::StatusOr<Admission> Access::Open(const Caller& caller, const char* method,
   return Admission(caller, method, tokens_read_, open);
 }
 
-absl::Status Access::Refuse(grpc::CallbackServerContext& context, const Caller& caller, const char* method,
+absl::Status Access::Refuse(const std::string& peer, const Caller& caller, const char* method,
                             const char* reason, const absl::Status& status) {
-  return RefusePeer(PeerOf(context), caller, method, reason, status);
-}
-
-absl::Status Access::RefusePeer(const std::string& peer, const Caller& caller, const char* method,
-                                const char* reason, const absl::Status& status) {
   metrics_.CountRefusedCall(reason);
   const Method* entry = FindMethod(method);
-  if (of_coordinator_.refused && entry != nullptr && entry->changes) {
+  if (refused_ && entry != nullptr && entry->changes) {
     Caller refused = caller;
     refused.peer = peer;
-    of_coordinator_.refused(refused, method, status);
+    refused_(refused, method, status);
   }
   auto& [last, since] = refusals_[reason];
   ++since;
@@ -296,33 +282,33 @@ absl::Status Access::RefusePeer(const std::string& peer, const Caller& caller, c
 }
 
 absl::StatusOr<Caller> Access::Check(grpc::CallbackServerContext& context, const char* method) {
+  const std::string peer = PeerOf(context);
   absl::StatusOr<Identity> who = Identify(context);
-  if (!who.ok()) return Refuse(context, Caller(), method, "unauthenticated", who.status());
+  if (!who.ok()) return Refuse(peer, Caller(), method, "unauthenticated", who.status());
   if (const absl::Status role = CheckRole(*who, method); !role.ok())
-    return Refuse(context, who->caller, method, "forbidden", role);
-  who->caller.peer = PeerOf(context);
+    return Refuse(peer, who->caller, method, "forbidden", role);
+  who->caller.peer = peer;
   return std::move(who->caller);
 }
 
 absl::StatusOr<Admission> Access::Admit(grpc::CallbackServerContext& context, const char* method) {
   const std::lock_guard lock(mutex_);
   ASSIGN_OR_RETURN(Caller caller, Check(context, method));
-  const std::optional<std::string> version = Header(context, kVersionHeader);
-  if (version) {
+  const auto refuse = [&](const char* reason, const absl::Status& status) {
+    return Refuse(caller.peer, caller, method, reason, status);
+  };
+  if (const std::optional<std::string> version = Header(context, kVersionHeader)) {
     const absl::Status skew = CheckVersionSkew("the caller is", *version, Version());
-    if (!skew.ok()) return Refuse(context, caller, method, "version", skew);
+    if (!skew.ok()) return refuse("version", skew);
   }
-  const std::string wanted = Header(context, kDatabaseHeader).value_or(of_coordinator_.database_id);
-  if (wanted != of_coordinator_.database_id) {
-    const absl::Status other = absl::UnavailableError(
-        "the coordinator at this address has the database of another state folder: endpoint.json of the "
-        "folder is out of date");
-    return Refuse(context, caller, method, "database", other);
+  if (Header(context, kDatabaseHeader).value_or(database_id_) != database_id_) {
+    return refuse("database",
+                  absl::UnavailableError("the coordinator at this address has the database of another state "
+                                         "folder: endpoint.json of the folder is out of date"));
   }
-  if (const absl::Status rate = CheckRate(caller, context); !rate.ok())
-    return Refuse(context, caller, method, "rate", rate);
+  if (const absl::Status rate = CheckRate(caller, context); !rate.ok()) return refuse("rate", rate);
   absl::StatusOr<Admission> admission = Open(caller, method, calls_at_once_max_);
-  if (!admission.ok()) return Refuse(context, caller, method, "at_once", admission.status());
+  if (!admission.ok()) return refuse("at_once", admission.status());
   return admission;
 }
 
@@ -332,7 +318,7 @@ absl::StatusOr<Admission> Access::AdmitAnyone(grpc::CallbackServerContext& conte
   const Caller caller = known.ok() ? known->caller : Caller();
   absl::StatusOr<Admission> admission =
       Open(caller, method, known.ok() ? calls_at_once_max_ : kOpenMethodsMax);
-  if (!admission.ok()) return Refuse(context, caller, method, "at_once", admission.status());
+  if (!admission.ok()) return Refuse(PeerOf(context), caller, method, "at_once", admission.status());
   return admission;
 }
 
@@ -344,16 +330,15 @@ absl::Status Access::Recheck(grpc::CallbackServerContext& context, Admission& ad
   ReloadIfChanged();
   const bool is_open = FindMethod(admission.method_) == nullptr;  // To all callers.
   if (admission.tokens_read_ == tokens_read_ || is_open) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const Caller caller, Check(context, admission.method_));
-  admission.caller_ = caller;
+  ASSIGN_OR_RETURN(admission.caller_, Check(context, admission.method_));
   admission.tokens_read_ = tokens_read_;
   return absl::OkStatus();
 }
 
-void Access::CountRefusal(grpc::CallbackServerContext& context, const Caller& caller, const char* method,
-                          const char* reason, const absl::Status& status) {
+void Access::CountForbidden(grpc::CallbackServerContext& context, const Caller& caller, const char* method,
+                            const absl::Status& status) {
   const std::lock_guard lock(mutex_);
-  (void)Refuse(context, caller, method, reason, status);
+  (void)Refuse(PeerOf(context), caller, method, "forbidden", status);
 }
 
 absl::Status Access::CheckPorts(const v1::CoordinatorConfig& config) const {

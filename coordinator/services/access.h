@@ -1,14 +1,13 @@
 // Access control: which caller may make which call.
 //
-// Every RPC needs the role that its declaration names (rpc/methods.h). A caller is identified by its
-// token; without tokens, by its certificate (tls_client_ca: any caller whose certificate the authority
-// signed may make every call but those of an admin, whom `admins` names); with neither, callers are not
-// checked, and the daemon listens on loopback. Whose sweep a call may change is decided with the call
-// (CheckOwner).
+// Every RPC needs the role that its declaration names (rpc/methods.h). A caller is identified by its token;
+// without tokens, by its certificate (tls_client_ca: any caller whose certificate the authority signed may
+// make every call but those of an admin, whom `admins` names); with neither, callers are not checked, and the
+// daemon listens on loopback. Owners of sweeps (CheckOwner) and of workers (protocol/sync.h) are checked with
+// the call itself.
 //
-// A call is admitted before anything of its messages is read. Callers are counted: each may make so many
-// calls a second and have so many open at once. Which workers a caller may sync for is decided with the sync
-// (protocol/sync.h).
+// A call is admitted before anything of its messages is read, within limits for calls a second and open at
+// once.
 //
 // The tokens file is checked at most once a second, and read when it has changed; a stream ends at its next
 // message after its token is removed, and a watch within a second. If the file becomes unreadable, the old
@@ -43,14 +42,15 @@
 
 namespace inlier {
 
-// Who a token is, and the methods that it may call.
-struct Introduction {
-  std::string name, role;  // Empty where callers are not checked.
-  bool admin = false;
-  std::vector<std::string> methods;
+// Names, in the metadata of a call that coordinator/web makes for an HTTP client, the address of that client.
+inline constexpr char kHttpPeerHeader[] = "inlier-http-peer";
+
+struct CallerRights {
+  Caller caller;
+  std::vector<std::string> methods;  // It may call these.
 };
 
-// A call of a caller that was admitted; one of those it has open until this is destroyed.
+// An admitted call, which counts as open until this is destroyed.
 class Admission {
  public:
   Admission(Admission&&) = default;
@@ -69,60 +69,61 @@ class Admission {
 
   Caller caller_;
   const char* method_;
-  std::uint64_t tokens_read_;  // Which reading of the tokens file it was checked with.
-  Open open_;                  // Calls of its caller.
+  std::uint64_t tokens_read_;  // Access::tokens_read_ when it was checked.
+  Open open_;                  // Open calls of its caller.
 };
 
 class Access {
  public:
-  static constexpr int kSessionsMax = 20'000;  // Of one caller at once: many workers may share a token.
-  static constexpr int kOpenMethodsMax = 8;    // Of all callers that are not known, at once.
+  static constexpr int kSessionsMax = 20'000;  // Open sessions of a caller: many workers may share a token.
+  static constexpr int kOpenMethodsMax = 8;    // Open calls of all unauthenticated callers.
 
   // Reads the tokens file. `metrics` outlives it.
   static absl::StatusOr<std::unique_ptr<Access>> Open(const v1::CoordinatorConfig& config,
                                                       CoordinatorMetrics& metrics);
 
   // Calls that name another database are refused (UNAVAILABLE). Set before any call.
-  void Serve(std::string database_id) { of_coordinator_.database_id = std::move(database_id); }
+  void Serve(std::string database_id) { database_id_ = std::move(database_id); }
 
   // Runs for each refused call of a method that changes something: it must only hand over. Set before any call.
   using Refused = std::function<void(const Caller&, const char* method, const absl::Status&)>;
-  void OnRefused(Refused refused) { of_coordinator_.refused = std::move(refused); }
+  void OnRefused(Refused refused) { refused_ = std::move(refused); }
 
-  // The caller may make the call; else UNAUTHENTICATED, PERMISSION_DENIED, RESOURCE_EXHAUSTED (too many a
-  // second, with the milliseconds to wait in the trailing metadata inlier-retry-after-ms, or too many at
-  // once) or FAILED_PRECONDITION (another version), with reason and remedy. Refusals are counted, and logged
-  // at most once a second for each reason. `method` outlives the admission.
+  // Admits the call, or UNAUTHENTICATED, PERMISSION_DENIED, RESOURCE_EXHAUSTED (too many a second, with the
+  // milliseconds to wait in the trailing metadata inlier-retry-after-ms, or too many at once) or
+  // FAILED_PRECONDITION (another version). Refusals are counted, and logged at most once a second for each
+  // reason. `method` outlives the admission.
   absl::StatusOr<Admission> Admit(grpc::CallbackServerContext& context, const char* method);
-  // For a method that is open to all: a caller that is not known has no name.
+  // Admits a call of a method that is open to all: an unauthenticated caller has no name.
   absl::StatusOr<Admission> AdmitAnyone(grpc::CallbackServerContext& context, const char* method);
 
   // For a caller by HTTP with this header Authorization. UNAUTHENTICATED as for a call.
-  absl::StatusOr<Introduction> Introduce(const std::string& authorization, const std::string& peer);
-
-  // The same caller may make the call; else as Admit, but for rates, which count with the call itself.
+  absl::StatusOr<CallerRights> RightsOf(const std::string& authorization, const std::string& peer);
+  // OK if such a caller may make the call; errors are those of Admit without rates, which count with the call
+  // itself.
   absl::Status CheckHttp(const std::string& authorization, const std::string& peer, const char* method);
 
   // OK while the credentials of an admitted call are in force.
   absl::Status Recheck(grpc::CallbackServerContext& context, Admission& admission);
 
-  // Counts and logs a refusal that was decided elsewhere, for example that a worker is another caller's.
-  void CountRefusal(grpc::CallbackServerContext& context, const Caller& caller, const char* method,
-                    const char* reason, const absl::Status& status);
+  // Counts and logs a call that was refused after its admission: its worker belongs to another caller.
+  void CountForbidden(grpc::CallbackServerContext& context, const Caller& caller, const char* method,
+                      const absl::Status& status);
 
-  // Before the ports are bound: only callers with credentials can reach them. InvalidArgument names the field.
+  // Checks, before the ports are bound, that only callers with credentials can reach them. InvalidArgument
+  // names the field.
   absl::Status CheckPorts(const v1::CoordinatorConfig& config) const;
-  // "tokens, mutual TLS": what protects the daemon, for the log.
+  // What protects the daemon, for the log: "mutual TLS, tokens".
   std::string Describe() const;
   Protection protection() const;
 
  private:
   struct Identity {
     Caller caller;
-    std::optional<Role> role;  // None: not by a token.
+    std::optional<Role> role;  // Absent: it has no token.
   };
-  struct Counts {      // Of one caller.
-    double calls = 0;  // It may make now.
+  struct Counts {
+    double calls = 0;  // The caller may make so many now.
     Timestamp filled;
     Admission::Open open = std::make_shared<std::atomic<int>>(0);
     Admission::Open sessions = std::make_shared<std::atomic<int>>(0);
@@ -130,24 +131,23 @@ class Access {
 
   Access(const v1::CoordinatorConfig& config, CoordinatorMetrics& metrics);
   absl::Status LoadTokens();
-  void ReloadIfChanged();                                                   // Under mutex_.
-  absl::StatusOr<Identity> Identify(grpc::CallbackServerContext& context);  // Under mutex_.
   absl::StatusOr<Identity> IdentifyByToken(const std::optional<std::string>& header) const;
-  // Under mutex_.
-  absl::StatusOr<Identity> IdentifyHttp(const std::string& authorization, const std::string& peer,
-                                        const char* method);
   absl::StatusOr<Identity> IdentifyByCertificate(grpc::CallbackServerContext& context) const;
   absl::Status CheckRole(const Identity& who, const char* method) const;
-  absl::Status CheckRate(const Caller& caller, grpc::CallbackServerContext& context);  // Under mutex_.
-  Counts& CountsOf(const std::string& caller);                                         // Under mutex_.
-  // The call, as one that the caller has open, at most `most`. Under mutex_.
+  // The functions below require mutex_.
+  void ReloadIfChanged();
+  absl::StatusOr<Identity> Identify(grpc::CallbackServerContext& context);
+  absl::StatusOr<Identity> IdentifyHttp(const std::string& authorization, const std::string& peer,
+                                        const char* method);
+  absl::Status CheckRate(const Caller& caller, grpc::CallbackServerContext& context);
+  Counts& CountsOf(const std::string& caller);
+  // Opens the call, if the caller has fewer than `most` open.
   absl::StatusOr<Admission> Open(const Caller& caller, const char* method, int most);
-  // The caller, with a role for the method. Under mutex_.
+  // The caller, with a role for the method.
   absl::StatusOr<Caller> Check(grpc::CallbackServerContext& context, const char* method);
-  absl::Status Refuse(grpc::CallbackServerContext& context, const Caller& caller, const char* method,
-                      const char* reason, const absl::Status& status);  // Under mutex_.
-  absl::Status RefusePeer(const std::string& peer, const Caller& caller, const char* method,
-                          const char* reason, const absl::Status& status);  // Under mutex_.
+  // Counts, logs and returns `status`.
+  absl::Status Refuse(const std::string& peer, const Caller& caller, const char* method, const char* reason,
+                      const absl::Status& status);
 
   const std::string tokens_file_;
   const std::set<std::string> admins_;  // Common names.
@@ -155,16 +155,14 @@ class Access {
   const double calls_per_second_max_;
   const int calls_at_once_max_;
   CoordinatorMetrics& metrics_;
-  struct {
-    Refused refused;
-    std::string database_id;
-  } of_coordinator_;
+  Refused refused_;
+  std::string database_id_;
 
   std::mutex mutex_;
   std::vector<TokenEntry> tokens_;
   FileStamp tokens_stamp_;
   std::atomic<Timestamp> checked_{Timestamp()};
-  std::atomic<std::uint64_t> tokens_read_{0};                  // Times that the file was read.
+  std::atomic<std::uint64_t> tokens_read_{0};                  // Counts readings of the file.
   std::map<std::string, Counts> counts_;                       // By caller.
   std::map<std::string, std::pair<Timestamp, int>> refusals_;  // Reason -> last line, refusals since.
 };

@@ -1,7 +1,6 @@
 #include "coordinator/services/artifact_service.h"
 
 #include <boost/asio/post.hpp>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/digest.h"
@@ -12,24 +11,23 @@
 
 namespace inlier {
 
-// A call. Exactly one of a read, a write and a piece of file work is under way at any time, so Finish is called
-// once, and the object lives until its last reaction.
+// A call. Exactly one of a read, a write and a piece of file work is under way at any time, so Finish is
+// called once, and the object lives until its last reaction.
 class ArtifactService::Transfer : public CallStream {
  public:
-  // `places`: the transfers of its kind that are under way.
-  Transfer(ArtifactService& service, Arrival arrival, std::atomic<int>& places)
-      : CallStream(std::move(arrival)), service_(service), places_(places) {}
+  // `places` counts the open transfers of its kind.
+  Transfer(ArtifactService& service, AdmittedCall call, std::atomic<int>& places)
+      : CallStream(std::move(call)), service_(service), places_(places) {}
 
  protected:
-  // Called once, first. False: it has ended.
+  // Called once, first. False: the call has ended.
   bool Begin() {
-    const bool is_free = places_.fetch_add(1) < kTransfersMax;
-    const bool has_room = is_free || bounds().EndLongestSilence(method(), MonotonicNow(), kSilentTransfer);
-    if (!has_room) {
-      End(absl::ResourceExhaustedError(absl::StrCat("there are ", kTransfersMax, " transfers as this one (",
-                                                    method(), ") already, the maximum; try again later")));
-    }
-    return has_room;
+    if (places_.fetch_add(1) < kTransfersMax ||
+        bounds().EndLongestSilence(method(), MonotonicNow(), kSilentTransfer))
+      return true;
+    End(absl::ResourceExhaustedError(absl::StrCat("there are ", kTransfersMax, " transfers as this one (",
+                                                  method(), ") already, the maximum; try again later")));
+    return false;
   }
 
   void End(const absl::Status& result) {
@@ -37,7 +35,7 @@ class ArtifactService::Transfer : public CallStream {
     Observe(status);
     Finish(status);
   }
-  void Observe(const grpc::Status& status) { service_.calls_.Observe(method(), status, started_); }
+  void Observe(const grpc::Status& status) { bounds().Observe(method(), status, started_); }
 
   void OnEnded() override {
     --places_;
@@ -53,8 +51,8 @@ class ArtifactService::Transfer : public CallStream {
 
 class ArtifactService::UploadCall final : public Transfer {
  public:
-  UploadCall(ArtifactService& service, Arrival arrival)
-      : Transfer(service, std::move(arrival), service.uploads_) {
+  UploadCall(ArtifactService& service, AdmittedCall call)
+      : Transfer(service, std::move(call), service.uploads_) {
     if (Begin()) Read(request_, kMessageBytes);
   }
 
@@ -64,7 +62,7 @@ class ArtifactService::UploadCall final : public Transfer {
       if (got.ok() && *got && status.ok()) {
         Read(request_, kMessageBytes);
       } else {
-        upload_.reset();  // When the client receives the status, it must be able to start again at once.
+        upload_.reset();  // A client that receives the status can start again at once.
         status.ok() ? Succeed() : End(status);
       }
     });
@@ -93,7 +91,7 @@ class ArtifactService::UploadCall final : public Transfer {
     RETURN_IF_ERROR(upload_->Write(chunk.offset(), chunk.data()));
     if (!upload_->already_complete()) {
       taken_ += chunk.data().size();
-      service_.metrics_.ObserveArtifactBytes("received", chunk.data().size());
+      service_.metrics_.ObserveArtifactBytes("RECEIVED", chunk.data().size());
     }
     return absl::OkStatus();
   }
@@ -122,8 +120,8 @@ class ArtifactService::UploadCall final : public Transfer {
 
 class ArtifactService::DownloadCall final : public Transfer {
  public:
-  DownloadCall(ArtifactService& service, Arrival arrival)
-      : Transfer(service, std::move(arrival), service.downloads_) {
+  DownloadCall(ArtifactService& service, AdmittedCall call)
+      : Transfer(service, std::move(call), service.downloads_) {
     if (Begin()) Read(request_);
   }
 
@@ -142,7 +140,7 @@ class ArtifactService::DownloadCall final : public Transfer {
   void OnWritten(bool ok) override {
     if (!ok) return End(absl::CancelledError("the worker has gone"));
     if (absl::Status status = StillAdmitted(); !status.ok()) return End(status);
-    service_.metrics_.ObserveArtifactBytes("sent", chunk_.data().size());
+    service_.metrics_.ObserveArtifactBytes("SENT", chunk_.data().size());
     boost::asio::post(service_.pool_, [this] { Next(); });
   }
 
@@ -200,12 +198,12 @@ void ArtifactService::Collect(UnaryContext* context, const v1::CollectRequest* r
     return CollectArtifacts(state_dir_, store_, bucket_, reader_, *request, WallNow());
   };
   calls_.OnCaller(context, response, [this, context, request, collect](Reply<v1::CollectResponse> reply) {
-    // It changes files alone: its row of the audit follows it.
+    // It changes only files: its row of the audit follows it.
     const auto answer = [this, request, reply,
-                         row = Audit::RowOf(context->calling(), context->called(), request)](
+                         row = Audit::RowOf(context->caller(), context->method(), request)](
                             const absl::StatusOr<v1::CollectResponse>& result) {
       calls_.loop().Post([this, request, reply, row, result] {
-        // It makes space, and must not wait for space.
+        // It frees space, and must not wait for space.
         const bool waits = !calls_.loop().CheckStore().ok();
         calls_.DecideAudited(
             row, *request, [&](Orchestrator&, Moment, Effects&) { return result; },
@@ -214,7 +212,7 @@ void ArtifactService::Collect(UnaryContext* context, const v1::CollectRequest* r
       });
     };
     calls_.reads().Run(
-        context->calling().name, [collect, answer] { answer(collect()); }, answer);
+        context->caller().name, [collect, answer] { answer(collect()); }, answer);
   });
 }
 
@@ -255,9 +253,9 @@ void ArtifactService::AddTo(Door& door) {
   door.Add(name, "Stat", self, &ArtifactService::Stat);
   door.Add(name, "Collect", self, &ArtifactService::Collect);
   door.AddStream(name, "Upload",
-                 [this](Arrival arrival) { return new UploadCall(*this, std::move(arrival)); });
+                 [this](AdmittedCall call) { return new UploadCall(*this, std::move(call)); });
   door.AddStream(name, "Download",
-                 [this](Arrival arrival) { return new DownloadCall(*this, std::move(arrival)); });
+                 [this](AdmittedCall call) { return new DownloadCall(*this, std::move(call)); });
 }
 
 }  // namespace inlier

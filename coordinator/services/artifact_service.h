@@ -3,8 +3,8 @@
 //
 // Files are read and written on a pool of its own, so that neither the coordinator's thread nor users'
 // queries wait for them. A call holds one chunk at a time: the next is read when the last is written. Uploads
-// and downloads have places of their own; when all are taken, a transfer whose worker has been silent gives
-// its place to a new one.
+// and downloads are limited in number; above the limit, a transfer whose worker has been silent gives its
+// place to a new one.
 //
 // Thread safety: gRPC calls it on its own threads.
 #ifndef INLIER_COORDINATOR_SERVICES_ARTIFACT_SERVICE_H_
@@ -27,13 +27,14 @@
 
 namespace inlier {
 
-// The prefix of the bucket. Of another coordinator's no worker learns: its collection removes what it does not
-// know. Of a bucket that does not answer they do: trainings run on meanwhile.
+// The claim on the bucket's prefix. Workers do not learn of a prefix that belongs to another coordinator,
+// whose collection would remove their files. They do learn of a bucket that does not answer: trainings go on
+// meanwhile.
 struct BucketClaim {
   std::mutex mutex;
   bool under_way = false, taken = false;
   absl::Status refused = absl::UnavailableError("the coordinator asks for its bucket");
-  std::string told;  // In the log.
+  std::string told;  // What the log says of it.
 };
 
 class ArtifactService {
@@ -44,7 +45,7 @@ class ArtifactService {
   static constexpr Duration kSilentTransfer = std::chrono::seconds(1);
   static constexpr int kThreads = 2;
 
-  // All outlive it. `bucket`: null where artifacts are in `store`; else `described` is what workers learn of it.
+  // All outlive it. `bucket`: null where artifacts are in `store`; else workers get `described`.
   ArtifactService(Calls& calls, CoordinatorMetrics& metrics, ArtifactStore& store, S3Client* bucket,
                   v1::S3Config described, Reader& reader, std::filesystem::path state_dir)
       : calls_(calls),
@@ -56,14 +57,14 @@ class ArtifactService {
         state_dir_(std::move(state_dir)),
         pool_(kThreads) {}
 
-  // Waits for the file work that runs. After the server's shutdown.
+  // Waits, after the server's shutdown, for the file work that runs.
   void Join() { pool_.join(); }
 
   // Outlives `door`.
   void AddTo(Door& door);
 
-  // Takes the prefix of the bucket for this coordinator, and logs whether it could; waits for nothing. Again when a
-  // worker asks for the store before it has succeeded.
+  // Claims the prefix of the bucket for this coordinator without waiting, and logs the outcome. Until it
+  // succeeds, a worker that asks for the store repeats it.
   void CheckBucket();
 
  private:
@@ -85,7 +86,7 @@ class ArtifactService {
   Reader& reader_;
   const std::filesystem::path state_dir_;
   boost::asio::thread_pool pool_;
-  std::atomic<int> uploads_{0}, downloads_{0};  // Under way.
+  std::atomic<int> uploads_{0}, downloads_{0};  // Open transfers.
   std::mutex collecting_;
 };
 

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "base/status.h"
 #include "base/utf8.h"
 #include "coordinator/state/lookup.h"
 #include "coordinator/state/request_log.h"
@@ -29,7 +28,7 @@ std::string Short(std::string_view text) {
 
 bool IsMessage(const FieldDescriptor* field) { return field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE; }
 
-// The fields that are set and not repeated, then those of messages in them: "sweep: "gamma", spec: {group: "nlp"}".
+// The set fields that are not repeated, messages last: `sweep: "gamma", spec: {group: "nlp"}`.
 std::string FieldsOf(const Message& message, int depth = 0) {
   std::string text;
   std::vector<const FieldDescriptor*> fields;
@@ -53,7 +52,7 @@ std::string FieldsOf(const Message& message, int depth = 0) {
   return text;
 }
 
-// The text of this field; empty: there is none.
+// The text of this field; empty if there is none.
 std::string TextOf(const Message& message, const char* name) {
   const FieldDescriptor* field = message.GetDescriptor()->FindFieldByName(name);
   if (field == nullptr || field->is_repeated() || field->cpp_type() != FieldDescriptor::CPPTYPE_STRING)

@@ -1,5 +1,5 @@
-// Threads for calls that take long, shared fairly: callers take turns, and none of them can have all threads or
-// all places, so that the call of another one starts at once or as the next.
+// Threads for calls that take long, shared fairly: callers take turns, and none can have all threads or all
+// places, so that another caller's call starts at once or next.
 //
 // Thread safety: all methods may be called from any thread.
 #ifndef INLIER_COORDINATOR_SERVICES_BLOCKING_POOL_H_
@@ -26,12 +26,12 @@ class BlockingPool {
   struct Limits {
     int threads = 1;
     int threads_per_caller = 1;
-    // At once, those that wait included; more are RESOURCE_EXHAUSTED.
+    // Calls that run or wait; more are RESOURCE_EXHAUSTED.
     int calls_max = kNoLimit;
     int calls_per_caller_max = kNoLimit;
   };
 
-  // One thread more, and twice as many places, as one caller may have.
+  // Limits of one more thread, and of twice as many calls, than one caller may have.
   static constexpr Limits ByCaller(int threads, int calls_max) {
     return {.threads = threads + 1,
             .threads_per_caller = threads,
@@ -45,8 +45,8 @@ class BlockingPool {
   BlockingPool(const BlockingPool&) = delete;
   BlockingPool& operator=(const BlockingPool&) = delete;
 
-  // Runs `work` on a thread of the pool, after the earlier calls of `caller` (empty: callers without a name) were
-  // started; or calls `refuse` at once with RESOURCE_EXHAUSTED, or with UNAVAILABLE after Join.
+  // Runs `work` on a thread of the pool, after the earlier calls of `caller` (empty: callers without a name)
+  // have started; or calls `refuse` at once with RESOURCE_EXHAUSTED, or with UNAVAILABLE after Join.
   void Run(const std::string& caller, std::function<void()> work,
            const std::function<void(absl::Status)>& refuse);
 
@@ -54,23 +54,22 @@ class BlockingPool {
   void Join();
 
  private:
-  struct Queue {  // Of one caller.
+  struct Queue {
     std::deque<std::function<void()>> waiting;
     int running = 0;
   };
 
-  // Of all below: REQUIRES the lock.
-  absl::Status Refusal(const std::string& caller) const;
-  // The caller whose turn it is; end(): none may start a call.
+  absl::Status Refusal(const std::string& caller) const;  // REQUIRES: the lock.
+  // The caller whose turn it is; end(): none may start a call. REQUIRES: the lock.
   std::map<std::string, Queue>::iterator Next();
-  void Serve();  // A thread; takes the lock.
+  void Serve();  // Runs a thread.
 
   const Limits limits_;
   const std::string what_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::map<std::string, Queue> callers_;  // With calls.
-  std::string last_;                      // Whose call was started last.
+  std::map<std::string, Queue> callers_;  // Those with calls.
+  std::string last_;                      // The caller whose call started last.
   int calls_ = 0;
   bool joined_ = false;
   std::vector<std::thread> threads_;

@@ -1,5 +1,5 @@
-// Bytes that calls hold: messages that wait or are being served, and answers that nobody has read. Each caller, and all
-// of them together, may hold so many.
+// Bytes that calls hold, with limits for each caller and for all: messages that wait or are being served, and
+// answers that are not read yet.
 //
 // Thread safety: all functions may be called from any thread. Copies count together.
 #ifndef INLIER_COORDINATOR_SERVICES_BYTE_SHARES_H_
@@ -21,26 +21,23 @@ class ByteShares {
  public:
   static constexpr std::size_t kOfCaller = 192 << 20;
   static constexpr std::size_t kOfAll = 1 << 30;
-  // More bytes than this at once leave some of those of all callers to smaller messages.
+  // Messages above kSmall leave kLeftToSmall of kOfAll to smaller ones.
   static constexpr std::size_t kSmall = 64 << 10;
   static constexpr std::size_t kLeftToSmall = 128 << 20;
 
-  // Held until what it returns is destroyed. ResourceExhausted: they would be more than `caller` (empty: callers without
-  // a name), or all, may hold.
+  // Counts `bytes` until the result is destroyed. ResourceExhausted: `caller` (empty: callers without a
+  // name), or all callers, would hold too many.
   absl::StatusOr<std::shared_ptr<void>> Hold(const std::string& caller, std::size_t bytes) {
     const std::size_t of_all = bytes > kSmall ? kOfAll - kLeftToSmall : kOfAll;
     const std::lock_guard lock(held_->mutex);
     std::size_t& of_caller = held_->of_caller[caller];
-    if (of_caller + bytes > kOfCaller || held_->all + bytes > of_all) {
-      const bool own = of_caller + bytes > kOfCaller;
+    const bool own = of_caller + bytes > kOfCaller;
+    if (own || held_->all + bytes > of_all) {
       if (of_caller == 0) held_->of_caller.erase(caller);
-      return absl::ResourceExhaustedError(absl::StrCat("the requests and answers of ",
-                                                       !own             ? "all callers"
-                                                       : caller.empty() ? "callers without a name"
-                                                                        : caller,
-                                                       " would take more than ",
-                                                       (own ? kOfCaller : of_all) >> 20,
-                                                       " MiB of memory, the maximum; try again in a moment"));
+      const std::string whose = !own ? "all callers" : caller.empty() ? "callers without a name" : caller;
+      return absl::ResourceExhaustedError(absl::StrCat(
+          "the requests and answers of ", whose, " would take more than ", (own ? kOfCaller : of_all) >> 20,
+          " MiB of memory, the maximum; try again in a moment"));
     }
     of_caller += bytes;
     held_->all += bytes;

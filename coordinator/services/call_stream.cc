@@ -4,10 +4,7 @@
 #include <grpcpp/impl/codegen/proto_utils.h>
 #include <grpcpp/support/proto_buffer_reader.h>
 
-#include <array>
-#include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -17,15 +14,6 @@
 
 namespace inlier {
 namespace {
-
-std::string CodeName(grpc::StatusCode code) {
-  static constexpr std::array<const char*, 17> kNames = {
-      "OK",        "CANCELLED",      "UNKNOWN",           "INVALID_ARGUMENT",   "DEADLINE_EXCEEDED",
-      "NOT_FOUND", "ALREADY_EXISTS", "PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION",
-      "ABORTED",   "OUT_OF_RANGE",   "UNIMPLEMENTED",     "INTERNAL",           "UNAVAILABLE",
-      "DATA_LOSS", "UNAUTHENTICATED"};
-  return code >= 0 && static_cast<std::size_t>(code) < kNames.size() ? kNames[code] : "UNKNOWN";
-}
 
 constexpr char kSilent[] =
     "nothing has come from the caller for too long, or its place was needed for one that sends; call again";
@@ -43,7 +31,7 @@ void CallBounds::Expire(Timestamp now) {
   {
     const std::lock_guard lock(mutex_);
     for (CallStream* call : open_) {
-      if (call->IsSilent(now)) ends.push_back(call->GiveUp());
+      if (call->IsSilent(now)) ends.push_back(call->TimeOut());
     }
   }
   for (const auto& end : ends) end();
@@ -59,7 +47,7 @@ bool CallBounds::EndLongestSilence(const char* method, Timestamp now, Duration l
       if (longest == nullptr || call->silent_since() < longest->silent_since()) longest = call;
     }
     if (longest == nullptr) return false;
-    end = longest->GiveUp();
+    end = longest->TimeOut();
   }
   end();
   return true;
@@ -75,23 +63,22 @@ void CallBounds::RunHeavy(const std::string& caller, std::function<void()> work,
 }
 
 void CallBounds::Observe(const char* method, const grpc::Status& status, Timestamp started) {
-  metrics_.ObserveRpc(method, CodeName(status.error_code()), MonotonicNow() - started);
+  const auto code = static_cast<absl::StatusCode>(status.error_code());  // The same numbers.
+  const std::string name = absl::StatusCodeToString(code);
+  metrics_.ObserveRpc(method, name.empty() ? "UNKNOWN" : name, MonotonicNow() - started);
 }
 
-CallStream::CallStream(Arrival arrival, Duration silence)
-    : context_(arrival.context),
-      bounds_(arrival.bounds),
-      admission_(std::move(arrival.admission)),
-      silence_(silence) {
+CallStream::CallStream(AdmittedCall call, Duration silence)
+    : context_(call.context), bounds_(call.bounds), admission_(std::move(call.admission)), silence_(silence) {
   const std::lock_guard lock(bounds_.mutex_);
   bounds_.open_.insert(this);
 }
 
 // A caller that does not read gets a code that allows another try.
-std::function<void()> CallStream::GiveUp() {
+std::function<void()> CallStream::TimeOut() {
   reads_since_ = kNever;
   const bool reads = writes_since_.exchange(kNever) == kNever;
-  given_up_ = true;
+  timed_out_ = true;
   grpc_call* const call = context_.c_call();
   grpc_call_ref(call);
   return [call, reads] {
@@ -102,7 +89,7 @@ std::function<void()> CallStream::GiveUp() {
 }
 
 void CallStream::Read(google::protobuf::Message& message, std::size_t light) {
-  // One that is cleared would keep its memory, which is held no more.
+  // Clear() would keep memory that is no longer counted.
   message.GetReflection()->Swap(&message, std::unique_ptr<google::protobuf::Message>(message.New()).get());
   held_ = nullptr;
   message_ = &message;
@@ -114,11 +101,11 @@ void CallStream::Read(google::protobuf::Message& message, std::size_t light) {
 void CallStream::OnReadDone(bool ok) {
   reads_since_ = kNever;
   if (!ok) {
-    if (!given_up_) return OnMessage(false);
-    return OnMessage(absl::DeadlineExceededError(kSilent));
+    if (timed_out_) return OnMessage(absl::DeadlineExceededError(kSilent));
+    return OnMessage(false);
   }
   if (const absl::Status admitted = StillAdmitted(); !admitted.ok()) return Got(admitted);
-  // Its parts are few where it takes little more memory than its bytes.
+  // A message that needs little more memory than its bytes has few parts.
   if (in_.Length() <= light_) {
     const absl::Status light = Parse(in_.Length() + kLightBytes);
     if (!absl::IsInvalidArgument(light)) return Got(light);
@@ -145,7 +132,7 @@ absl::Status CallStream::Parse(std::size_t most) {
   ASSIGN_OR_RETURN(held_, bounds_.bytes.Hold(caller().name, bytes));
   grpc::ProtoBufferReader reader(&in_);
   if (message_->ParseFromZeroCopyStream(&reader)) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(method(), ": the message is no ", message_->GetTypeName(),
+  return absl::InvalidArgumentError(absl::StrCat(method(), ": the message is not a ", message_->GetTypeName(),
                                                  "; install the same version of inlier on both sides"));
 }
 

@@ -1,14 +1,14 @@
 // A call as the services see it: messages instead of bytes, each read within bounds.
 //
-// Every call has been admitted on its metadata before a byte of its messages is read (door.h). A message is parsed only
-// where it will not take too much memory, alone or with all that its caller holds. A call whose caller neither sends
-// nor reads ends after a time: no caller holds a place by doing nothing.
+// Every call has been admitted on its metadata before a byte of its messages is read (door.h). A message is
+// parsed only where it will not take too much memory, alone or with all that its caller holds. A call whose
+// caller neither sends nor reads times out, so that no caller occupies a place by doing nothing.
 //
-// gRPC has a few threads for all callers, and what takes long on them delays every call. So a heavy message, of more
-// than a third of a millisecond or so of work, is read on a thread of its own, where callers take turns; a sweep, whose
-// check can take long, is checked there.
+// gRPC has a few threads for all callers, and what takes long on them delays every call. So a heavy message,
+// of more than about a third of a millisecond of work, is read on a thread of its own, where callers take
+// turns; sweeps are checked there, too.
 //
-// Thread safety: as gRPC's reactors: reactions may run at the same time as others of the same call, and on any thread.
+// Thread safety: that of gRPC's reactors: reactions of one call may run concurrently, on any thread.
 #ifndef INLIER_COORDINATOR_SERVICES_CALL_STREAM_H_
 #define INLIER_COORDINATOR_SERVICES_CALL_STREAM_H_
 
@@ -50,18 +50,17 @@ class CallBounds {
 
   // Ends the calls whose callers have been silent for too long.
   void Expire(Timestamp now);
-  // Ends the call of `method` whose caller has been silent longest, and for `least`, to free its place. False: there is
-  // none.
+  // Ends the call of `method` whose caller has been silent longest, at least `least`, to free its place.
+  // False: there is none.
   bool EndLongestSilence(const char* method, Timestamp now, Duration least);
 
-  // Runs `work` on the thread of heavy messages when it is the turn of `caller`; or `refuse`, from Stop on with
+  // Runs `work` on the thread of heavy messages in the turn of `caller`; or `refuse`, after Stop with
   // UNAVAILABLE.
   void RunHeavy(const std::string& caller, std::function<void()> work,
                 std::function<void(absl::Status)> refuse);
-  // Those that wait are refused in their turn.
+  // Refuses heavy messages that wait, in their turn.
   void Stop() { stopping_ = true; }
 
-  // Counts a call that has ended.
   void Observe(const char* method, const grpc::Status& status, Timestamp started);
 
   Access& access;
@@ -78,8 +77,7 @@ class CallBounds {
   BlockingPool heavy_{{}, "large requests"};  // The last one: its calls use the others.
 };
 
-// A call that was admitted.
-struct Arrival {
+struct AdmittedCall {
   grpc::CallbackServerContext& context;
   CallBounds& bounds;
   Admission admission;
@@ -88,34 +86,34 @@ struct Arrival {
 class CallStream : public grpc::ServerGenericBidiReactor {
  public:
   const Caller& caller() const { return admission_.caller(); }
-  grpc::CallbackServerContext& context() { return context_; }
+  const char* method() const { return admission_.method(); }
+  grpc::CallbackServerContext& server_context() { return context_; }
   // OK while its credentials are in force.
   absl::Status StillAdmitted() { return bounds_.access.Recheck(context_, admission_); }
 
  protected:
-  // Longer messages are heavy, and those that take so much more memory than their bytes.
+  // Longer messages are heavy, and those that need so much more memory than their bytes.
   static constexpr std::size_t kLightBytes = 64 << 10;
 
   // `silence`: the longest wait for a message.
-  explicit CallStream(Arrival arrival, Duration silence = CallBounds::kSilence);
+  explicit CallStream(AdmittedCall call, Duration silence = CallBounds::kSilence);
 
-  // Reads the next message; OnMessage follows once. One at a time. `light`: bytes up to which a message that is only
-  // copied is not heavy.
+  // Reads the next message; OnMessage follows once. One at a time. A message that is only copied is heavy
+  // above `light` bytes.
   void Read(google::protobuf::Message& message, std::size_t light = kLightBytes);
   // Sends `message`; OnWritten follows. One at a time.
   void Write(const google::protobuf::Message& message);
-  // The last one, with the status OK; or, where answers that were not read leave no room for it, that refusal alone.
+  // Sends `message` and ends the call with OK; or refuses it where unread answers leave no room.
   void WriteAndFinish(const google::protobuf::Message& message);
 
-  // True: the message is there. False: the caller has closed its side, or is gone. An error: why the call
-  // must end.
+  // True: the message is there. False: the caller has closed its side, or is gone. Else why the call must
+  // end.
   virtual void OnMessage(absl::StatusOr<bool> got) = 0;
   virtual void OnWritten(bool) {}
   // The last reaction.
   virtual void OnEnded() { delete this; }
 
   CallBounds& bounds() { return bounds_; }
-  const char* method() const { return admission_.method(); }
 
  private:
   friend class CallBounds;
@@ -125,8 +123,8 @@ class CallStream : public grpc::ServerGenericBidiReactor {
     return reads_since_.load() <= now - silence_ || writes_since_.load() <= now - CallBounds::kSilence;
   }
   Timestamp silent_since() const { return std::min(reads_since_.load(), writes_since_.load()); }
-  // A function that ends the call, to be run without the lock of the bounds.
-  std::function<void()> GiveUp();
+  // Returns a function that ends the call, to be run without the lock of the bounds.
+  std::function<void()> TimeOut();
 
   void OnReadDone(bool ok) final;
   void OnWriteDone(bool ok) final;
@@ -142,46 +140,40 @@ class CallStream : public grpc::ServerGenericBidiReactor {
   Admission admission_;
   const Duration silence_;
   std::atomic<int> holds_{1};
-  std::atomic<bool> given_up_{false};
+  std::atomic<bool> timed_out_{false};
   // Since when the call waits for a message, or for its answer to be read.
   std::atomic<Timestamp> reads_since_{kNever}, writes_since_{kNever};
   google::protobuf::Message* message_ = nullptr;
   std::size_t light_ = 0;
   grpc::ByteBuffer in_, out_;
-  std::shared_ptr<void> held_, held_answer_;  // The bytes of the message, and of the answer.
+  std::shared_ptr<void> held_, held_answer_;  // Shares of the message's and the answer's bytes.
 };
 
 // A call with one message and one answer, as its handler sees it.
-class UnaryContext {
+class UnaryContext : public CallStream {
  public:
-  // Answers: with the response if `status` is OK. Once.
+  // Answers, with the response if `status` is OK. Once.
   virtual void Reply(const grpc::Status& status) = 0;
-  virtual grpc::CallbackServerContext& server_context() = 0;
-  virtual const Caller& calling() const = 0;
-  virtual const char* called() const = 0;  // The method.
 
  protected:
-  ~UnaryContext() = default;
+  using CallStream::CallStream;
 };
 
 template <typename Request, typename Response>
-class UnaryCall final : public CallStream, public UnaryContext {
+class UnaryCall final : public UnaryContext {
  public:
   using Handler = std::function<void(UnaryContext*, const Request*, Response*)>;
   // `handler` outlives it; it is not run for a call whose message does not come or is refused.
-  UnaryCall(Arrival arrival, const Handler& handler) : CallStream(std::move(arrival)), handler_(handler) {
+  UnaryCall(AdmittedCall call, const Handler& handler) : UnaryContext(std::move(call)), handler_(handler) {
     Read(request_);
   }
 
   void Reply(const grpc::Status& status) override {
     if (!status.ok()) return Finish(status);
-    Response answer;  // Not kept beside its bytes, for which the caller may let wait.
+    Response answer;  // The caller may let its bytes wait; the message is freed meanwhile.
     answer.Swap(&response_);
     WriteAndFinish(answer);
   }
-  grpc::CallbackServerContext& server_context() override { return context(); }
-  const Caller& calling() const override { return caller(); }
-  const char* called() const override { return method(); }
 
  private:
   void OnMessage(absl::StatusOr<bool> got) override {

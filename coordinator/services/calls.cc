@@ -1,7 +1,5 @@
 #include "coordinator/services/calls.h"
 
-#include <string>
-
 namespace inlier {
 
 Calls::Calls(CoordinatorLoop& loop, CallBounds& bounds) : loop_(loop), bounds_(bounds) {

@@ -1,6 +1,6 @@
-// How a gRPC call is served: on gRPC's thread, on the coordinator's thread, or, when it blocks, on one of three
-// small pools: short reads of the database, tables, and people's SQL never wait for one another. No caller has more
-// than its share of a pool. Every service method is a few lines on top of these.
+// How a gRPC call is served: on gRPC's thread, on the coordinator's thread, or, when it blocks, on one of
+// three small pools, so that short reads of the database, tables and users' SQL never wait for one another. A
+// caller has a share of each pool.
 //
 // Thread safety: all functions may be called from any thread.
 #ifndef INLIER_COORDINATOR_SERVICES_CALLS_H_
@@ -8,8 +8,6 @@
 
 #include <grpcpp/grpcpp.h>
 
-#include <functional>
-#include <string>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -25,15 +23,14 @@ namespace inlier {
 
 class Calls {
  public:
-  // Of one caller: threads, and calls at once.
+  // Threads, and calls at once, of one caller.
   static constexpr BlockingPool::Limits kReads = BlockingPool::ByCaller(2, 64);
   static constexpr BlockingPool::Limits kTables = BlockingPool::ByCaller(1, 16);
   static constexpr BlockingPool::Limits kQueries = BlockingPool::ByCaller(2, 10);
 
-  // All outlive it. Calls that are refused go into the audit from now on.
+  // All outlive it. Refused calls go into the audit from now on.
   Calls(CoordinatorLoop& loop, CallBounds& bounds);
 
-  // Waits for the blocking calls that run.
   void Join() {
     for (BlockingPool* pool : {&reads_, &tables_, &queries_}) pool->Join();
   }
@@ -44,7 +41,7 @@ class Calls {
     Reply<Response> reply = [=, this, started = MonotonicNow()](absl::StatusOr<Response> result) {
       const grpc::Status status = ToGrpcStatus(result.status());
       if (result.ok()) *response = *std::move(result);
-      Observe(context->called(), status, started);
+      bounds_.Observe(context->method(), status, started);
       AddNotice(context->server_context());
       context->Reply(status);
     };
@@ -68,12 +65,13 @@ class Calls {
           return reply(absl::CancelledError("the caller has gone"));
         reply(work());
       };
-      pool.Run(context->calling().name, run, reply);
+      pool.Run(context->caller().name, run, reply);
     });
   }
 
-  // The call of a person that changes something: replies with the response of `decide(orchestrator, now, effects)` to
-  // `request`, once it is durable with its row of the audit (`row`: Audit::RowOf). On the coordinator's thread.
+  // A user's call that changes something: replies with the response of `decide(orchestrator, now, effects)`
+  // to `request`, once it is durable with its row of the audit (`row`: Audit::RowOf). On the coordinator's
+  // thread.
   template <typename Request, typename Response, typename Decide>
   void DecideAudited(const AuditRow& row, const Request& request, Decide decide, Reply<Response> reply) {
     loop_.Decide(
@@ -92,13 +90,8 @@ class Calls {
   BlockingPool& tables() { return tables_; }
   BlockingPool& queries() { return queries_; }
 
-  // Adds a notice to the answer while the store cannot take anything.
+  // Adds a notice to the answer while the store takes no changes.
   void AddNotice(grpc::CallbackServerContext& context);
-
-  // Counts a call that is not answered by the functions above.
-  void Observe(const char* method, const grpc::Status& status, Timestamp started) {
-    bounds_.Observe(method, status, started);
-  }
 
   CoordinatorLoop& loop() { return loop_; }
   Access& access() { return bounds_.access; }

@@ -2,20 +2,19 @@
 
 #include <algorithm>
 #include <future>
-#include <memory>
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/failpoint.h"
 #include "base/log.h"
-#include "coordinator/decisions/tick.h"
+#include "coordinator/state/feature.h"
 
 namespace inlier {
 namespace {
 
 // The timer fires at least this often.
 constexpr Duration kLongestSleep = std::chrono::seconds(1);
-// Where it did not for so long, the process was stopped: no worker was silent, nobody listened.
+// Where it did not for so long, the process was stopped and could not hear its workers.
 constexpr Duration kStandstill = std::chrono::seconds(3);
 
 }  // namespace
@@ -122,8 +121,7 @@ void CoordinatorLoop::Deliver(Effects effects, const std::string* worker, Releas
   if (number != 0) {
     committer_.Submit(std::move(effects.changes), [this, number](const absl::Status& status) {
       Post([this, number, status] {
-        // A batch that will never be durable ends the process: memory and store would differ. Only a fault of
-        // the disk or the end of the process causes that.
+        // Only a fault of the disk or the end of the process causes that.
         if (!status.ok()) return Abandon(status);
         Failpoint("reply.before");
         gate_.Settled(number, status);
@@ -137,11 +135,11 @@ void CoordinatorLoop::Deliver(Effects effects, const std::string* worker, Releas
   Arm();
 }
 
-void CoordinatorLoop::Sync(const v1::WorkerSync& sync, const SyncFrom& from,
+void CoordinatorLoop::Sync(const v1::WorkerSync& sync, bool by_stream, const std::string& caller,
                            Reply<v1::CoordinatorSync> reply) {
   Orchestrator::SyncLimits limits = SyncLimitsUnder(committer_.Health());
-  limits.by_stream = from.by_stream;
-  limits.caller = from.caller;
+  limits.by_stream = by_stream;
+  limits.caller = caller;
   Effects effects;
   // Held by pointer: an answer can be large, and a waiting reply may be copied.
   auto response = std::make_shared<absl::StatusOr<v1::CoordinatorSync>>(
@@ -160,8 +158,8 @@ void CoordinatorLoop::Tick() {
   const Moment now = Now();
   if (const Duration gap = now.at - std::exchange(ticked_, now.at); gap > kStandstill) {
     spdlog::warn(
-        "standstill length=\"{}\" reason=\"this process was stopped or got no CPU: all leases get a "
-        "fresh term\"",
+        "standstill length=\"{}\" reason=\"this process was stopped or got no CPU: all leases get a fresh "
+        "term\"",
         FormatDuration(gap));
     orchestrator_.OnStandstill(now, effects);
   }

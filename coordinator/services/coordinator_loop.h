@@ -2,9 +2,10 @@
 //
 // gRPC's threads only Post to it. Each call runs to its end on the coordinator's thread; its changes go to
 // the committer, whose thread writes them; its reply leaves from the coordinator's thread when they are
-// durable, and with them every earlier change that it shows (release_gate.h).
-// While the disk is full leases are still renewed, but no events are taken, nothing new is granted, and calls that
-// change something are refused with the reason; looks show the stored state. A change that can never be committed ends the process: the store would contradict the memory.
+// durable, and with them every earlier change that it shows (release_gate.h). While the disk is full leases
+// are renewed, but no events are taken, no leases are granted, calls that change something are refused with
+// the reason, and others show the stored state. A change that can never be committed ends the process: the
+// store would contradict the memory.
 //
 // Thread safety: Post and Run from any thread; everything else on the coordinator's thread.
 #ifndef INLIER_COORDINATOR_SERVICES_COORDINATOR_LOOP_H_
@@ -13,7 +14,6 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -35,13 +35,13 @@ namespace inlier {
 template <typename T>
 using Reply = std::function<void(absl::StatusOr<T>)>;
 
-// The error for users while the store cannot take anything; OK stays OK.
+// The error for users while the store takes no changes; OK stays OK.
 absl::Status StoreWaits(const absl::Status& health);
 
 class CoordinatorLoop {
  public:
-  // All outlive the loop; at most one thread runs `io`. `fatal` is called at most once, with why the process must end. Recovered
-  // orchestrators only.
+  // All outlive the loop; at most one thread runs `io`. `fatal` is called at most once, with why the process
+  // must end. REQUIRES: `orchestrator` has recovered.
   CoordinatorLoop(boost::asio::io_context& io, Orchestrator& orchestrator, Committer& committer,
                   CoordinatorMetrics& metrics, std::function<void(absl::Status)> fatal);
 
@@ -53,8 +53,7 @@ class CoordinatorLoop {
   // As Post, but waits until `call` has run. REQUIRES: on another thread, and a thread runs `io`.
   void Run(std::function<void()> call);
 
-  // A call that decides something: replies with the response of `decide(orchestrator, now, effects)`, once it
-  // is durable.
+  // Replies with the response of `decide(orchestrator, now, effects)`, once it is durable.
   template <typename Response, typename Call>
   void Decide(Call decide, Reply<Response> reply) {
     Effects effects;
@@ -65,8 +64,8 @@ class CoordinatorLoop {
               reply(Annotate(status, "this change is decided, and is lost if the coordinator ends before"));
             });
   }
-  // Replies with `look(orchestrator)` once all that it shows is durable; while the store cannot take anything, with
-  // a look at the stored state.
+  // Replies with `look(orchestrator)` once all that it shows is durable; while the store takes no changes,
+  // with `look` of the stored state.
   template <typename Response, typename Look>
   void Show(Look look, Reply<Response> reply) {
     // Held by pointer: it can be large, and a waiting reply may be copied.
@@ -78,39 +77,37 @@ class CoordinatorLoop {
   }
   // Commits changes that no one waits for.
   void Commit(Effects effects) { Deliver(std::move(effects)); }
-  struct SyncFrom {
-    bool by_stream = false;
-    std::string caller;  // Empty: not known.
-  };
-  void Sync(const v1::WorkerSync& sync, const SyncFrom& from, Reply<v1::CoordinatorSync> reply);
+  // Answers a worker's sync. `caller`: empty if not known.
+  void Sync(const v1::WorkerSync& sync, bool by_stream, const std::string& caller,
+            Reply<v1::CoordinatorSync> reply);
   // The worker's stream has its answer and waits: new work is pushed to it until its next sync.
   void Listen(const std::string& incarnation, Listeners::Place place);
-  // That stream has ended: nothing is leased to its worker before its next sync.
+  // The stream has ended: nothing is leased to its worker before its next sync.
   void Unlisten(const std::string& incarnation, const Listener* ended);
   // Runs `call` when everything decided so far is durable, within this call or later; with an error when it
   // never will be.
   void AfterCommit(std::function<void(absl::Status)> call) { gate_.AfterAll(std::move(call)); }
-  // The same for a user: with the reason while the store cannot take anything.
+  // The same for a user, with the reason while the store takes no changes.
   void AfterCommitForUser(std::function<void(absl::Status)> call) { gate_.AfterAllForUser(std::move(call)); }
 
-  // Puts the drain in force and gives what there is then, once the yields of the drain are durable. Waits for it.
-  // REQUIRES: as Run. Unavailable: the loop has ended.
+  // Puts the drain in force, and returns the view after it once the yields of the drain are durable. Waits
+  // for that. REQUIRES: as Run. Unavailable: the loop has ended.
   absl::StatusOr<ClusterView> DrainJobs(const JobDrain& drain);
 
-  // `store` cannot take anything, and why; OK: it can again. On the writer's thread, which reads what it holds.
+  // `store` takes no changes, and why; OK: it does again. On the writer's thread, which reads what it holds.
   void OnStoreWaits(const absl::Status& reason, Store& store);
   // OK while the store takes changes.
   const absl::Status& store_waits() const { return gate_.store_waits(); }
-  // The stored state, while the store cannot take anything; null where it can, and where it cannot be read.
+  // The stored state while the store takes no changes; null otherwise, and where it cannot be read.
   const Orchestrator* stored() const { return stored_.get(); }
-  // Unavailable, with the reason, while the store cannot take anything. On any thread.
+  // Unavailable, with the reason, while the store takes no changes. On any thread.
   absl::Status CheckStore() const;
 
   // Commits the `effects` of recovery, and starts the timer.
   void Start(Effects effects);
   // Stops the timer. Calls still work.
   void Stop();
-  // Every waiting reply, and all later ones, get `reason` instead. Unless it is Unavailable the process must end.
+  // Sends `reason` in place of every waiting and later reply. Unless it is Unavailable the process must end.
   void Abandon(const absl::Status& reason);
 
   const Orchestrator& orchestrator() const { return orchestrator_; }
@@ -118,8 +115,8 @@ class CoordinatorLoop {
   static Moment Now() { return {MonotonicNow(), WallNow()}; }
 
  private:
-  // Logs and commits the decisions of a call by `worker` (nullptr: a user, or the clock); `reply` leaves
-  // through the gate.
+  // Logs and commits the decisions of a call by `worker` (nullptr: a user, or the clock); `reply` passes the
+  // gate.
   void Deliver(Effects effects, const std::string* worker = nullptr, ReleaseGate::Reply reply = nullptr);
   void Tick();
   void Arm();

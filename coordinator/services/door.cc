@@ -1,7 +1,6 @@
 #include "coordinator/services/door.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
@@ -34,11 +33,11 @@ void CheckHealth(UnaryContext* context, const health::HealthCheckRequest* reques
   context->Reply(grpc::Status::OK);
 }
 
-// A question is read, answered, and the next one is read.
+// Reads a question, answers it, and reads the next.
 class ReflectionCall final : public CallStream {
  public:
-  ReflectionCall(Arrival arrival, const std::vector<std::string>& services)
-      : CallStream(std::move(arrival)), services_(services) {
+  ReflectionCall(AdmittedCall call, const std::vector<std::string>& services)
+      : CallStream(std::move(call)), services_(services) {
     Read(request_);
   }
 
@@ -61,17 +60,14 @@ class ReflectionCall final : public CallStream {
 Door::Door(Calls& calls) : calls_(calls) {
   Add<health::HealthCheckRequest, health::HealthCheckResponse>(kHealth, "Check", CheckHealth);
   AddStream(kReflection, "ServerReflectionInfo",
-            [this](Arrival arrival) { return new ReflectionCall(std::move(arrival), services_); });
+            [this](AdmittedCall call) { return new ReflectionCall(std::move(call), services_); });
   for (auto& [path, method] : methods_) method.open = true;
 }
 
 void Door::AddStream(const std::string& service, const std::string& method, Enter enter) {
-  if (std::find(services_.begin(), services_.end(), service) == services_.end()) services_.push_back(service);
-  const bool added =
-      methods_
-          .emplace(absl::StrCat("/", service, "/", method), Method{.name = method, .enter = std::move(enter)})
-          .second;
-  INLIER_CHECK(added);
+  if (std::ranges::find(services_, service) == services_.end()) services_.push_back(service);
+  Method added{.name = method, .enter = std::move(enter)};
+  INLIER_CHECK(methods_.emplace(absl::StrCat("/", service, "/", method), std::move(added)).second);
 }
 
 grpc::ServerGenericBidiReactor* Door::CreateReactor(grpc::GenericCallbackServerContext* context) {
@@ -81,12 +77,12 @@ grpc::ServerGenericBidiReactor* Door::CreateReactor(grpc::GenericCallbackServerC
         absl::StrCat("there is no method ", context->method().substr(0, 200), " here")));
   }
   const Method& method = found->second;
+  const char* const name = method.name.c_str();
   const Timestamp started = MonotonicNow();
   Access& access = calls_.access();
-  absl::StatusOr<Admission> admitted = method.open ? access.AdmitAnyone(*context, method.name.c_str())
-                                                   : access.Admit(*context, method.name.c_str());
-  if (admitted.ok()) return method.enter(Arrival{*context, calls_.bounds(), *std::move(admitted)});
-  if (!method.open) calls_.Observe(method.name.c_str(), ToGrpcStatus(admitted.status()), started);
+  auto admitted = method.open ? access.AdmitAnyone(*context, name) : access.Admit(*context, name);
+  if (admitted.ok()) return method.enter(AdmittedCall{*context, calls_.bounds(), *std::move(admitted)});
+  if (!method.open) calls_.bounds().Observe(name, ToGrpcStatus(admitted.status()), started);
   return new RefusedCall(admitted.status());
 }
 

@@ -1,9 +1,8 @@
 // Every call enters the coordinator here.
 //
 // The services' methods are registered here and not with gRPC, which would read and parse a call's message
-// before anybody could look at its credentials. A call is admitted on its metadata (Access); then its
-// method's stream or handler gets it. gRPC's health check and server reflection are open to any caller that
-// can connect: they hold no data.
+// before its credentials are checked. A call is admitted on its metadata (Access); then its method's stream
+// or handler gets it. gRPC's health check and server reflection are open to any caller: they hold no data.
 //
 // Thread safety: methods are added before the server starts; calls come on gRPC's threads.
 #ifndef INLIER_COORDINATOR_SERVICES_DOOR_H_
@@ -26,20 +25,19 @@ namespace inlier {
 class Door final : public grpc::CallbackGenericService {
  public:
   // Makes the object of a call, which deletes itself.
-  using Enter = std::function<grpc::ServerGenericBidiReactor*(Arrival)>;
+  using Enter = std::function<grpc::ServerGenericBidiReactor*(AdmittedCall)>;
 
   // `calls` outlives it.
   explicit Door(Calls& calls);
 
-  // `service`: its full name.
+  // `service` is the full name.
   void AddStream(const std::string& service, const std::string& method, Enter enter);
 
-  // A unary method.
   template <typename Request, typename Response>
   void Add(const std::string& service, const std::string& method,
            std::function<void(UnaryContext*, const Request*, Response*)> handle) {
-    AddStream(service, method, [handle = std::move(handle)](Arrival arrival) {
-      return new UnaryCall<Request, Response>(std::move(arrival), handle);
+    AddStream(service, method, [handle = std::move(handle)](AdmittedCall call) {
+      return new UnaryCall<Request, Response>(std::move(call), handle);
     });
   }
   // The same by a member of `handler`, which the door keeps.

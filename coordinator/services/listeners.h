@@ -25,7 +25,7 @@ class Listener {
 
 class Listeners {
  public:
-  // A stream, and the time since when it listens: a push is for this time only.
+  // A stream, and the sync after which it listens: a push is for the time until its next sync.
   struct Place {
     std::weak_ptr<Listener> listener;
     std::uint64_t heard = 0;  // Number of the last sync that it received.
@@ -34,7 +34,7 @@ class Listeners {
     }
   };
 
-  // The worker's latest stream; it replaces an earlier one.
+  // Adds the worker's latest stream, in place of an earlier one.
   void Add(const std::string& incarnation, Place place) { streams_[incarnation] = std::move(place); }
   void Remove(const std::string& incarnation) { streams_.erase(incarnation); }
   // The stream has ended. True if it was the listening one; a later stream is left alone.

@@ -20,14 +20,21 @@ absl::Status AtMost(std::size_t count, std::size_t most, const std::string& wher
       absl::StrCat(where, ": ", count, " ", of_what, "; at most ", most, " are taken; ", remedy));
 }
 
+template <typename Items>
+absl::Status SizeAtMost(const Items& items, std::size_t most, const std::string& where, const char* of_what,
+                        const char* remedy) {
+  return AtMost(static_cast<std::size_t>(items.size()), most, where, of_what, remedy);
+}
+
 absl::Status CheckText(const std::string& text, const std::string& where) {
   if (IsUtf8(text)) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat(where, ": byte ", ValidUtf8Prefix(text) + 1, " is not UTF-8; save it as UTF-8"));
 }
 
-absl::Status CheckLength(const std::string& text, const std::string& where) {
-  return AtMost(text.size(), Limits::kNameBytesMax, where, "bytes", "shorten it");
+absl::Status CheckLength(const std::string& text, const std::string& where,
+                         std::size_t most = Limits::kNameBytesMax) {
+  return AtMost(text.size(), most, where, "bytes", "shorten it");
 }
 
 absl::Status CheckName(const std::string& text, const std::string& where) {
@@ -35,7 +42,12 @@ absl::Status CheckName(const std::string& text, const std::string& where) {
   return CheckLength(text, where);
 }
 
-// JSON, which the store keeps, has no such numbers, and protobuf reads it to a limited depth.
+absl::Status CheckProgress(const v1::Progress& progress, const std::string& where) {
+  RETURN_IF_ERROR(CheckLength(progress.phase(), where + ".progress.phase"));
+  return CheckLength(progress.trouble(), where + ".progress.trouble", Limits::kMessageBytesMax);
+}
+
+// The store keeps JSON, which has finite numbers only, and which protobuf reads to a limited depth.
 absl::Status CheckValues(const google::protobuf::Message& message, const std::string& where, int depth = 0) {
   if (depth > Limits::kDepthMax) {
     return absl::InvalidArgumentError(
@@ -63,13 +75,12 @@ absl::Status CheckValues(const google::protobuf::Message& message, const std::st
   return absl::OkStatus();
 }
 
-// The largest value of the axis, in bytes of a trial's specification.
+// Returns the size of the axis' largest value, in bytes of a trial's specification.
 absl::StatusOr<std::size_t> CheckAxis(const v1::Axis& axis, const std::string& where) {
   RETURN_IF_ERROR(CheckName(axis.name(), where + ".name"));
   RETURN_IF_ERROR(CheckName(axis.field(), where + ".field"));
   for (const std::string& path : axis.zip()) RETURN_IF_ERROR(CheckName(path, where + ".zip"));
-  RETURN_IF_ERROR(AtMost(static_cast<std::size_t>(axis.zip_size()), Limits::kAxesMax, where + ".zip", "paths",
-                         "split the sweep"));
+  RETURN_IF_ERROR(SizeAtMost(axis.zip(), Limits::kAxesMax, where + ".zip", "paths", "split the sweep"));
   const auto values = static_cast<std::size_t>(std::max(axis.values_size(), axis.variants_size()));
   RETURN_IF_ERROR(AtMost(values, Limits::kValuesMax, where, "values", "split the sweep"));
   std::size_t largest = 0;
@@ -89,18 +100,15 @@ absl::Status CheckLimits(const v1::SweepSpec& sweep) {
                          "split it, or give a range in place of values"));
   RETURN_IF_ERROR(CheckName(sweep.name(), "name"));
   RETURN_IF_ERROR(CheckName(sweep.group(), "group"));
-  RETURN_IF_ERROR(
-      AtMost(sweep.description().size(), Limits::kTextBytesMax, "description", "bytes", "shorten it"));
+  RETURN_IF_ERROR(CheckLength(sweep.description(), "description", Limits::kTextBytesMax));
   RETURN_IF_ERROR(CheckText(sweep.description(), "description"));
-  RETURN_IF_ERROR(AtMost(static_cast<std::size_t>(sweep.axes_size()), Limits::kAxesMax, "axes", "axes",
-                         "split the sweep"));
-  RETURN_IF_ERROR(AtMost(static_cast<std::size_t>(sweep.exclude_size()), Limits::kExclusionsMax, "exclude",
-                         "entries", "give lists of labels in them, or split the sweep"));
+  RETURN_IF_ERROR(SizeAtMost(sweep.axes(), Limits::kAxesMax, "axes", "axes", "split the sweep"));
+  RETURN_IF_ERROR(SizeAtMost(sweep.exclude(), Limits::kExclusionsMax, "exclude", "entries",
+                             "give lists of labels in them, or split the sweep"));
   std::size_t trial = sweep.base().ByteSizeLong();
   for (int i = 0; i < sweep.axes_size(); ++i) {
-    const absl::StatusOr<std::size_t> largest = CheckAxis(sweep.axes(i), absl::StrCat("axes[", i, "]"));
-    if (!largest.ok()) return largest.status();
-    trial += *largest;
+    ASSIGN_OR_RETURN(const std::size_t largest, CheckAxis(sweep.axes(i), absl::StrCat("axes[", i, "]")));
+    trial += largest;
   }
   RETURN_IF_ERROR(AtMost(trial, Limits::kTrialBytesMax, "base and the largest value of each axis", "bytes",
                          "every trial keeps so much; shorten the texts in them"));
@@ -123,52 +131,43 @@ absl::Status CheckLimits(const v1::TableSpec& table) {
   }
   RETURN_IF_ERROR(AtMost(conditions, Limits::kTableConditionsMax, "table.where and table.columns",
                          "conditions, names and values", "make several tables"));
-  RETURN_IF_ERROR(AtMost(static_cast<std::size_t>(table.correlate_size()), Limits::kTableCorrelationsMax,
-                         "table.correlate", "correlations", "make several tables"));
-  RETURN_IF_ERROR(AtMost(static_cast<std::size_t>(table.columns_size()), Limits::kTableColumnsMax,
-                         "table.columns", "columns", "make several tables"));
-  return AtMost(static_cast<std::size_t>(table.rows_size()), Limits::kTableRowsMax, "table.rows", "axes",
-                "a table has few row headings; leave some out");
+  RETURN_IF_ERROR(SizeAtMost(table.correlate(), Limits::kTableCorrelationsMax, "table.correlate",
+                             "correlations", "make several tables"));
+  RETURN_IF_ERROR(SizeAtMost(table.columns(), Limits::kTableColumnsMax, "table.columns", "columns",
+                             "make several tables"));
+  return SizeAtMost(table.rows(), Limits::kTableRowsMax, "table.rows", "axes",
+                    "a table has few row headings; leave some out");
 }
 
 absl::Status CheckLimits(const v1::WorkerSync& sync) {
-  const char* const split = "send the rest with the next sync";
-  const auto size = [](int count) { return static_cast<std::size_t>(count); };
+  RETURN_IF_ERROR(SizeAtMost(sync.slots(), Limits::kSlotsMax, "slots", "slots", "run several workers"));
+  RETURN_IF_ERROR(SizeAtMost(sync.attempts(), Limits::kAttemptsMax, "attempts", "attempts",
+                             "a worker reports those that run"));
   RETURN_IF_ERROR(
-      AtMost(size(sync.slots_size()), Limits::kSlotsMax, "slots", "slots", "run several workers"));
-  RETURN_IF_ERROR(AtMost(size(sync.attempts_size()), Limits::kAttemptsMax, "attempts", "attempts",
-                         "a worker reports those that run"));
-  RETURN_IF_ERROR(AtMost(size(sync.events_size()), Limits::kEventsMax, "events", "events", split));
-  RETURN_IF_ERROR(AtMost(sync.data_dir().size(), Limits::kPathBytesMax, "data_dir", "bytes", "shorten it"));
+      SizeAtMost(sync.events(), Limits::kEventsMax, "events", "events", "send the rest with the next sync"));
+  RETURN_IF_ERROR(CheckLength(sync.data_dir(), "data_dir", Limits::kPathBytesMax));
   for (const std::string* name :
        {&sync.incarnation(), &sync.name(), &sync.host(), &sync.version(), &sync.spec_form()})
     RETURN_IF_ERROR(CheckName(*name, "incarnation, name, host, version and spec_form"));
   for (const v1::Slot& slot : sync.slots()) RETURN_IF_ERROR(CheckLength(slot.device(), "slots.device"));
   for (const v1::AttemptReport& report : sync.attempts()) {
     RETURN_IF_ERROR(CheckName(report.stage_id(), "attempts.stage_id"));
-    RETURN_IF_ERROR(CheckLength(report.progress().phase(), "attempts.progress.phase"));
-    RETURN_IF_ERROR(AtMost(report.progress().trouble().size(), Limits::kMessageBytesMax,
-                           "attempts.progress.trouble", "bytes", "shorten it"));
+    RETURN_IF_ERROR(CheckProgress(report.progress(), "attempts"));
   }
-  RETURN_IF_ERROR(AtMost(size(sync.data_checked_size()), Limits::kAttemptsMax, "data_checked", "answers",
-                         "a worker answers what it is asked"));
+  RETURN_IF_ERROR(SizeAtMost(sync.data_checked(), Limits::kAttemptsMax, "data_checked", "answers",
+                             "a worker answers what it is asked"));
   for (const v1::DataChecked& checked : sync.data_checked()) {
-    RETURN_IF_ERROR(AtMost(checked.problem().size(), Limits::kMessageBytesMax, "data_checked.problem",
-                           "bytes", "shorten it"));
+    RETURN_IF_ERROR(CheckLength(checked.problem(), "data_checked.problem", Limits::kMessageBytesMax));
     RETURN_IF_ERROR(CheckName(checked.digest(), "data_checked.digest"));
   }
   for (const v1::NumberedEvent& numbered : sync.events()) {
     const v1::TrialEvent& event = numbered.event();
-    if (event.has_progress()) {
-      RETURN_IF_ERROR(CheckLength(event.progress().phase(), "events.progress.phase"));
-      RETURN_IF_ERROR(AtMost(event.progress().trouble().size(), Limits::kMessageBytesMax,
-                             "events.progress.trouble", "bytes", "shorten it"));
-    } else if (event.has_started()) {
+    RETURN_IF_ERROR(CheckProgress(event.progress(), "events"));
+    if (event.has_started()) {
       const v1::Started& started = event.started();
       for (const std::string* text : {&started.build(), &started.torch_version(), &started.cuda_version(),
                                       &started.device(), &started.host(), &started.dataset_digest()})
-        RETURN_IF_ERROR(
-            AtMost(text->size(), Limits::kProvenanceBytesMax, "events.started", "bytes", "shorten it"));
+        RETURN_IF_ERROR(CheckLength(*text, "events.started", Limits::kProvenanceBytesMax));
     }
   }
   return absl::OkStatus();
@@ -179,10 +178,10 @@ absl::Status CheckWords(const v1::StoreAnalysisRequest& request) {
        {std::pair(&request.model(), "model"), std::pair(&request.model_sha256(), "model_sha256"),
         std::pair(&request.spec_json(), "spec_json")}) {
     RETURN_IF_ERROR(CheckText(*text, where));
-    RETURN_IF_ERROR(AtMost(text->size(), Limits::kTextBytesMax, where, "bytes", "shorten it"));
+    RETURN_IF_ERROR(CheckLength(*text, where, Limits::kTextBytesMax));
   }
-  RETURN_IF_ERROR(AtMost(static_cast<std::size_t>(request.numbers_size()), kAnalysisNumbersMax, "numbers",
-                         "numbers", "analyse fewer settings at once"));
+  RETURN_IF_ERROR(SizeAtMost(request.numbers(), kAnalysisNumbersMax, "numbers", "numbers",
+                             "analyse fewer settings at once"));
   for (const v1::AnalysisNumber& number : request.numbers()) {
     for (const std::string* text : {&number.setting(), &number.name(), &number.site()})
       RETURN_IF_ERROR(CheckName(*text, "numbers"));

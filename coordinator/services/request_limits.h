@@ -1,8 +1,8 @@
 // How much one request may carry, so that no client grows the coordinator without bound: the stored part of a
 // request is kept for long, and some of it once for every trial.
 //
-// Checked by the services before a request reaches the coordinator's thread. InvalidArgument names what is
-// too much, the limit, and the remedy. Pure functions; any thread.
+// The services check it before a request reaches the coordinator's thread. InvalidArgument names what is too
+// much, the limit, and the remedy.
 #ifndef INLIER_COORDINATOR_SERVICES_REQUEST_LIMITS_H_
 #define INLIER_COORDINATOR_SERVICES_REQUEST_LIMITS_H_
 
@@ -22,9 +22,9 @@ inline constexpr std::size_t kAnalysisNumbersMax = 200'000;
 absl::Status CheckLimits(const v1::SweepSpec& sweep);
 absl::Status CheckLimits(const v1::TableSpec& table);
 absl::Status CheckLimits(const v1::WorkerSync& sync);
-// The texts of a request, but `sql`, which has a limit of its own; messages inside it are not checked.
+// Checks the texts of a request except `sql`, which has a limit of its own, without those of messages inside
+// it.
 absl::Status CheckWords(const google::protobuf::Message& request);
-// The same, and its numbers.
 absl::Status CheckWords(const v1::StoreAnalysisRequest& request);
 
 }  // namespace inlier

@@ -25,33 +25,27 @@ namespace {
 
 constexpr std::uint32_t kQueryRowsMax = 1'000'000;
 constexpr std::uint32_t kLogLinesMax = 100'000;
-constexpr std::size_t kNoteBytesMax = 4096;  // Of an answer: gRPC refuses metadata of more than 8 KiB.
+constexpr std::size_t kNoteBytesMax = 4096;  // gRPC refuses metadata of more than 8 KiB.
 
 class SweepService {
  public:
-  SweepService(Calls& calls, WatchHub& watches, Reader& reader, QueryProcesses& queries, FleetService& fleet)
-      : calls_(calls), watches_(watches), reader_(reader), queries_(queries), fleet_(fleet) {}
+  SweepService(Calls& calls, Reader& reader, QueryProcesses& queries, FleetService& fleet)
+      : calls_(calls), reader_(reader), queries_(queries), fleet_(fleet) {}
 
-  static void AddTo(Door& door, std::shared_ptr<SweepService> service);
-
- private:
-  using Context = UnaryContext;
-
-  // True when the request names a sweep.
   template <typename Request>
   static constexpr bool kNamesSweep = requires(const Request& request, std::string name) {
     name = request.sweep();
   };
 
-  // Sends the caller a note on each name of a sweep in the request that others have too. On the coordinator's thread,
-  // before the reply.
+  // Sends the caller a note on each sweep name in the request that several sweeps have. On the coordinator's
+  // thread, before the reply.
   template <typename Request>
-  void NoteNames(Context* context, const Request& request) {
+  void NoteNames(UnaryContext* context, const Request& request) {
     if constexpr (kNamesSweep<Request>) {
       std::vector<std::string> names = {request.sweep()};
       if constexpr (requires { request.more_sweeps(); })
         names.insert(names.end(), request.more_sweeps().begin(), request.more_sweeps().end());
-      const Caller& caller = context->calling();
+      const Caller& caller = context->caller();
       const bool may_own = caller.role != RoleName(Role::kRead);
       std::size_t bytes = 0;
       for (const std::string& name : names) {
@@ -66,7 +60,7 @@ class SweepService {
 
   // Replies with the result of `look(orchestrator)`, once it is durable.
   template <typename Request, typename Response, typename Look>
-  void Show(Context* context, const Request* request, Response* response, Look look) {
+  void Show(UnaryContext* context, const Request* request, Response* response, Look look) {
     return calls_.OnLoop(context, response, [=, this](Reply<Response> reply) {
       if (absl::Status fits = CheckWords(*request); !fits.ok()) return reply(std::move(fits));
       NoteNames(context, *request);
@@ -76,7 +70,7 @@ class SweepService {
 
   // Replies with the result of `read()`, which reads the database, on `pool`.
   template <typename Request, typename Response, typename Read>
-  void ReadStored(BlockingPool& pool, Context* context, const Request* request, Response* response,
+  void ReadStored(BlockingPool& pool, UnaryContext* context, const Request* request, Response* response,
                   Read read) {
     const auto checked = [request, read]() -> absl::StatusOr<Response> {
       RETURN_IF_ERROR(CheckWords(*request));
@@ -86,51 +80,54 @@ class SweepService {
     return calls_.OnLoop(context, response, [=, this, &pool](Reply<Response> reply) {
       NoteNames(context, *request);
       pool.Run(
-          context->calling().name, [checked, reply] { reply(checked()); }, reply);
+          context->caller().name, [checked, reply] { reply(checked()); }, reply);
+    });
+  }
+
+  // Replies with the result of `decide(orchestrator, now, effects)` on the coordinator's thread, once it is
+  // durable with its row of the audit.
+  template <typename Request, typename Response, typename Decide>
+  void Audited(UnaryContext* context, const Request* request, Reply<Response> reply, Decide decide) {
+    calls_.loop().Post([this, request, reply = std::move(reply), decide = std::move(decide),
+                        row = Audit::RowOf(context->caller(), context->method(), request)]() mutable {
+      calls_.DecideAudited(row, *request, std::move(decide), std::move(reply));
     });
   }
 
   // Replies with the result of `change`, a function of sweeps/, once it is durable.
   template <typename Request, typename Response>
-  void Change(Context* context, const Request* request, Response* response,
-              absl::StatusOr<Response> (*change)(inlier::Context&, const Request&, const Caller&)) {
+  void Change(UnaryContext* context, const Request* request, Response* response,
+              absl::StatusOr<Response> (*change)(Context&, const Request&, const Caller&)) {
     return calls_.OnCaller(context, response, [=, this](Reply<Response> reply) {
-      calls_.loop().Post([=, this, row = Audit::RowOf(context->calling(), context->called(), request)] {
-        calls_.DecideAudited(
-            row, *request,
-            [&](Orchestrator& orchestrator, Moment now, Effects& effects) -> absl::StatusOr<Response> {
-              RETURN_IF_ERROR(CheckWords(*request));
-              RETURN_IF_ERROR(calls_.loop().CheckStore());
-              NoteNames(context, *request);
-              return orchestrator.Change(change, *request, now, effects, context->calling());
-            },
-            reply);
-      });
+      const auto decide = [=, this](Orchestrator& orchestrator, Moment now,
+                                    Effects& effects) -> absl::StatusOr<Response> {
+        RETURN_IF_ERROR(CheckWords(*request));
+        RETURN_IF_ERROR(calls_.loop().CheckStore());
+        NoteNames(context, *request);
+        return orchestrator.Change(change, *request, now, effects, context->caller());
+      };
+      Audited(context, request, reply, decide);
     });
   }
 
-  // Replies with the result of the fleet's `change`, which blocks, once it is stored with its row of the audit. A request_id
-  // that was used before gets the answer of then.
+  // Replies with the result of the fleet's `change`, which blocks, once it is stored with its row of the
+  // audit. A request_id that was used before gets its earlier answer.
   template <typename Request, typename Response>
-  void ChangeFleet(Context* context, const Request* request, Response* response,
+  void ChangeFleet(UnaryContext* context, const Request* request, Response* response,
                    absl::StatusOr<Response> (FleetService::*change)(const Request&)) {
     return calls_.OnCaller(context, response, [=, this](Reply<Response> reply) {
-      const auto answer = [=, this, row = Audit::RowOf(context->calling(), context->called(), request)](
-                              const absl::StatusOr<Response>& result) {
-        calls_.loop().Post([=, this] {
-          calls_.DecideAudited(
-              row, *request,
-              [&](Orchestrator& orchestrator, Moment now, Effects& effects) -> absl::StatusOr<Response> {
-                RETURN_IF_ERROR(result.status());
-                Response kept;
-                ASSIGN_OR_RETURN(const std::string text,
-                                 orchestrator.OnAnswer(request->request_id(), *request,
-                                                       result->SerializeAsString(), now, effects));
-                INLIER_CHECK(kept.ParseFromString(text));
-                return kept;
-              },
-              reply);
-        });
+      const auto answer = [=, this](const absl::StatusOr<Response>& result) {
+        const auto decide = [=](Orchestrator& orchestrator, Moment now,
+                                Effects& effects) -> absl::StatusOr<Response> {
+          RETURN_IF_ERROR(result.status());
+          Response kept;
+          ASSIGN_OR_RETURN(const std::string text,
+                           orchestrator.OnAnswer(request->request_id(), *request, result->SerializeAsString(),
+                                                 now, effects));
+          INLIER_CHECK(kept.ParseFromString(text));
+          return kept;
+        };
+        Audited(context, request, reply, decide);
       };
       calls_.loop().Post([=, this] {
         if (absl::Status fits = CheckWords(*request); !fits.ok()) return answer(fits);
@@ -139,15 +136,15 @@ class SweepService {
         if (!earlier.ok()) return answer(earlier.status());
         if (earlier->has_value()) return answer(Response());  // It is not used.
         calls_.reads().Run(
-            context->calling().name, [=, this] { answer((fleet_.*change)(*request)); }, answer);
+            context->caller().name, [=, this] { answer((fleet_.*change)(*request)); }, answer);
       });
     });
   }
 
-  // The same for a request with a sweep. On the thread of heavy messages `check` looks at the rest of the request, and
-  // `decide` gets the grid that was made there.
+  // The same for a request with a sweep. On the thread of heavy messages `check` checks the rest of the
+  // request, and the grid for `decide` is made.
   template <typename Request, typename Response, typename Check>
-  void ChangeSweep(Context* context, const Request* request, const v1::SweepSpec& sweep, Check check,
+  void ChangeSweep(UnaryContext* context, const Request* request, const v1::SweepSpec& sweep, Check check,
                    Response* response,
                    absl::StatusOr<Response> (Orchestrator::*decide)(const Request&, Moment, Effects&,
                                                                     std::optional<SweepGrid>,
@@ -159,61 +156,60 @@ class SweepService {
     };
     return calls_.OnCaller(context, response, [=, this](Reply<Response> reply) {
       const auto prepare = [=, this] {
-        calls_.loop().Post([=, this, row = Audit::RowOf(context->calling(), context->called(), request),
-                            grid = make_grid()]() mutable {
-          calls_.DecideAudited(
-              row, *request,
-              [&](Orchestrator& orchestrator, Moment now, Effects& effects) -> absl::StatusOr<Response> {
-                RETURN_IF_ERROR(grid.status());
-                RETURN_IF_ERROR(calls_.loop().CheckStore());
-                return (orchestrator.*decide)(*request, now, effects, *std::move(grid), context->calling());
-              },
-              reply);
-        });
+        auto decide_it = [=, this, grid = make_grid()](Orchestrator& orchestrator, Moment now,
+                                                       Effects& effects) mutable -> absl::StatusOr<Response> {
+          RETURN_IF_ERROR(grid.status());
+          RETURN_IF_ERROR(calls_.loop().CheckStore());
+          return (orchestrator.*decide)(*request, now, effects, *std::move(grid), context->caller());
+        };
+        Audited(context, request, reply, std::move(decide_it));
       };
-      calls_.bounds().RunHeavy(context->calling().name, prepare, reply);
+      calls_.bounds().RunHeavy(context->caller().name, prepare, reply);
     });
   }
 
-  void SubmitSweep(Context* context, const v1::SubmitSweepRequest* request,
+  void SubmitSweep(UnaryContext* context, const v1::SubmitSweepRequest* request,
                    v1::SubmitSweepResponse* response) {
     const auto check = [request] { return CheckRequestId(request->request_id()); };
     return ChangeSweep(context, request, request->sweep(), check, response, &Orchestrator::OnSubmit);
   }
 
-  void ListSweeps(Context* context, const v1::ListSweepsRequest* request, v1::ListSweepsResponse* response) {
+  void ListSweeps(UnaryContext* context, const v1::ListSweepsRequest* request,
+                  v1::ListSweepsResponse* response) {
     return Show(context, request, response, [request](const Orchestrator& orchestrator) {
       return inlier::ListSweeps(orchestrator.state(), *request, CoordinatorLoop::Now().at);
     });
   }
 
-  void GetSweep(Context* context, const v1::GetSweepRequest* request, v1::SweepStatus* response) {
+  void GetSweep(UnaryContext* context, const v1::GetSweepRequest* request, v1::SweepStatus* response) {
     return Show(context, request, response,
                 [context, request](const Orchestrator& orchestrator) -> absl::StatusOr<v1::SweepStatus> {
-                  ASSIGN_OR_RETURN(const SweepId sweep, FindSweep(orchestrator.state(), request->sweep(),
-                                                                  context->calling().name));
+                  ASSIGN_OR_RETURN(const SweepId sweep,
+                                   FindSweep(orchestrator.state(), request->sweep(), context->caller().name));
                   return StatusOf(orchestrator.state(), sweep, CoordinatorLoop::Now().at, /*with_spec=*/true);
                 });
   }
 
-  void ListTrials(Context* context, const v1::ListTrialsRequest* request, v1::ListTrialsResponse* response) {
+  void ListTrials(UnaryContext* context, const v1::ListTrialsRequest* request,
+                  v1::ListTrialsResponse* response) {
     return ReadStored(calls_.reads(), context, request, response, [this, context, request] {
-      return reader_.ListTrials(*request, context->calling().name);
+      return reader_.ListTrials(*request, context->caller().name);
     });
   }
 
-  void GetMatrix(Context* context, const v1::GetMatrixRequest* request, v1::SweepMatrix* response) {
+  void GetMatrix(UnaryContext* context, const v1::GetMatrixRequest* request, v1::SweepMatrix* response) {
     return ReadStored(calls_.reads(), context, request, response, [this, context, request] {
-      return ReadMatrix(reader_, *request, context->calling().name);
+      return ReadMatrix(reader_, *request, context->caller().name);
     });
   }
 
-  void EditSweep(Context* context, const v1::EditSweepRequest* request, v1::EditSweepResponse* response) {
+  void EditSweep(UnaryContext* context, const v1::EditSweepRequest* request,
+                 v1::EditSweepResponse* response) {
     const auto check = [request] { return CheckWords(*request); };
     return ChangeSweep(context, request, request->spec(), check, response, &Orchestrator::OnEdit);
   }
 
-  // Why the fleet brings no more workers, where something waits for one.
+  // Adds why the fleet brings no more workers, where something waits for one.
   void AddFleetReasons(v1::Explanation& explanation) {
     v1::Explanation* waits = nullptr;
     if (explanation.state() == v1::TrialState_Name(v1::PENDING)) waits = &explanation;
@@ -225,44 +221,44 @@ class SweepService {
       waits->add_because()->set_text(absl::StrCat("fleet: ", reason));
   }
 
-  void Explain(Context* context, const v1::ExplainRequest* request, v1::Explanation* response) {
+  void Explain(UnaryContext* context, const v1::ExplainRequest* request, v1::Explanation* response) {
     return calls_.OnLoop(context, response, [this, context, request](Reply<v1::Explanation> reply) {
       if (absl::Status fits = CheckWords(*request); !fits.ok()) return reply(std::move(fits));
       NoteNames(context, *request);
       const auto look = [context, request](const Orchestrator& orchestrator) {
         return inlier::Explain(orchestrator.state(), *request, CoordinatorLoop::Now(),
-                               context->calling().name);
+                               context->caller().name);
       };
       const auto answer = [this, context, request, reply](absl::StatusOr<v1::Explanation> seen) {
         if (!seen.ok()) return reply(std::move(seen));
         const auto add = [this, request, explanation = *std::move(seen), reply]() mutable {
           AddFleetReasons(explanation);
-          // Past attempts are in the database alone.
+          // Only the database has past attempts.
           const absl::Status added = request->has_trial()
                                          ? reader_.AddPastAttempts(request->trial(), explanation)
                                          : absl::OkStatus();
           reply(added.ok() ? absl::StatusOr<v1::Explanation>(std::move(explanation)) : added);
         };
-        calls_.reads().Run(context->calling().name, add, reply);
+        calls_.reads().Run(context->caller().name, add, reply);
       };
       calls_.loop().Show<v1::Explanation>(look, answer);
     });
   }
 
-  void ListFleet(Context* context, const v1::ListFleetRequest* request, v1::FleetStatus* response) {
+  void ListFleet(UnaryContext* context, const v1::ListFleetRequest* request, v1::FleetStatus* response) {
     return calls_.OnPool(calls_.reads(), context, response,
                          [this]() -> absl::StatusOr<v1::FleetStatus> { return fleet_.Status(); });
   }
 
-  void ListWorkers(Context* context, const v1::ListWorkersRequest* request,
+  void ListWorkers(UnaryContext* context, const v1::ListWorkersRequest* request,
                    v1::ListWorkersResponse* response) {
-    // Who is connected is known in memory alone.
+    // Only the state in memory knows who is connected.
     return Show(context, request, response, [this, request](const Orchestrator&) {
       return inlier::ListWorkers(calls_.loop().orchestrator().state(), *request);
     });
   }
 
-  void Query(Context* context, const v1::QueryRequest* request, v1::QueryResponse* response) {
+  void Query(UnaryContext* context, const v1::QueryRequest* request, v1::QueryResponse* response) {
     return ReadStored(calls_.queries(), context, request, response, [this, context, request] {
       QueryLimits limits;
       limits.rows = std::clamp<std::uint32_t>(request->max_rows(), 1, kQueryRowsMax);
@@ -271,7 +267,7 @@ class SweepService {
     });
   }
 
-  void BuildTable(Context* context, const v1::BuildTableRequest* request, v1::Table* response) {
+  void BuildTable(UnaryContext* context, const v1::BuildTableRequest* request, v1::Table* response) {
     return ReadStored(
         calls_.tables(), context, request, response, [this, context, request]() -> absl::StatusOr<v1::Table> {
           RETURN_IF_ERROR(CheckLimits(request->table()));
@@ -279,7 +275,7 @@ class SweepService {
             return absl::InvalidArgumentError(
                 absl::StrCat("more_sweeps: a table is of at most ", kTableSweepsMax, " sweeps"));
           std::vector<SweepId> sweeps;
-          const std::string& caller = context->calling().name;
+          const std::string& caller = context->caller().name;
           ASSIGN_OR_RETURN(sweeps.emplace_back(), reader_.FindSweep(request->sweep(), caller));
           for (const std::string& more : request->more_sweeps()) {
             ASSIGN_OR_RETURN(sweeps.emplace_back(), reader_.FindSweep(more, caller));
@@ -289,7 +285,7 @@ class SweepService {
         });
   }
 
-  void GetLogs(Context* context, const v1::GetLogsRequest* request, v1::GetLogsResponse* response) {
+  void GetLogs(UnaryContext* context, const v1::GetLogsRequest* request, v1::GetLogsResponse* response) {
     return ReadStored(calls_.reads(), context, request, response,
                       [this, request]() -> absl::StatusOr<v1::GetLogsResponse> {
                         ASSIGN_OR_RETURN(const TrialId trial, reader_.FindTrial(request->trial()));
@@ -299,21 +295,25 @@ class SweepService {
                       });
   }
 
+ private:
   Calls& calls_;
-  WatchHub& watches_;
   Reader& reader_;
   QueryProcesses& queries_;
   FleetService& fleet_;
 };
 
-void SweepService::AddTo(Door& door, std::shared_ptr<SweepService> service) {
+}  // namespace
+
+void AddSweepService(Door& door, Calls& calls, WatchHub& watches, Reader& reader, QueryProcesses& queries,
+                     FleetService& fleet) {
+  const auto service = std::make_shared<SweepService>(calls, reader, queries, fleet);
   const std::string name = v1::SweepService::service_full_name();
   const auto add = [&]<typename Request, typename Response>(
-                       void (SweepService::*call)(Context*, const Request*, Response*)) {
+                       void (SweepService::*call)(UnaryContext*, const Request*, Response*)) {
     door.Add(name, RpcOf(*Request::descriptor()), service, call);
   };
-  const auto change = [&]<typename Request, typename Response>(absl::StatusOr<Response> (*decide)(
-                          inlier::Context&, const Request&, const Caller&)) {
+  const auto change = [&]<typename Request, typename Response>(
+                          absl::StatusOr<Response> (*decide)(Context&, const Request&, const Caller&)) {
     door.Add<Request, Response>(name, RpcOf(*Request::descriptor()),
                                 [=](auto* context, auto* request, auto* response) {
                                   service->Change(context, request, response, decide);
@@ -347,15 +347,7 @@ void SweepService::AddTo(Door& door, std::shared_ptr<SweepService> service) {
   add(&SweepService::Query);
   add(&SweepService::BuildTable);
   add(&SweepService::GetLogs);
-  door.AddStream(name, "WatchSweep",
-                 [service](Arrival arrival) { return service->watches_.Open(std::move(arrival)); });
-}
-
-}  // namespace
-
-void AddSweepService(Door& door, Calls& calls, WatchHub& watches, Reader& reader, QueryProcesses& queries,
-                     FleetService& fleet) {
-  SweepService::AddTo(door, std::make_shared<SweepService>(calls, watches, reader, queries, fleet));
+  door.AddStream(name, "WatchSweep", [&watches](AdmittedCall call) { return watches.Open(std::move(call)); });
 }
 
 }  // namespace inlier

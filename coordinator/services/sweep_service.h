@@ -1,7 +1,7 @@
 // The user-facing gRPC service: submits, shows, watches, queries and changes sweeps.
 //
-// Calls that change or show the state in memory run on the coordinator's thread, calls that read the database on
-// pools. A submitted or edited sweep is checked on gRPC's thread first.
+// Calls that change or show the state in memory run on the coordinator's thread, calls that read the database
+// on pools. A submitted or edited sweep is first checked on the thread of heavy messages.
 #ifndef INLIER_COORDINATOR_SERVICES_SWEEP_SERVICE_H_
 #define INLIER_COORDINATOR_SERVICES_SWEEP_SERVICE_H_
 

@@ -14,7 +14,7 @@
 namespace inlier {
 namespace {
 
-// Between two looks at the credentials of the watchers.
+// The credentials of the watchers are checked so often.
 constexpr Duration kRecheckPeriod = std::chrono::milliseconds(500);
 
 }  // namespace
@@ -23,7 +23,7 @@ constexpr Duration kRecheckPeriod = std::chrono::milliseconds(500);
 // every earlier post runs before the deletion that OnDone posts.
 class WatchHub::Watcher final : public CallStream {
  public:
-  Watcher(WatchHub& hub, Arrival arrival) : CallStream(std::move(arrival)), hub_(hub), name_(caller().name) {
+  Watcher(WatchHub& hub, AdmittedCall call) : CallStream(std::move(call)), hub_(hub), name_(caller().name) {
     Read(request_);
   }
 
@@ -51,7 +51,7 @@ class WatchHub::Watcher final : public CallStream {
     Update();
   }
 
-  // Sends the present state when it is new, unless the last update is still under way.
+  // Sends the present state if it is new and no update is under way.
   void Update() {
     if (busy_ || end_) return;
     if (!loop().store_waits().ok()) return ShowStored();
@@ -78,13 +78,13 @@ class WatchHub::Watcher final : public CallStream {
     if (busy_ || finished_) return;
     finished_ = true;
     if (hub_.watchers_.erase(this) > 0 && --hub_.by_caller_[name_] == 0) hub_.by_caller_.erase(name_);
-    hub_.calls_.Observe("WatchSweep", *end_, started_);
-    hub_.calls_.AddNotice(context());
+    bounds().Observe(method(), *end_, started_);
+    hub_.calls_.AddNotice(server_context());
     Finish(*end_);
   }
 
  private:
-  // While the store cannot take anything: the stored state, once, with the reason among its warnings.
+  // Sends, while the store takes no changes, the stored state once, with the reason among its warnings.
   void ShowStored() {
     if (std::exchange(shows_stored_, true) && !sent_version_) return;
     sent_version_.reset();
@@ -98,7 +98,7 @@ class WatchHub::Watcher final : public CallStream {
     busy_ = true;
     Write(update_);
   }
-  // Sends notices that are in the database alone, as many as fit into one update.
+  // Sends notices that only the database has, as many as fit into one update.
   void ReadMissed() {
     busy_ = true;
     const std::uint64_t last = sweep().notice_log.Forgotten();
@@ -116,11 +116,10 @@ class WatchHub::Watcher final : public CallStream {
   void SendMissed(const absl::StatusOr<std::vector<std::string>>& notices) {
     if (!notices.ok() || notices->empty() || end_) {
       busy_ = false;
-      End(ToGrpcStatus(
+      return End(ToGrpcStatus(
           notices.ok()
               ? absl::DataLossError("notices of the sweep are missing in the database; run `inlier doctor`")
               : notices.status()));
-      return;
     }
     update_ =
         DescribeSweep(loop().orchestrator().state(), sweep_, CoordinatorLoop::Now(), sweep().notice_log.last);
@@ -130,6 +129,7 @@ class WatchHub::Watcher final : public CallStream {
     Write(update_);
   }
 
+  static grpc::Status Gone() { return {grpc::StatusCode::CANCELLED, "the watcher has gone"}; }
   CoordinatorLoop& loop() { return hub_.calls_.loop(); }
   const Sweep& sweep() { return loop().orchestrator().state().sweeps.at(sweep_); }
 
@@ -142,14 +142,14 @@ class WatchHub::Watcher final : public CallStream {
     loop().Post([this, ok] {
       busy_ = false;
       if (end_ || !ok || last_) {
-        End(ok ? grpc::Status::OK : grpc::Status(grpc::StatusCode::CANCELLED, "the watcher has gone"));
+        End(ok ? grpc::Status::OK : Gone());
       } else if (sequence_ < sweep().notice_log.Forgotten()) {
         ReadMissed();
       }
     });
   }
   void OnCancel() override {
-    loop().Post([this] { End(grpc::Status(grpc::StatusCode::CANCELLED, "the watcher has gone")); });
+    loop().Post([this] { End(Gone()); });
   }
   void OnEnded() override {
     loop().Post([this] { CallStream::OnEnded(); });
@@ -170,8 +170,8 @@ class WatchHub::Watcher final : public CallStream {
   std::optional<grpc::Status> end_;  // The status to end with.
 };
 
-grpc::ServerGenericBidiReactor* WatchHub::Open(Arrival arrival) {
-  return new Watcher(*this, std::move(arrival));
+grpc::ServerGenericBidiReactor* WatchHub::Open(AdmittedCall call) {
+  return new Watcher(*this, std::move(call));
 }
 
 void WatchHub::Arm() {
@@ -188,8 +188,7 @@ void WatchHub::UpdateAll() {
   const Timestamp now = MonotonicNow();
   const bool recheck = now - rechecked_ >= kRecheckPeriod;
   if (recheck) rechecked_ = now;
-  const std::vector<Watcher*> watchers(watchers_.begin(), watchers_.end());
-  for (Watcher* watcher : watchers) {
+  for (Watcher* watcher : std::vector<Watcher*>(watchers_.begin(), watchers_.end())) {
     if (!watchers_.contains(watcher)) continue;
     if (const absl::Status status = recheck ? watcher->StillAdmitted() : absl::OkStatus(); !status.ok()) {
       watcher->End(ToGrpcStatus(status));
@@ -203,8 +202,7 @@ void WatchHub::UpdateAll() {
 void WatchHub::Stop() {
   stopped_ = true;
   timer_.cancel();
-  const std::vector<Watcher*> watchers(watchers_.begin(), watchers_.end());
-  for (Watcher* watcher : watchers) {
+  for (Watcher* watcher : std::vector<Watcher*>(watchers_.begin(), watchers_.end())) {
     watcher->End(grpc::Status(grpc::StatusCode::UNAVAILABLE,
                               "the coordinator is stopping; the sweep continues after its restart"));
   }

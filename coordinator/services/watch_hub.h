@@ -1,8 +1,7 @@
 // The watchers of sweeps: each gets the present state at once, then an update after a change, at most ten a
 // second, until the sweep is over. A slow watcher gets fewer updates, never a queue of them, and misses no
-// notice: those that are no longer in memory are read from the database. One that does not read at all is
-// dropped (CallBounds), with a code after which `inlier watch` resumes. A watch ends with its
-// caller's token.
+// notice: those that are no longer in memory are read from the database. One that does not read at all times
+// out (CallBounds), with a code after which `inlier watch` resumes. A watch ends with its caller's token.
 //
 // Thread safety: Open from any thread; the rest on the coordinator's thread.
 #ifndef INLIER_COORDINATOR_SERVICES_WATCH_HUB_H_
@@ -25,17 +24,15 @@ class WatchHub {
  public:
   static constexpr Duration kPeriod = std::chrono::milliseconds(100);
   static constexpr std::size_t kWatchersMax = 1000;
-  static constexpr int kWatchersOfOneCallerMax = 100;  // Of one that is known.
+  static constexpr int kWatchersOfOneCallerMax = 100;      // Of one with a name.
+  static constexpr std::uint32_t kNoticesPerUpdate = 500;  // Read from the database.
 
-  // Notices read from the database for one update.
-  static constexpr std::uint32_t kNoticesPerUpdate = 500;
-
-  // All outlive the hub, and the hub outlives the server that uses it.
+  // All outlive the hub, and the hub outlives the server.
   WatchHub(boost::asio::io_context& io, Calls& calls, Reader& reader)
       : calls_(calls), reader_(reader), timer_(io) {}
 
   // One WatchSweep call, which deletes itself.
-  grpc::ServerGenericBidiReactor* Open(Arrival arrival);
+  grpc::ServerGenericBidiReactor* Open(AdmittedCall call);
 
   // Ends every watch; no updates follow.
   void Stop();
@@ -50,8 +47,8 @@ class WatchHub {
   Reader& reader_;
   boost::asio::steady_timer timer_;
   std::set<Watcher*> watchers_;
-  std::map<std::string, int> by_caller_;  // Their number.
-  Timestamp rechecked_;                   // When their credentials were looked at last.
+  std::map<std::string, int> by_caller_;  // Number of watchers.
+  Timestamp rechecked_;                   // When their credentials were checked last.
   bool armed_ = false;
   bool stopped_ = false;
 };

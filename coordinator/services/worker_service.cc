@@ -11,24 +11,23 @@
 namespace inlier {
 namespace {
 
-// A sync for a worker of another caller counts as a refused call.
-void CountForeign(Calls& calls, grpc::CallbackServerContext& context, const Caller& caller,
-                  const char* method, const absl::Status& status) {
+// Counts a sync for a worker of another caller as a refused call.
+void CountForeign(Calls& calls, CallStream& call, const absl::Status& status) {
   if (absl::IsPermissionDenied(status))
-    calls.access().CountRefusal(context, caller, method, "forbidden", status);
+    calls.access().CountForbidden(call.server_context(), call.caller(), call.method(), status);
 }
 
-// One worker's stream: a sync is read, answered, and the next one is read. Between an answer and the next sync
-// the worker listens: pushes are written while the next read waits. At most one write is under way; an answer
-// waits for it and replaces waiting pushes. Finish is called once.
+// One worker's stream: a sync is read, answered, and the next one is read. Between an answer and the next
+// sync the worker listens: pushes are written while the next read waits. At most one write is under way; an
+// answer waits for it and replaces waiting pushes. Finish is called once.
 class SessionReactor final : public CallStream,
                              public Listener,
                              public std::enable_shared_from_this<SessionReactor> {
  public:
-  SessionReactor(Calls& calls, Arrival arrival)
-      : CallStream(std::move(arrival), calls.bounds().session_silence), calls_(calls) {}
+  SessionReactor(Calls& calls, AdmittedCall call)
+      : CallStream(std::move(call), calls.bounds().session_silence), calls_(calls) {}
 
-  // It holds itself until the last reaction.
+  // Keeps itself alive until the last reaction.
   void Start() {
     self_ = shared_from_this();
     Read(sync_);
@@ -50,14 +49,14 @@ class SessionReactor final : public CallStream,
     if (!status.ok()) return Answer(std::move(status));
     calls_.loop().Post([self = self_] {
       self->calls_.loop().Sync(
-          self->sync_, {.by_stream = true, .caller = self->caller().name},
+          self->sync_, /*by_stream=*/true, self->caller().name,
           [self](absl::StatusOr<v1::CoordinatorSync> reply) { self->Answer(std::move(reply)); });
     });
   }
 
   void OnWritten(bool ok) override {
     if (AnswerWritten(ok)) {
-      // Before the next sync can come, which ends the listening.
+      // Before the next sync can come and end the listening.
       calls_.loop().Post([self = self_, incarnation = sync_.incarnation(), heard = heard_] {
         self->listens_as_ = incarnation;
         self->calls_.loop().Listen(incarnation, {self, heard});
@@ -81,7 +80,7 @@ class SessionReactor final : public CallStream,
   }
 
  private:
-  // The write that was under way has ended; whether it was the answer to a sync.
+  // A write has ended; true if it was the answer to a sync.
   bool AnswerWritten(bool ok) {
     const std::lock_guard lock(mutex_);
     writing_ = false;
@@ -91,18 +90,17 @@ class SessionReactor final : public CallStream,
 
   void Answer(absl::StatusOr<v1::CoordinatorSync> reply) {
     const grpc::Status status = ToGrpcStatus(reply.status());
-    calls_.Observe("Session", status, started_);
+    bounds().Observe(method(), status, started_);
     const std::lock_guard lock(mutex_);
     if (ended_) return;
-    CountForeign(calls_, context(), caller(), "Session",
-                 reply.status());  // Until Finish the context is there.
+    CountForeign(calls_, *this, reply.status());  // Before Finish ends the context.
     if (!reply.ok()) return End(status);
     next_push_.reset();  // The answer contains the same or more.
     next_answer_ = *std::move(reply);
     if (!writing_) WriteNext();
   }
 
-  // Of all below: REQUIRES the lock.
+  // The two below require the lock.
   void WriteNext() {
     if (next_answer_) {
       written_ = *std::exchange(next_answer_, std::nullopt);
@@ -132,35 +130,28 @@ class SessionReactor final : public CallStream,
   bool writing_ = false, answering_ = false, ended_ = false;
 };
 
-class WorkerService {
- public:
-  explicit WorkerService(Calls& calls) : calls_(calls) {}
-
-  void Sync(UnaryContext* context, const v1::WorkerSync* sync, v1::CoordinatorSync* response) {
-    calls_.OnCaller(context, response, [=, this](Reply<v1::CoordinatorSync> reply) {
-      if (absl::Status status = CheckLimits(*sync); !status.ok()) return reply(status);
-      calls_.loop().Post([=, this] {
-        calls_.loop().Sync(*sync, {.by_stream = false, .caller = context->calling().name},
-                           [=, this](absl::StatusOr<v1::CoordinatorSync> answer) {
-                             CountForeign(calls_, context->server_context(), context->calling(), "Sync",
-                                          answer.status());
-                             reply(std::move(answer));
-                           });
-      });
+void Sync(Calls& calls, UnaryContext* context, const v1::WorkerSync* sync, v1::CoordinatorSync* response) {
+  calls.OnCaller(context, response, [=, &calls](Reply<v1::CoordinatorSync> reply) {
+    if (absl::Status status = CheckLimits(*sync); !status.ok()) return reply(status);
+    calls.loop().Post([=, &calls] {
+      calls.loop().Sync(*sync, /*by_stream=*/false, context->caller().name,
+                        [=, &calls](absl::StatusOr<v1::CoordinatorSync> answer) {
+                          CountForeign(calls, *context, answer.status());
+                          reply(std::move(answer));
+                        });
     });
-  }
-
- private:
-  Calls& calls_;
-};
+  });
+}
 
 }  // namespace
 
 void AddWorkerService(Door& door, Calls& calls) {
   const std::string name = v1::WorkerService::service_full_name();
-  door.Add(name, "Sync", std::make_shared<WorkerService>(calls), &WorkerService::Sync);
-  door.AddStream(name, "Session", [&calls](Arrival arrival) {
-    const auto session = std::make_shared<SessionReactor>(calls, std::move(arrival));
+  door.Add<v1::WorkerSync, v1::CoordinatorSync>(
+      name, "Sync",
+      [&calls](auto* context, auto* sync, auto* response) { Sync(calls, context, sync, response); });
+  door.AddStream(name, "Session", [&calls](AdmittedCall call) {
+    const auto session = std::make_shared<SessionReactor>(calls, std::move(call));
     session->Start();
     return session.get();
   });

@@ -27,7 +27,7 @@ struct AttemptTimes {
   Timestamp saved;       // Its latest checkpoint came, or it started: what it would lose began then.
 };
 
-// That it is asked to write a checkpoint and stop.
+// An attempt that is asked to write a checkpoint and stop.
 struct AttemptYield {
   std::string why;         // Empty: it is not.
   Timestamp until;         // The attempt is ended then.
@@ -46,7 +46,7 @@ struct FinalCheckpoint {
   std::uint64_t step = 0;
 };
 
-// From its outcome; 0: not known.
+// As its outcome reports it; 0: not known.
 struct AttemptMemory {
   std::uint64_t peak_mib = 0;
   std::uint64_t peak_gpu_mib = 0;
@@ -75,8 +75,7 @@ struct Attempt {
   AttemptStart resumed;
   FinalCheckpoint final_checkpoint;
   ResourceRequest request;  // The request when it was leased.
-  // The share of a GPU that it has: its request, or its slot's part; of a gang the sum of its processes' shares. 0: on a
-  // CPU.
+  // Its share of a GPU: its request or its slot's part, of a gang the sum of its processes'. 0: on a CPU.
   std::uint32_t gpu_thousandths = 0;
   std::optional<Timestamp> limit_due;  // When to look at its limits (usage/usage.h).
   AttemptMemory memory;
@@ -85,7 +84,6 @@ struct Attempt {
   std::string setting;  // Of the model that it measures, see SweepValue; empty: not looked up yet.
 };
 
-// How long it has run.
 inline Duration RunningTime(const Attempt& attempt, Timestamp now) { return now - attempt.times.began; }
 
 }  // namespace inlier

@@ -1,10 +1,12 @@
-// Who makes a call of people, and what callers may ask for.
+// The caller of a user's request, and what callers may ask for.
 #ifndef INLIER_COORDINATOR_STATE_CALLER_H_
 #define INLIER_COORDINATOR_STATE_CALLER_H_
 
 #include <string>
 
 #include "absl/status/status.h"
+#include "base/status.h"
+#include "coordinator/state/lookup.h"
 #include "coordinator/state/state.h"
 #include "inlier/v1/sweep_service.pb.h"
 
@@ -18,24 +20,25 @@ struct Caller {
   bool admin = true;  // May change what others own.
 };
 
-// OK if the caller may change the sweep or trial of these names: its own, and an admin everything. Also for what does not exist:
-// the call itself reports that. PermissionDenied names the owner and the remedy.
-absl::Status CheckOwnerOfSweep(const State& state, const Caller& caller, const std::string& name);
-absl::Status CheckOwnerOfTrial(const State& state, const Caller& caller, const std::string& name);
+// A caller may change its own sweeps, and an admin all.
+bool MayChange(const Caller& caller, const Sweep& sweep);
+// The same; PermissionDenied names the owner and the remedy.
+absl::Status CheckMayChange(const State& state, const Caller& caller, SweepId id);
 
-// The same of all that a request names. What names neither has no owner: the role of its call is enough (services/access.h).
+// OK if the caller may change the sweep and the trial that the request names, and where they do not exist: the call itself
+// reports that. Where a request names neither, the role of its call is enough (services/access.h).
 template <typename Request>
 absl::Status CheckOwner(const State& state, const Caller& caller, const Request& request) {
   if constexpr (requires { request.trial(); }) {
-    if (absl::Status fits = CheckOwnerOfTrial(state, caller, request.trial()); !fits.ok()) return fits;
+    if (const auto id = FindTrial(state, request.trial()); id.ok())
+      RETURN_IF_ERROR(CheckMayChange(state, caller, state.trials.at(*id).sweep));
   }
   if constexpr (requires { request.sweep(); }) {
-    if (absl::Status fits = CheckOwnerOfSweep(state, caller, request.sweep()); !fits.ok()) return fits;
+    if (const auto id = FindSweep(state, request.sweep(), caller.name); id.ok())
+      RETURN_IF_ERROR(CheckMayChange(state, caller, *id));
   }
   return absl::OkStatus();
 }
-
-bool MayChange(const Caller& caller, const Sweep& sweep);
 
 // OK if the configuration lets the caller have a sweep of this group, priority and weight; admins may have any.
 // `before`: the specification that an edit replaces; what it already has may stay. PermissionDenied names the limit

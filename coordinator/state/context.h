@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "base/time.h"
 #include "coordinator/state/state.h"
 #include "coordinator/store/changes.h"
@@ -14,7 +15,7 @@
 
 namespace inlier {
 
-// Both clocks, read at once: `at` for deadlines, `wall` for rows and people.
+// Both clocks, read at once: `at` for deadlines, `wall` for rows and users.
 struct Moment {
   Timestamp at;
   WallTime wall;
@@ -28,21 +29,27 @@ struct Effects {
   std::vector<double> lease_wait_seconds;      // For each lease granted: from ready to leased.
   std::vector<double> train_steps_per_second;  // For each train attempt that reported a result.
   std::set<std::string> stopped;  // Incarnations with an attempt to stop, or data to check, not sent yet.
-  std::map<std::string, v1::CoordinatorSync>
-      pushes;  // By incarnation: to be sent once `changes` is committed.
+  // By incarnation: to be sent once `changes` is committed.
+  std::map<std::string, v1::CoordinatorSync> pushes;
 };
 
 struct Context {
   State& state;
   Moment now;
   Effects& out;
-  std::set<SweepId> settle =
-      {};  // Sweeps with trials that have ended; checked when the call ends (sweeps/settle.h).
-  std::set<SweepId> used =
-      {};  // Sweeps whose sums of time are to be stored when the call ends (usage/usage.h).
+  // Sweeps with trials that have ended; checked when the call ends (sweeps/settle.h).
+  std::set<SweepId> settle = {};
+  // Sweeps whose sums of time are to be stored when the call ends (usage/usage.h).
+  std::set<SweepId> used = {};
   // Trials whose state has changed, with the state they had: the difference is stored when the call ends, so
   // that a trial that passes through several states costs one row.
   std::map<TrialId, v1::TrialState> changed = {};
+
+  // A line for Effects::log, of these parts.
+  template <typename... Parts>
+  void Log(const Parts&... parts) {
+    out.log.push_back(absl::StrCat(parts...));
+  }
 };
 
 }  // namespace inlier

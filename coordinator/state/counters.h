@@ -23,8 +23,7 @@ struct StateCounts {
 // Each becomes a counter of /metrics.
 struct OrchestratorStats {
   std::array<std::uint64_t, 2> attempts_started{};  // By kind: train, evaluate.
-  std::array<std::array<std::uint64_t, 5>, 2>
-      attempts_ended{};  // By kind and outcome: as kOutcomes of metrics.cc.
+  std::array<std::array<std::uint64_t, 5>, 2> attempts_ended{};
   std::map<v1::FailureClass, std::uint64_t> failures;
   std::array<double, 2> attempt_seconds{};  // Of ended attempts, by kind.
   double gpu_seconds = 0;                   // Of ended attempts, multiplied by their shares of a GPU.
@@ -43,7 +42,7 @@ struct OrchestratorStats {
   std::uint64_t sweeps_submitted = 0;
 };
 
-// Of a stage's kind: index in the arrays above, and its name in logs.
+// The index of a kind in the arrays above, and its name in logs.
 inline int KindIndex(v1::StageKind kind) { return kind == v1::TRAIN_STAGE ? 0 : 1; }
 inline const char* KindName(v1::StageKind kind) { return kind == v1::TRAIN_STAGE ? "train" : "evaluate"; }
 

@@ -4,8 +4,6 @@
 // Time here is counted in tokens, which grow for the life of the database: a digest that was asked for, or found
 // by an attempt that was leased, with token t is one of after t. So "found after this sweep was submitted" is a
 // comparison of two numbers. The times are not stored: after a restart a sweep that needs one asks again.
-//
-// Thread safety: none.
 #ifndef INLIER_COORDINATOR_STATE_DATA_TABLE_H_
 #define INLIER_COORDINATOR_STATE_DATA_TABLE_H_
 
@@ -42,7 +40,6 @@ class DataTable : private IdTable<DataId, DataRow> {
 
   // The row without a digest of the same names.
   DataId SourceOf(DataId id) const { return sources_by_id_[static_cast<std::size_t>(id.value() - 1)]; }
-  // True for a row with a digest.
   bool IsKnown(DataId id) const { return at(id).digest.has_value(); }
 
   DataSource& source(DataId id) { return sources_.at(SourceOf(id)); }
@@ -53,7 +50,6 @@ class DataTable : private IdTable<DataId, DataRow> {
 
   // Marks the source of `id`: from now on placing looks at what workers are known to have. False: it was marked.
   bool MarkDiffers(DataId id);
-  // True when some source is marked.
   bool AnyDiffers() const { return any_differs_; }
 
  private:

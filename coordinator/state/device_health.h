@@ -3,8 +3,6 @@
 // A device on which attempts fail that others could finish is put in quarantine: no attempt starts on it but one
 // probe at a time, at growing intervals. A probe that succeeds ends the quarantine. The rules are in
 // quarantine/quarantine.h; nothing of this is stored.
-//
-// Thread safety: none; plain values on the coordinator's thread.
 #ifndef INLIER_COORDINATOR_STATE_DEVICE_HEALTH_H_
 #define INLIER_COORDINATOR_STATE_DEVICE_HEALTH_H_
 
@@ -18,7 +16,7 @@ namespace inlier {
 
 struct DeviceHealth {
   std::size_t failures = 0;  // Since its last success.
-  std::string reason;        // In quarantine: why, for people. Empty: not in quarantine.
+  std::string reason;        // In quarantine: why. Empty: not in quarantine.
   int probes_failed = 0;
   Token probe = 0;         // The attempt that tests the device; 0: none.
   bool may_probe = false;  // One attempt may start, as the next probe.
@@ -29,7 +27,7 @@ struct DeviceHealth {
   bool Blocked() const { return InQuarantine() && !may_probe; }
 };
 
-// By device, "cpu" or "cuda:0"; one that is not there has not failed since its last success.
+// By device, "cpu" or "cuda:0"; a device without an entry has no failure since its last success.
 using DeviceHealths = std::map<std::string, DeviceHealth>;
 
 }  // namespace inlier

@@ -1,7 +1,5 @@
 // What a feature of the coordinator does when an attempt begins or ends, when a stage waits again, when time passes, and what it tells users. Each
 // feature fills in one of these in a folder of its own; decisions/features.cc lists them, in the order in which they act.
-//
-// Thread safety: none; functions of the State on the coordinator's thread.
 #ifndef INLIER_COORDINATOR_STATE_FEATURE_H_
 #define INLIER_COORDINATOR_STATE_FEATURE_H_
 
@@ -60,8 +58,14 @@ struct Feature {
   void (*refuse_retry)(const Sweep&, Timestamp, std::string&) = nullptr;
 };
 
-// Defined in decisions/features.cc.
+// All features, in the order in which they act. This and the next two are defined in decisions/features.cc.
 std::span<const Feature> Features();
+
+// Does what is due: a bounded amount of work. When there is more, NextDeadline() is not later than the call's time.
+void Tick(Context& context);
+
+// The earliest time at which Tick has something to do.
+std::optional<Timestamp> NextDeadline(const State& state);
 
 // Calls `moment` of every feature that has it: ForEachFeature(&Feature::stage_waits, context, stage).
 template <typename... Parameters, typename... Arguments>
@@ -71,11 +75,17 @@ void ForEachFeature(void (*Feature::*moment)(Parameters...), Arguments&&... argu
   }
 }
 
-// A cause, for users.
-inline v1::Explanation& Because(v1::Explanation& of, const std::string& text) {
+// Adds a cause whose text is these parts.
+template <typename... Parts>
+v1::Explanation& Because(v1::Explanation& of, const Parts&... parts) {
   v1::Explanation& cause = *of.add_because();
-  cause.set_text(text);
+  cause.set_text(absl::StrCat(parts...));
   return cause;
+}
+
+// The earlier of two times; nullopt counts as never.
+inline std::optional<Timestamp> Earlier(std::optional<Timestamp> a, std::optional<Timestamp> b) {
+  return !a || (b && *b < *a) ? b : a;
 }
 
 // The first of a set of (time, id); nullopt: it is empty.

@@ -1,6 +1,4 @@
 // Rows by id: ids count from 1, rows are never removed and stay where they are in memory.
-//
-// Thread safety: none.
 #ifndef INLIER_COORDINATOR_STATE_ID_TABLE_H_
 #define INLIER_COORDINATOR_STATE_ID_TABLE_H_
 

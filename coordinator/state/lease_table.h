@@ -7,8 +7,6 @@
 //
 // Invariants: (1) a token has at most one lease; (2) a slot of a worker has at most one lease; (3) an ended
 // lease never comes back.
-//
-// Thread safety: none; lives on the coordinator's thread.
 #ifndef INLIER_COORDINATOR_STATE_LEASE_TABLE_H_
 #define INLIER_COORDINATOR_STATE_LEASE_TABLE_H_
 
@@ -21,7 +19,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "base/time.h"
 
 namespace inlier {
@@ -35,16 +32,14 @@ struct Lease {
 
 class LeaseTable {
  public:
-  // `term`: how long after the last sign of life a lease ends; the lease's TTL and the coordinator's margin
-  // together.
+  // `term`: from a worker's last sign of life to the end of its leases: their TTL and the coordinator's margin.
   explicit LeaseTable(Duration term) : term_(term) {}
 
   // Lets `worker` run the attempt `token` on `slot` until now + term.
   // REQUIRES: the token has no lease; the slot of that worker has none.
   void Grant(std::uint64_t token, const std::string& worker, std::uint32_t slot, Timestamp now);
 
-  // Moves the end of every lease of `worker` to now + term (never to an earlier time). Returns how many there
-  // are.
+  // Moves the end of every lease of `worker` to now + term, never to an earlier time. Returns their number.
   int Renew(const std::string& worker, Timestamp now);
 
   // Ends the lease of `token`. REQUIRES: there is one.

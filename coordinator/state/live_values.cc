@@ -28,8 +28,8 @@ double BetterOf(const MeasurementInfo& info, double a, double b) {
 }
 
 void LatestPoints::Take(const MeasurementInfo& info, std::uint64_t step, double value) {
-  const auto at = std::find_if(points_.begin(), points_.end(),
-                               [&info](const LatestPoint& point) { return point.info >= &info; });
+  const auto at =
+      std::ranges::find_if(points_, [&info](const LatestPoint& point) { return point.info >= &info; });
   if (at == points_.end() || at->info != &info) {
     points_.insert(at, {&info, step, value});
   } else {
@@ -43,9 +43,8 @@ bool SweepValues::Has(const MeasurementInfo& info) {
 }
 
 void SweepValues::Take(const MeasurementInfo& info, const std::string& setting, double value) {
-  auto at = std::find_if(values_.begin(), values_.end(), [&](const SweepValue& known) {
-    return known.info == &info && known.setting == setting;
-  });
+  auto at = std::ranges::find_if(
+      values_, [&](const SweepValue& known) { return known.info == &info && known.setting == setting; });
   if (at == values_.end()) {
     if (values_.size() >= kSettingsMax * std::size(kSweepMeasurements)) return;
     at = values_.insert(at, {&info, setting, std::numeric_limits<double>::quiet_NaN(), value});

@@ -1,8 +1,6 @@
 // Numbers of attempts that run: of an attempt the latest point of each curve, of a sweep the best and
-// the latest number of a few measurements. For people and metrics: kept in memory, not stored, empty after a
-// start; a sweep's results of before are in the database (coordinator/metrics/sweep_results.h).
-//
-// Thread safety: none.
+// the latest number of a few measurements. They are kept in memory and not stored; a sweep's results of before a start are
+// in the database (coordinator/metrics/sweep_results.h).
 #ifndef INLIER_COORDINATOR_STATE_LIVE_VALUES_H_
 #define INLIER_COORDINATOR_STATE_LIVE_VALUES_H_
 

@@ -11,12 +11,6 @@
 #include "spec/schema/did_you_mean.h"
 
 namespace inlier {
-namespace {
-
-// Of the owners that a note lists.
-constexpr std::size_t kOwnersListed = 3;
-
-}  // namespace
 
 absl::StatusOr<SweepId> FindSweep(const State& state, const std::string& id_or_name,
                                   const std::string& caller) {
@@ -41,6 +35,7 @@ std::string NoteOnName(const State& state, const std::string& id_or_name, const 
     if (other != owner)
       others.push_back(absl::StrCat(id.ToString(), " of ", other.empty() ? "no owner" : other));
   }
+  constexpr std::size_t kOwnersListed = 3;
   const std::size_t more = others.size() - std::min(others.size(), kOwnersListed);
   others.resize(others.size() - more);
   return absl::StrCat("\"", id_or_name, "\" is ", meant->ToString(), " of ",

@@ -1,4 +1,4 @@
-// Lookup of sweeps, trials and workers by the ids and names that people use.
+// Lookup of sweeps, trials and workers by the ids and names that users give.
 #ifndef INLIER_COORDINATOR_STATE_LOOKUP_H_
 #define INLIER_COORDINATOR_STATE_LOOKUP_H_
 
@@ -9,7 +9,7 @@
 
 namespace inlier {
 
-// By id, or the latest of this name: of those of `caller` first. NotFound suggests the closest names, here and below.
+// Finds by id, or the latest of this name, first of those of `caller`. NotFound suggests the closest names, here and below.
 absl::StatusOr<SweepId> FindSweep(const State& state, const std::string& id_or_name,
                                   const std::string& caller);
 

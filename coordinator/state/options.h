@@ -4,9 +4,7 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
-#include <vector>
 
 #include "base/time.h"
 #include "inlier/v1/config.pb.h"

@@ -17,12 +17,6 @@ std::uint64_t CostOf(double weight) {
   return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::llround(kAttempt / weight)));
 }
 
-// How many more attempts a max_parallel allows.
-std::uint64_t Room(std::optional<std::uint32_t> max_parallel, std::uint32_t running) {
-  if (!max_parallel) return std::numeric_limits<std::uint64_t>::max();
-  return *max_parallel - std::min(*max_parallel, running);
-}
-
 }  // namespace
 
 ReadyQueue::SweepKey ReadyQueue::KeyOf(SweepId sweep, const Queue& queue) {
@@ -30,11 +24,11 @@ ReadyQueue::SweepKey ReadyQueue::KeyOf(SweepId sweep, const Queue& queue) {
 }
 
 bool ReadyQueue::MayStart(const Queue& queue) {
-  return !queue.ready.empty() && !queue.rules.paused && Room(queue.rules.max_parallel, queue.running) > 0;
+  return !queue.ready.empty() && !queue.rules.paused && RoomIn(queue) > 0;
 }
 
-std::uint64_t ReadyQueue::RoomIn(const Usage& usage) {
-  return usage.spent ? 0 : Room(usage.max_parallel, usage.running);
+std::uint64_t ReadyQueue::RoomIn(const Queue& queue) {
+  return QuotaUsage{.running = queue.running, .max_parallel = queue.rules.max_parallel}.Room();
 }
 
 std::uint64_t ReadyQueue::RoomIn(const Pool* pool) {
@@ -42,17 +36,17 @@ std::uint64_t ReadyQueue::RoomIn(const Pool* pool) {
   if (pool == nullptr) return room;
   for (const Quota* quota : {pool->group, pool->owner}) {
     if (quota == nullptr || (quota == pool->owner && INLIER_BUG("quota_of_an_owner_ignored"))) continue;
-    room = std::min(room, RoomIn(quota->usage));
+    room = std::min(room, quota->usage.Room());
   }
   return room;
 }
 
-ReadyQueue::Usage ReadyQueue::UsageIn(const Quotas& quotas, const std::string& name) {
+QuotaUsage ReadyQueue::UsageIn(const Quotas& quotas, const std::string& name) {
   const auto at = quotas.find(name);
-  return at == quotas.end() ? Usage() : at->second.usage;
+  return at == quotas.end() ? QuotaUsage() : at->second.usage;
 }
 
-ReadyQueue::Pool* ReadyQueue::PoolOf(const Rules& rules) {
+ReadyQueue::Pool* ReadyQueue::PoolOf(const ReadyRules& rules) {
   Quota* const group = rules.group.empty() ? nullptr : &groups_[rules.group];
   const bool limited = rules.owner_max_parallel || rules.owner_has_budget;
   Quota* const owner = limited ? &owners_[rules.owner] : nullptr;
@@ -65,20 +59,18 @@ ReadyQueue::Pool* ReadyQueue::PoolOf(const Rules& rules) {
   return pool;
 }
 
-void ReadyQueue::Insert(Lanes& lanes, const Shape& shape, const SweepKey& key) { lanes[shape].insert(key); }
-
-void ReadyQueue::Erase(Lanes& lanes, const Shape& shape, const SweepKey& key) {
+void ReadyQueue::Erase(Lanes& lanes, const ReadyShape& shape, const SweepKey& key) {
   const auto lane = lanes.find(shape);
   if (lane == lanes.end()) return;
   lane->second.erase(key);
-  if (lane->second.empty() && shape != Shape()) lanes.erase(lane);
+  if (lane->second.empty() && shape != ReadyShape()) lanes.erase(lane);
 }
 
 void ReadyQueue::List(Pool* pool) {
   if (pool == nullptr || pool->listed || RoomIn(pool) == 0) return;
   pool->listed = true;
   for (const auto& [shape, keys] : pool->eligible) {
-    if (!keys.empty()) Insert(eligible_, shape, *keys.begin());
+    if (!keys.empty()) eligible_[shape].insert(*keys.begin());
   }
 }
 
@@ -95,9 +87,9 @@ void ReadyQueue::Charge(Pool* pool, std::int64_t attempts) {
   INLIER_CHECK(!pool->listed);
   for (Quota* quota : {pool->group, pool->owner}) {
     if (quota == nullptr) continue;
-    const bool was_full = RoomIn(quota->usage) == 0;
+    const bool was_full = quota->usage.Room() == 0;
     quota->usage.running = static_cast<std::uint32_t>(quota->usage.running + attempts);
-    const bool is_full = RoomIn(quota->usage) == 0;
+    const bool is_full = quota->usage.Room() == 0;
     if (is_full == was_full) continue;
     for (Pool* other : quota->pools) {
       if (other == pool) continue;
@@ -124,7 +116,7 @@ void ReadyQueue::Update(SweepId sweep, Change change) {
   if (queue.eligible) {
     if (!was_eligible) queue.virtual_time = std::max(queue.virtual_time, clocks_[queue.rules.priority]);
     if (queue.rules.preempts) preempting_.emplace(-std::int64_t{queue.rules.priority}, sweep);
-    for (const auto& [shape, lane] : queue.ready) Insert(lanes, shape, KeyOf(sweep, queue));
+    for (const auto& [shape, lane] : queue.ready) lanes[shape].insert(KeyOf(sweep, queue));
   }
   List(queue.pool);
 }
@@ -139,14 +131,14 @@ void ReadyQueue::SetSpent(const std::string& owner) {
   quota.usage.spent = true;
 }
 
-void ReadyQueue::AddSweep(SweepId sweep, const Rules& rules) {
+void ReadyQueue::AddSweep(SweepId sweep, const ReadyRules& rules) {
   Queue queue;
   queue.rules = rules;
   queue.pool = PoolOf(rules);
   INLIER_CHECK(sweeps_.emplace(sweep, std::move(queue)).second);
 }
 
-void ReadyQueue::SetRules(SweepId sweep, const Rules& rules) {
+void ReadyQueue::SetRules(SweepId sweep, const ReadyRules& rules) {
   // Out of every set, into the other pool, and in again.
   Update(sweep, [](Queue& queue) { queue.rules.paused = true; });
   Queue& queue = sweeps_.at(sweep);
@@ -161,15 +153,15 @@ void ReadyQueue::SetRules(SweepId sweep, const Rules& rules) {
 }
 
 void ReadyQueue::TakeOut(Queue& queue, Keys::iterator ready) {
-  Lane& lane = *ready->second.lane;
-  const StageKey key{ready->second.first_trial, ready->first};
+  ReadyLane& lane = *ready->second.lane;
+  const ReadyLane::StageKey key{ready->second.first_trial, ready->first};
   if (lane.evaluations.erase(key) == 0) lane.trainings.erase(key);
-  if (lane.empty()) queue.ready.erase(Shape(lane.shape));
+  if (lane.empty()) queue.ready.erase(ReadyShape(lane.shape));
   queue.keys.erase(ready);
 }
 
 void ReadyQueue::AddReady(SweepId sweep, StageId stage, v1::StageKind kind, TrialId first_trial,
-                          const Shape& shape, Timestamp now) {
+                          const ReadyShape& shape, Timestamp now) {
   const Queue& known = sweeps_.at(sweep);
   Ready ready{nullptr, now, first_trial};
   if (const auto at = known.keys.find(stage); at != known.keys.end()) {
@@ -178,7 +170,7 @@ void ReadyQueue::AddReady(SweepId sweep, StageId stage, v1::StageKind kind, Tria
   }
   Update(sweep, [&](Queue& queue) {
     if (const auto at = queue.keys.find(stage); at != queue.keys.end()) TakeOut(queue, at);
-    Lane& lane = queue.ready[shape];
+    ReadyLane& lane = queue.ready[shape];
     lane.shape = shape;
     ready.lane = &lane;
     (kind == v1::EVALUATE_STAGE ? lane.evaluations : lane.trainings).emplace(ready.first_trial, stage);
@@ -188,9 +180,7 @@ void ReadyQueue::AddReady(SweepId sweep, StageId stage, v1::StageKind kind, Tria
 
 void ReadyQueue::RemoveReady(SweepId sweep, StageId stage) {
   Update(sweep, [&](Queue& queue) {
-    const auto key = queue.keys.find(stage);
-    if (key == queue.keys.end()) return;
-    TakeOut(queue, key);
+    if (const auto key = queue.keys.find(stage); key != queue.keys.end()) TakeOut(queue, key);
   });
 }
 
@@ -215,7 +205,7 @@ void ReadyQueue::Ended(SweepId sweep) {
 std::optional<ReadyQueue::Pick> ReadyQueue::Next(std::uint32_t worker, Fits fits) const {
   const SweepKey* best = nullptr;
   for (const std::uint32_t where : {0u, worker}) {
-    for (auto lane = eligible_.lower_bound(Shape{where, {}});
+    for (auto lane = eligible_.lower_bound(ReadyShape{where, {}});
          lane != eligible_.end() && lane->first.worker == where; ++lane) {
       if (lane->second.empty() || (best != nullptr && *best < *lane->second.begin())) continue;
       if (fits(lane->first.request)) best = &*lane->second.begin();
@@ -224,7 +214,7 @@ std::optional<ReadyQueue::Pick> ReadyQueue::Next(std::uint32_t worker, Fits fits
   }
   if (best == nullptr) return std::nullopt;
   const SweepId sweep = std::get<2>(*best);
-  std::optional<std::pair<bool, StageKey>> first;
+  std::optional<std::pair<bool, ReadyLane::StageKey>> first;
   for (const auto& [shape, lane] : sweeps_.at(sweep).ready) {
     if (shape.worker != 0 && shape.worker != worker) continue;
     if (first && *first < lane.First()) continue;
@@ -235,14 +225,13 @@ std::optional<ReadyQueue::Pick> ReadyQueue::Next(std::uint32_t worker, Fits fits
 }
 
 bool ReadyQueue::HasGang() const {
-  return std::any_of(eligible_.begin(), eligible_.end(), [](const auto& lane) {
-    return lane.first.request.processes > 1 && !lane.second.empty();
-  });
+  return std::ranges::any_of(
+      eligible_, [](const auto& lane) { return lane.first.request.processes > 1 && !lane.second.empty(); });
 }
 
 std::vector<std::uint32_t> ReadyQueue::AwaitedWorkers() const {
   std::vector<std::uint32_t> workers;
-  for (auto lane = eligible_.lower_bound(Shape{1, {}}); lane != eligible_.end(); ++lane) {
+  for (auto lane = eligible_.lower_bound(ReadyShape{1, {}}); lane != eligible_.end(); ++lane) {
     if (workers.empty() || workers.back() != lane->first.worker) workers.push_back(lane->first.worker);
   }
   return workers;
@@ -266,7 +255,7 @@ std::vector<StageId> ReadyQueue::ReadyWith(SweepId sweep, const ResourceRequest&
 
 std::uint64_t ReadyQueue::RoomOf(SweepId sweep) const {
   const Queue& queue = sweeps_.at(sweep);
-  return std::min(Room(queue.rules.max_parallel, queue.running), RoomIn(queue.pool));
+  return std::min(RoomIn(queue), RoomIn(queue.pool));
 }
 
 std::uint64_t ReadyQueue::ReadyAbove(std::int32_t priority) const {

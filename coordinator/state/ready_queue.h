@@ -17,14 +17,14 @@
 // all stages: it is O(shapes), one where no sweep asks for anything; every change is O(shapes of the sweep *
 // (log sweeps + log stages)), and one that fills a quota or frees it also O(owners in the group, or groups of the
 // owner). Everything is ordered, so that the same history gives the same choices.
-//
-// Thread safety: none; lives on the coordinator's thread.
 #ifndef INLIER_COORDINATOR_STATE_READY_QUEUE_H_
 #define INLIER_COORDINATOR_STATE_READY_QUEUE_H_
 
+#include <algorithm>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -63,15 +63,21 @@ struct ReadyRules {
   bool owner_has_budget = false;                      // SetSpent may be called for the owner.
 };
 
-// Of a group or an owner: attempts that run, and the quota (absent: none, and an owner's are not counted).
+// The attempts of a group or an owner that run, and their quota (absent: none, and an owner's are not counted).
 struct QuotaUsage {
   std::uint32_t running = 0;
   std::optional<std::uint32_t> max_parallel;
   bool spent = false;
+
+  // How many more attempts may start, once `further` of them have.
+  std::uint64_t Room(std::uint64_t further = 0) const {
+    if (spent) return 0;
+    if (!max_parallel) return std::numeric_limits<std::uint64_t>::max();
+    return *max_parallel - std::min<std::uint64_t>(*max_parallel, running + further);
+  }
 };
 
-// The ready stages of a shape. A sweep may have a million: nodes of one each would cost more than the
-// stage.
+// The ready stages of a shape. A sweep may have a million: a tree with a node for each would take more than the stages.
 struct ReadyLane {
   using StageKey = std::pair<TrialId, StageId>;  // First trial, stage.
 
@@ -94,29 +100,21 @@ class ReadyQueue {
     friend bool operator==(const Pick&, const Pick&) = default;
   };
 
-  using Shape = ReadyShape;
-
-  using Rules = ReadyRules;
-
   // Most attempts at once of all sweeps of a group. REQUIRES: no sweep of it is known.
   void SetQuota(const std::string& group, std::uint32_t max_parallel);
 
-  // From now on no attempt of the owner's sweeps starts; its budget is used.
+  // The owner's budget is used: no attempt of its sweeps starts any more.
   void SetSpent(const std::string& owner);
 
   // REQUIRES: the sweep is not known.
-  void AddSweep(SweepId sweep, const Rules& rules);
+  void AddSweep(SweepId sweep, const ReadyRules& rules);
   // From now on. Attempts beyond a smaller limit continue, and none starts until their number is below it.
   // REQUIRES of all that follow: the sweep is known.
-  void SetRules(SweepId sweep, const Rules& rules);
+  void SetRules(SweepId sweep, const ReadyRules& rules);
 
-  // `stage` may run for `sweep`, since `now`; `first_trial` orders it within the sweep. Adding it again
-  // changes its shape alone.
-  void AddReady(SweepId sweep, StageId stage, v1::StageKind kind, TrialId first_trial, const Shape& shape,
-                Timestamp now = Timestamp{});
-  void AddReady(SweepId sweep, StageId stage, v1::StageKind kind, TrialId first_trial) {
-    AddReady(sweep, stage, kind, first_trial, Shape());
-  }
+  // `stage` may run for `sweep`; `first_trial` orders it within the sweep. Adding it again changes its shape alone.
+  void AddReady(SweepId sweep, StageId stage, v1::StageKind kind, TrialId first_trial,
+                const ReadyShape& shape = {}, Timestamp now = {});
   // The stage is no longer ready (it runs, it has ended, no trial needs it). Harmless when it was not ready.
   void RemoveReady(SweepId sweep, StageId stage);
 
@@ -124,7 +122,6 @@ class ReadyQueue {
   void Started(SweepId sweep);
   void Ended(SweepId sweep);
 
-  // True when the request can be placed.
   using Fits = absl::FunctionRef<bool(const ResourceRequest&)>;
   // The stage to run next among those that fit and may run anywhere, or on this worker alone; nullopt when
   // there is none. Changes nothing: the caller leases the stage, then calls RemoveReady for every sweep that
@@ -142,41 +139,35 @@ class ReadyQueue {
   std::uint32_t running(SweepId sweep) const { return sweeps_.at(sweep).running; }
   std::uint64_t ready(SweepId sweep) const { return sweeps_.at(sweep).keys.size(); }
   bool IsReady(SweepId sweep, StageId stage) const { return sweeps_.at(sweep).keys.contains(stage); }
-  const Rules& rules(SweepId sweep) const { return sweeps_.at(sweep).rules; }
+  const ReadyRules& rules(SweepId sweep) const { return sweeps_.at(sweep).rules; }
 
   // Sweeps that preempt and have something ready that they may start, quotas apart; by (-priority, sweep).
   const std::set<std::pair<std::int64_t, SweepId>>& Preempting() const { return preempting_; }
 
   // The shape of a ready stage, and since when it is ready. REQUIRES: IsReady().
-  const Shape& ShapeAt(SweepId sweep, StageId stage) const {
+  const ReadyShape& ShapeAt(SweepId sweep, StageId stage) const {
     return sweeps_.at(sweep).keys.at(stage).lane->shape;
   }
   Timestamp ReadySince(SweepId sweep, StageId stage) const { return sweeps_.at(sweep).keys.at(stage).since; }
-  // Requests of the sweep's ready stages, with the number of those that ask for each.
+  // The requests of the sweep's ready stages, with how many stages make each; and the stages that make this one.
   std::map<ResourceRequest, std::uint64_t> ReadyRequests(SweepId sweep) const;
-
-  // The sweep's ready stages with this request.
   std::vector<StageId> ReadyWith(SweepId sweep, const ResourceRequest& request) const;
 
-  // How many more attempts may be charged to the sweep now: within its own limit and the quotas of its group and
-  // its owner.
+  // How many more attempts its own limit and the quotas of its group and its owner let it start now.
   std::uint64_t RoomOf(SweepId sweep) const;
 
-  using Usage = QuotaUsage;
-  Usage GroupUsage(const std::string& group) const { return UsageIn(groups_, group); }
-  Usage OwnerUsage(const std::string& owner) const { return UsageIn(owners_, owner); }
+  QuotaUsage GroupUsage(const std::string& group) const { return UsageIn(groups_, group); }
+  QuotaUsage OwnerUsage(const std::string& owner) const { return UsageIn(owners_, owner); }
 
   // Stages that go before any of this sweep because of a higher priority, as things are. Walks the sweeps.
   std::uint64_t ReadyAbove(std::int32_t priority) const;
 
  private:
-  using StageKey = ReadyLane::StageKey;
   using SweepKey = std::tuple<std::int64_t, std::uint64_t, SweepId>;  // -priority, virtual time, sweep.
-
-  using Lanes = std::map<Shape, std::set<SweepKey>>;  // Without empty ones, Shape() apart.
+  using Lanes = std::map<ReadyShape, std::set<SweepKey>>;  // Without empty ones, ReadyShape() apart.
   struct Pool;
   struct Quota {
-    Usage usage;
+    QuotaUsage usage;
     std::vector<Pool*> pools{};  // Those that share it.
   };
   using Quotas = std::map<std::string, Quota>;
@@ -187,37 +178,34 @@ class ReadyQueue {
     Lanes eligible{};     // Its sweeps that could start something if the quotas let them.
     bool listed = false;  // Its best are in eligible_.
   };
-  using Lane = ReadyLane;
   struct Ready {
-    Lane* lane;
+    ReadyLane* lane;
     Timestamp since;
     TrialId first_trial;
   };
   using Keys = absl::btree_map<StageId, Ready>;
   struct Queue {
-    Rules rules;
+    ReadyRules rules;
     Pool* pool = nullptr;  // None: no quota.
     std::uint32_t running = 0;
     std::uint64_t virtual_time = 0;
-    bool eligible = false;        // Its key is in the set.
-    std::map<Shape, Lane> ready;  // Without empty ones.
+    bool eligible = false;                  // Its key is in the set.
+    std::map<ReadyShape, ReadyLane> ready;  // Without empty ones.
     Keys keys;
   };
 
   static SweepKey KeyOf(SweepId sweep, const Queue& queue);
   static bool MayStart(const Queue& queue);
-  static std::uint64_t RoomIn(const Usage& usage);
+  static std::uint64_t RoomIn(const Queue& queue);
   static std::uint64_t RoomIn(const Pool* pool);
-  static Usage UsageIn(const Quotas& quotas, const std::string& name);
-  Pool* PoolOf(const Rules& rules);
+  static QuotaUsage UsageIn(const Quotas& quotas, const std::string& name);
+  Pool* PoolOf(const ReadyRules& rules);
   static void TakeOut(Queue& queue, Keys::iterator ready);
-  static void Insert(Lanes& lanes, const Shape& shape, const SweepKey& key);
-  static void Erase(Lanes& lanes, const Shape& shape, const SweepKey& key);
+  static void Erase(Lanes& lanes, const ReadyShape& shape, const SweepKey& key);
   // The best sweep of a pool stands for it among all, for each shape, while there is room in the pool.
   void List(Pool* pool);
   void Unlist(Pool* pool);
-  // So many more attempts run in the pool, which is not listed now; lists and unlists the others that share its
-  // quotas.
+  // `attempts` more run in the pool, which is not listed; lists and unlists the others that share its quotas.
   void Charge(Pool* pool, std::int64_t attempts);
   // Runs `change` on the sweep's queue and puts the sweep where it then belongs.
   template <typename Change>

@@ -3,8 +3,6 @@
 //
 // Remembers the latest kRequestsKept; the store keeps the same ones. A request that was refused has changed
 // nothing and is not remembered.
-//
-// Thread safety: none; lives on the coordinator's thread.
 #ifndef INLIER_COORDINATOR_STATE_REQUEST_LOG_H_
 #define INLIER_COORDINATOR_STATE_REQUEST_LOG_H_
 

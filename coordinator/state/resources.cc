@@ -13,7 +13,7 @@ namespace inlier {
 namespace {
 
 constexpr std::uint64_t kMemoryStepMib = 64;
-// More than there is anywhere; sums of a worker's slots stay far below the end of the integers.
+// More memory than any machine has, and so little that sums over a worker's slots never overflow.
 constexpr std::uint64_t kMibMax = std::uint64_t{1} << 40;
 
 // One n-th, of nothing too.
@@ -81,8 +81,7 @@ void WorkerResources::SetCapacity(const std::vector<v1::Slot>& slots, std::uint6
     if (const std::size_t at = slot.device().find('@'); at != std::string::npos)
       machine_of_slot_[slot.index()] = slot.device().substr(at + 1);
     if (!absl::StartsWith(slot.device(), "cuda")) continue;
-    auto gpu = std::find_if(gpus_.begin(), gpus_.end(),
-                            [&](const Gpu& known) { return known.device == slot.device(); });
+    auto gpu = std::ranges::find_if(gpus_, [&](const Gpu& known) { return known.device == slot.device(); });
     if (gpu == gpus_.end()) gpu = gpus_.insert(gpu, {.device = slot.device(), .used = {}});
     ++gpu->slots;
     gpu->memory_mib = std::max(gpu->memory_mib, std::min<std::uint64_t>(slot.device_memory_mib(), kMibMax));
@@ -214,9 +213,9 @@ void WorkerResources::SetReported(const std::set<Token>& tokens) {
 }
 
 bool WorkerResources::SlotTaken(std::uint32_t slot) const {
-  return std::any_of(held_.begin(), held_.end(), [slot](const auto& held) {
+  return std::ranges::any_of(held_, [slot](const auto& held) {
     const std::vector<std::uint32_t>& slots = held.second.slots;
-    return std::find(slots.begin(), slots.end(), slot) != slots.end();
+    return std::ranges::find(slots, slot) != slots.end();
   });
 }
 

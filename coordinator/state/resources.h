@@ -10,7 +10,7 @@
 //
 // An attempt holds its resources until its process is gone, also after it has ended for the coordinator.
 //
-// Thread safety: none; plain values on the coordinator's thread. Memory in MiB.
+// Memory is in MiB.
 #ifndef INLIER_COORDINATOR_STATE_RESOURCES_H_
 #define INLIER_COORDINATOR_STATE_RESOURCES_H_
 
@@ -48,8 +48,7 @@ class WorkerResources {
   // The worker's resources. Held attempts stay held.
   void SetCapacity(const std::vector<v1::Slot>& slots, std::uint64_t memory_mib);
 
-  // The resources that an attempt with this request takes on the slot (of a gang: one process). REQUIRES: the slot
-  // exists.
+  // The resources that an attempt with this request, of a gang one process, takes on the slot, which exists.
   ResourceRequest Charge(std::uint32_t slot, const ResourceRequest& request) const;
   // The worker is known to have other data.
   bool HasOtherData(const ResourceRequest& request) const;
@@ -65,7 +64,7 @@ class WorkerResources {
   // The worker without these attempts, and with none.
   WorkerResources Without(const std::set<Token>& gone) const;
   WorkerResources Unused() const;
-  // With all slots, were none taken.
+  // The request would fit if no slot were taken.
   bool CouldEverFit(const ResourceRequest& request) const;
 
   // An attempt on the slots takes its request on each. It need not fit: the attempt runs already.
@@ -81,7 +80,7 @@ class WorkerResources {
     return found == data_.end() ? DataId() : found->second;
   }
 
-  // Until the worker ends with its job, as of its latest sync; nullopt: it does not end so.
+  // Seconds until the worker ends with its job, as of its latest sync; nullopt: it does not end with a job.
   void SetSecondsLeft(std::optional<std::uint32_t> seconds) { seconds_left_ = seconds; }
   std::optional<std::uint32_t> seconds_left() const { return seconds_left_; }
 
@@ -95,12 +94,11 @@ class WorkerResources {
     friend bool operator==(const Held&, const Held&) = default;
   };
   const std::map<Token, Held>& held() const { return held_; }
-  // True when an attempt is held on the slot: leased, or ended and not gone yet.
+  // An attempt is held on the slot: leased, or ended and not gone yet.
   bool SlotTaken(std::uint32_t slot) const;
 
   std::uint64_t memory_mib() const { return memory_mib_; }
   std::uint64_t memory_used_mib() const { return memory_used_mib_; }
-  // Of the slot's GPU; all zero on a CPU.
   struct Gpu {
     std::string device;
     std::uint32_t slots = 0;
@@ -110,7 +108,7 @@ class WorkerResources {
   };
   const std::vector<Gpu>& gpus() const { return gpus_; }
   std::uint64_t gpu_memory_mib(std::uint32_t slot) const;
-  // For people: what is free now, "3 of 64 GiB ...".
+  // What is free now: "has 3 of 64 MiB of memory free, ...".
   std::string FreeText() const;
 
  private:

@@ -21,8 +21,8 @@ std::string StageDetail::ResumeText(const char* beginning) const {
 }
 
 void StageDetail::AddResumePoint(ResumePoint point) {
-  const auto at = std::find_if(resume_points.begin(), resume_points.end(),
-                               [&](const ResumePoint& other) { return other.step <= point.step; });
+  const auto at =
+      std::ranges::find_if(resume_points, [&](const ResumePoint& other) { return other.step <= point.step; });
   resume_points.insert(at, std::move(point));
   if (resume_points.size() > kResumePointsMax) resume_points.pop_back();
 }
@@ -36,20 +36,16 @@ double Stage::Weight() const {
   return kind == v1::EVALUATE_STAGE ? whole * kEvaluateWeight : whole;
 }
 
-void Stage::ForgetCheckpoints() {
-  if (detail_ != nullptr) detail_->resume_points.clear();
-}
-
 void Stage::ForgetSpec() {
   if (detail_ == nullptr) return;
   std::string().swap(detail_->spec);
   Tidy();
 }
 
-bool Stage::HasSweep(SweepId id) const { return std::find(sweeps.begin(), sweeps.end(), id) != sweeps.end(); }
+bool Stage::HasSweep(SweepId id) const { return std::ranges::find(sweeps, id) != sweeps.end(); }
 
 bool Stage::RemoveSweep(SweepId id) {
-  const auto at = std::find(sweeps.begin(), sweeps.end(), id);
+  const auto at = std::ranges::find(sweeps, id);
   if (at == sweeps.end()) return false;
   sweeps.erase(at);
   return true;

@@ -1,8 +1,6 @@
 // A stage in memory. There are up to two for each trial, and they are known for the life of the coordinator:
 // every stage has the fields of Stage; what only a stage without a result needs is in a StageDetail, which is
 // freed when it is empty.
-//
-// Thread safety: none.
 #ifndef INLIER_COORDINATOR_STATE_STAGE_H_
 #define INLIER_COORDINATOR_STATE_STAGE_H_
 
@@ -42,8 +40,8 @@ struct StageDetail {
   std::string crashed_on;    // Worker's incarnation and device of its latest crash.
   std::uint32_t holder = 0;  // TRAIN, unfinished: number of the worker that wrote the latest checkpoint.
   StageFailures failures;
-  // Time of its ended attempts, since it was made or a person retried it. EVALUATE: with the training's, where a sweep that
-  // waited for both has trial_hours.
+  // Time of its ended attempts, since it was made or last retried. EVALUATE: with the training's, where a sweep that waited
+  // for both has trial_hours.
   std::int64_t ran_ms = 0;
   std::string message;                     // Why it failed.
   std::vector<ResumePoint> resume_points;  // TRAIN: those of most steps first, at most kResumePointsMax.
@@ -69,19 +67,15 @@ struct Stage {
   Digest fingerprint{};
   v1::StageKind kind = v1::TRAIN_STAGE;
   StageState state = v1::PENDING;
-  bool ready : 1 = false;              // In the ready queue.
-  std::uint32_t data : 31 = 0;         // TRAIN: number of its data, a DataId; see data_id().
+  bool ready = false;                  // In the ready queue.
   std::uint32_t open_evaluations = 0;  // TRAIN: those of `evaluations` without a result.
   std::uint32_t attempts = 0;          // So far, over all retries.
   std::uint32_t steps = 0;             // Updates of the training; 0: it counts epochs.
-  StageId train;                       // EVALUATE: the stage whose checkpoint it needs.
+  DataId data;    // TRAIN: the data that it is bound to; a row without a digest while they are not known.
+  StageId train;  // EVALUATE: the stage whose checkpoint it needs.
   StageId start;  // TRAIN: the training that it starts from; zero: none of this coordinator.
   absl::InlinedVector<StageId, 2> evaluations;  // TRAIN: the stages that need its checkpoint, oldest first.
   absl::InlinedVector<SweepId, 2> sweeps;       // Sweeps with a trial on this stage.
-
-  // TRAIN: the data that it is bound to; a row without a digest while they are not known.
-  DataId data_id() const { return DataId(data); }
-  void SetData(DataId id) { data = static_cast<std::uint32_t>(id.value()) & 0x7fffffffu; }
 
   // Work in training steps, for shares of the whole.
   double Weight() const;
@@ -100,7 +94,6 @@ struct Stage {
   void SetMessage(const std::string& message) {
     if (!message.empty() || detail_ != nullptr) edit().message = message;
   }
-  void ForgetCheckpoints();  // Those to resume from.
   void ForgetSpec();
 
   bool HasSweep(SweepId id) const;

@@ -1,6 +1,4 @@
 // The stages, by id and by fingerprint.
-//
-// Thread safety: none.
 #ifndef INLIER_COORDINATOR_STATE_STAGE_TABLE_H_
 #define INLIER_COORDINATOR_STATE_STAGE_TABLE_H_
 
@@ -37,21 +35,15 @@ class StageTable : private IdTable<StageId, Stage> {
   void Reserve(std::size_t stages) { by_fingerprint_.reserve(stages); }
 
  private:
-  static const Digest& KeyOf(const Digest& digest) { return digest; }
-  static const Digest& KeyOf(const Stage* stage) { return stage->fingerprint; }
   struct Hash {
     using is_transparent = void;
-    template <typename Key>
-    std::size_t operator()(const Key& key) const {
-      return absl::Hash<Digest>()(KeyOf(key));
-    }
+    std::size_t operator()(const Digest& digest) const { return absl::HashOf(digest); }
+    std::size_t operator()(const Stage* stage) const { return absl::HashOf(stage->fingerprint); }
   };
   struct Equal {
     using is_transparent = void;
-    template <typename A, typename B>
-    bool operator()(const A& a, const B& b) const {
-      return KeyOf(a) == KeyOf(b);
-    }
+    bool operator()(const Stage* a, const Digest& b) const { return a->fingerprint == b; }
+    bool operator()(const Stage* a, const Stage* b) const { return a->fingerprint == b->fingerprint; }
   };
 
   absl::flat_hash_set<Stage*, Hash, Equal> by_fingerprint_;

@@ -7,11 +7,6 @@
 #include "spec/schema/message_form.h"
 
 namespace inlier {
-namespace {
-
-constexpr char kEveryOtherCaller[] = "*";
-
-}  // namespace
 
 OrchestratorOptions OrchestratorOptions::FromConfig(const v1::CoordinatorConfig& config,
                                                     const std::string& version) {
@@ -33,7 +28,7 @@ OrchestratorOptions OrchestratorOptions::FromConfig(const v1::CoordinatorConfig&
 const v1::CallerLimits* OrchestratorOptions::LimitsOf(const std::string& caller) const {
   if (caller.empty()) return nullptr;
   auto at = callers.find(caller);
-  if (at == callers.end()) at = callers.find(kEveryOtherCaller);
+  if (at == callers.end()) at = callers.find("*");
   return at == callers.end() ? nullptr : &at->second;
 }
 

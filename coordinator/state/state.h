@@ -1,7 +1,7 @@
 // The coordinator's state in memory: passive tables, changed by the functions of scheduling/, attempts/ and
 // sweeps/ only.
 //
-// Thread safety: none; lives on the coordinator's thread.
+// Thread safety: none of it and its tables; they live on the coordinator's thread.
 #ifndef INLIER_COORDINATOR_STATE_STATE_H_
 #define INLIER_COORDINATOR_STATE_STATE_H_
 

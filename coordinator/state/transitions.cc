@@ -15,18 +15,11 @@ namespace inlier {
 namespace {
 
 constexpr std::size_t kNoticesKept = 200;
-void CountStage(std::map<StageId, std::uint32_t>& counts, StageId stage, bool add) {
-  if (add) {
-    ++counts[stage];
-  } else if (--counts.at(stage) == 0) {
-    counts.erase(stage);
-  }
-}
 
 }  // namespace
 
-ReadyQueue::Rules RulesOf(const State& state, const Sweep& sweep) {
-  ReadyQueue::Rules rules;
+ReadyRules RulesOf(const State& state, const Sweep& sweep) {
+  ReadyRules rules;
   rules.priority = sweep.spec.priority();
   if (sweep.spec.max_parallel() > 0) rules.max_parallel = sweep.spec.max_parallel();
   rules.weight = sweep.spec.weight();
@@ -188,8 +181,7 @@ void SetSweepState(Context& context, Sweep& sweep, v1::SweepState to) {
   }
   context.out.changes.Add(
       SweepChange{.id = sweep.id, .state = to, .next_point = std::nullopt, .at = context.now.wall});
-  context.out.log.push_back(
-      absl::StrCat("sweep_state sweep=", sweep.id.ToString(), " state=", v1::SweepState_Name(to)));
+  context.Log("sweep_state sweep=", sweep.id.ToString(), " state=", v1::SweepState_Name(to));
 }
 
 void NoteProgress(Context& context, Attempt& attempt) {
@@ -221,12 +213,16 @@ void CommitWorker(Context& context, const WorkerEntry& worker) {
   context.out.workers.insert(worker.incarnation);
 }
 
-void SetPruning(State& state, Sweep& sweep, Trial& trial, TrialPruningState to) {
-  if (trial.pruning == TrialPruningState::kPruned) CountStage(sweep.pruning.pruned, trial.train, false);
-  if (trial.pruning == TrialPruningState::kKept) CountStage(sweep.pruning.kept, trial.train, false);
+void SetPruning(Sweep& sweep, Trial& trial, TrialPruningState to) {
+  const auto counts_of = [&sweep](TrialPruningState of) {
+    return of == TrialPruningState::kPruned ? &sweep.pruning.pruned
+           : of == TrialPruningState::kKept ? &sweep.pruning.kept
+                                            : nullptr;
+  };
+  if (auto* counts = counts_of(trial.pruning); counts != nullptr && --counts->at(trial.train) == 0)
+    counts->erase(trial.train);
   trial.pruning = to;
-  if (to == TrialPruningState::kPruned) CountStage(sweep.pruning.pruned, trial.train, true);
-  if (to == TrialPruningState::kKept) CountStage(sweep.pruning.kept, trial.train, true);
+  if (auto* counts = counts_of(to)) ++(*counts)[trial.train];
 }
 
 bool IsReady(const State& state, const Stage& stage) {

@@ -7,13 +7,13 @@
 
 namespace inlier {
 
-// With the quota of its owner.
-ReadyQueue::Rules RulesOf(const State& state, const Sweep& sweep);
+// The quota of its owner is among them.
+ReadyRules RulesOf(const State& state, const Sweep& sweep);
 
 // The stage has changed: a new version for every sweep that needs it.
 void Touch(State& state, const Stage& stage);
 
-// With its counts in memory; CommitStage stores it.
+// Keeps the counts in memory; CommitStage stores the state.
 void SetStageState(State& state, Stage& stage, v1::TrialState to);
 // Keeps State::interrupted after a change of the stage's state or checkpoint.
 void NoteInterruption(State& state, const Stage& stage);
@@ -40,7 +40,7 @@ void StoreFailure(Context& context, const Trial& trial);
 void Notice(Context& context, Sweep& sweep, const std::string& kind, const std::string& text,
             EventRow about = {});
 
-// A notice for every sweep that needs the stage; the text begins with the stage's name for people.
+// A notice for every sweep that needs the stage; the text ends with the stage and its first trial.
 void NoticeOfStage(Context& context, const Stage& stage, const std::string& kind, const std::string& text,
                    Token token);
 
@@ -55,7 +55,7 @@ void NoteProgress(Context& context, Attempt& attempt);
 
 void CommitWorker(Context& context, const WorkerEntry& worker);
 
-void SetPruning(State& state, Sweep& sweep, Trial& trial, TrialPruningState to);
+void SetPruning(Sweep& sweep, Trial& trial, TrialPruningState to);
 
 bool IsReady(const State& state, const Stage& stage);
 

@@ -30,8 +30,9 @@ struct Trial {
   StageId evaluate;
   v1::TrialState state = v1::PENDING;
   TrialPruningState pruning = TrialPruningState::kNone;
-  bool known = false;      // It had its result when it was made, of before or of another sweep: no attempt was made for it.
-  bool withdrawn = false;  // By an edit of the sweep: it is no point of the sweep and not in its counts.
+  bool known =
+      false;  // It had its result when it was made, of before or of another sweep: no attempt was made for it.
+  bool withdrawn = false;  // By an edit of the sweep: its point is gone, and it is not in the sweep's counts.
   absl::Cord labels_json;  // As the store has them (LabelsJson); empty when the trial has a result.
 
   const std::string& message() const { return message_ != nullptr ? *message_ : kNoMessage; }

@@ -1,7 +1,5 @@
 // Time that running attempts take: a sum that is exact up to a time and grows from there at a known rate, so
 // that nothing is walked to read it and a limit on it has one deadline.
-//
-// Thread safety: none; plain values on the coordinator's thread.
 #ifndef INLIER_COORDINATOR_STATE_USAGE_METER_H_
 #define INLIER_COORDINATOR_STATE_USAGE_METER_H_
 

@@ -8,7 +8,6 @@
 #include <set>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "base/time.h"
 #include "coordinator/store/changes.h"
@@ -47,7 +46,6 @@ struct DataCheck {
   std::map<std::string, std::string> problems;  // Incarnation -> why it could not find the digest.
 };
 
-// What waits for data.
 struct DataWaits {
   std::map<DataId, DataCheck> checks;  // By data source.
   std::set<SweepId> sweeps;            // Sweeps whose expansion waits for the digest of a source.
@@ -56,7 +54,7 @@ struct DataWaits {
 };
 
 // The worker whose slots are kept for a gang until it fits there (scheduling/gather.h).
-struct Gathering {
+struct Reservation {
   std::string worker;         // Its incarnation; empty: none.
   ResourceRequest request{};  // The gang's.
 };
@@ -67,7 +65,7 @@ struct IdleWorkers {
   std::uint64_t last_ticket = 0;
   // Request -> no idle worker with a ticket up to this one has a slot on which it fits.
   std::map<ResourceRequest, std::uint64_t> no_fit_up_to;
-  Gathering gathering;
+  Reservation reservation;
 
   // Puts a worker at the end; returns its ticket.
   std::uint64_t Add(const std::string& incarnation) {

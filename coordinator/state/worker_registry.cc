@@ -53,8 +53,7 @@ void WorkerRegistry::SetSlots(WorkerEntry& worker, std::vector<v1::Slot> slots, 
 void WorkerRegistry::Seen(WorkerEntry& worker, Timestamp now, WallTime wall) {
   if (worker.connected) {
     by_silence_.erase({worker.seen.at, worker.incarnation});
-  }
-  if (!worker.connected) {
+  } else {
     silent_.erase(worker.incarnation);
     Count(worker, true);
   }

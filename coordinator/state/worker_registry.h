@@ -7,8 +7,6 @@
 //
 // A worker belongs to the first caller that syncs as it, which alone may report, renew or take anything in
 // its name. Owners are kept in memory: after a restart a worker belongs to its first caller again.
-//
-// Thread safety: none; lives on the coordinator's thread.
 #ifndef INLIER_COORDINATOR_STATE_WORKER_REGISTRY_H_
 #define INLIER_COORDINATOR_STATE_WORKER_REGISTRY_H_
 
@@ -77,6 +75,8 @@ struct WorkerEntry {
   SyncPosition sync;
   // Token -> why, for attempts it reports that have ended here.
   std::map<std::uint64_t, std::string> stop_reasons;
+
+  bool TakesWork() const { return connected && !unavailable.Any(); }
 };
 
 class WorkerRegistry {
@@ -89,10 +89,6 @@ class WorkerRegistry {
   struct Share {
     std::uint64_t workers = 0;
     std::uint64_t slots = 0;
-  };
-  struct Forgotten {
-    std::string incarnation;
-    bool used = false;
   };
 
   // `term`: the silence after which a worker counts as gone.
@@ -116,10 +112,10 @@ class WorkerRegistry {
   // Marks those silent for the term as not connected and returns them, the longest silent first.
   std::vector<WorkerEntry*> Expire(Timestamp now);
 
-  // Forgets workers by the rule of the file comment, and returns them; `holds(incarnation)`: the worker has
-  // leases.
+  // Forgets workers by the rule of the file comment, and returns the incarnations of those that never had an attempt.
+  // `holds(incarnation)`: the worker has leases.
   template <typename Holds>
-  std::vector<Forgotten> Forget(Timestamp now, Holds holds);
+  std::vector<std::string> Forget(Timestamp now, Holds holds);
 
   void SetOwner(WorkerEntry& worker, const std::string& owner);
   Share ShareOf(const std::string& owner) const {
@@ -129,7 +125,6 @@ class WorkerRegistry {
 
   std::optional<Timestamp> NextDeadline() const;
 
-  // By incarnation.
   const std::map<std::string, WorkerEntry>& all() const { return workers_; }
   int connected() const { return static_cast<int>(by_silence_.size()); }
   // Slots of connected workers, draining ones included.
@@ -151,7 +146,7 @@ class WorkerRegistry {
 };
 
 template <typename Holds>
-std::vector<WorkerRegistry::Forgotten> WorkerRegistry::Forget(Timestamp now, Holds holds) {
+std::vector<std::string> WorkerRegistry::Forget(Timestamp now, Holds holds) {
   std::set<std::pair<Timestamp, std::string>> gone;
   std::uint64_t slots = 0;
   for (const std::string& incarnation : silent_) {
@@ -160,7 +155,7 @@ std::vector<WorkerRegistry::Forgotten> WorkerRegistry::Forget(Timestamp now, Hol
     gone.emplace(worker.seen.at, incarnation);
     slots += worker.slots.size();
   }
-  std::vector<Forgotten> forgotten;
+  std::vector<std::string> forgotten;
   forget_at_.reset();
   for (auto at = gone.begin(); at != gone.end(); at = gone.erase(at)) {
     const bool few = static_cast<int>(gone.size()) <= kForgottenAfterCount && slots <= kForgottenAfterSlots;
@@ -169,7 +164,7 @@ std::vector<WorkerRegistry::Forgotten> WorkerRegistry::Forget(Timestamp now, Hol
       break;
     }
     const WorkerEntry& worker = workers_.at(at->second);
-    forgotten.push_back({worker.incarnation, worker.used});
+    if (!worker.used) forgotten.push_back(worker.incarnation);
     slots -= worker.slots.size();
     by_number_.erase(worker.number);
     silent_.erase(at->second);

@@ -35,7 +35,7 @@ struct ClusterView {
     std::optional<std::uint32_t> seconds_left{};
     bool IsBusy() const { return attempts > 0 || reads_data; }
   };
-  std::map<ResourceRequest, std::uint64_t> backlog{};  // scheduling/backlog.h
+  std::map<ResourceRequest, std::uint64_t> backlog{};  // Ready stages that no slot takes now.
   bool data_wait = false;                              // A sweep waits for a worker that can read its data.
   bool can_store = true;                               // The store takes commits.
   std::vector<Worker> workers{};                       // In jobs; those that are not connected, too.

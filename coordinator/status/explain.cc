@@ -61,18 +61,17 @@ v1::Explanation ExplainAttempt(const State& state, const Attempt& attempt, Momen
   if (const std::string& trouble = attempt.progress.trouble(); !trouble.empty()) Because(node, trouble);
   if (!attempt.resumed.trouble.empty()) Because(node, attempt.resumed.trouble);
   if (!attempt.yield.why.empty())
-    Because(node, absl::StrCat("it was asked to write a checkpoint and stop: ", attempt.yield.why));
+    Because(node, "it was asked to write a checkpoint and stop: ", attempt.yield.why);
   ForEachFeature(&Feature::explain_attempt, state, attempt, now.at, node);
   return node;
 }
 
 void ExplainHold(const State& state, const Sweep& sweep, Timestamp now, v1::Explanation& of) {
   const std::string name = absl::StrCat("sweep ", sweep.id.ToString());
-  if (sweep.paused) Because(of, absl::StrCat(name, " is paused (inlier resume ", sweep.id.ToString(), ")"));
-  const ReadyQueue::Rules& rules = state.ready.rules(sweep.id);
+  if (sweep.paused) Because(of, name, " is paused (inlier resume ", sweep.id.ToString(), ")");
+  const ReadyRules& rules = state.ready.rules(sweep.id);
   if (rules.max_parallel && state.ready.running(sweep.id) >= *rules.max_parallel) {
-    v1::Explanation& cap =
-        Because(of, absl::StrCat(name, " is at its max_parallel of ", *rules.max_parallel));
+    v1::Explanation& cap = Because(of, name, " is at its max_parallel of ", *rules.max_parallel);
     for (const auto& [token, attempt] : state.attempts) {
       if (attempt.sweep == sweep.id)
         cap.add_because()->set_text(
@@ -80,19 +79,19 @@ void ExplainHold(const State& state, const Sweep& sweep, Timestamp now, v1::Expl
       if (cap.because_size() == 10) break;
     }
   }
-  const ReadyQueue::Usage group = state.ready.GroupUsage(rules.group);
+  const QuotaUsage group = state.ready.GroupUsage(rules.group);
   if (group.max_parallel && group.running >= *group.max_parallel) {
-    Because(of, absl::StrCat("group ", rules.group, " is at its quota of ", *group.max_parallel));
+    Because(of, "group ", rules.group, " is at its quota of ", *group.max_parallel);
   }
-  const ReadyQueue::Usage owner = state.ready.OwnerUsage(rules.owner);
+  const QuotaUsage owner = state.ready.OwnerUsage(rules.owner);
   if (owner.max_parallel && owner.running >= *owner.max_parallel) {
-    Because(of, absl::StrCat("the sweeps of ", rules.owner, " run ", owner.running,
-                             " attempts, and its max_parallel is ", *owner.max_parallel));
+    Because(of, "the sweeps of ", rules.owner, " run ", owner.running, " attempts, and its max_parallel is ",
+            *owner.max_parallel);
   }
   ForEachFeature(&Feature::explain_wait, state, sweep, now, of);
   if (const std::uint64_t above = state.ready.ReadyAbove(rules.priority); above > 0) {
-    Because(of, absl::StrCat(Count(above, "stage", "stages"), " of sweeps with a higher priority than ",
-                             rules.priority, above == 1 ? " goes before" : " go before"));
+    Because(of, Count(above, "stage", "stages"), " of sweeps with a higher priority than ", rules.priority,
+            above == 1 ? " goes before" : " go before");
   }
 }
 
@@ -105,20 +104,18 @@ void ExplainWorkers(const State& state, v1::Explanation& of) {
   for (const auto& [incarnation, worker] : state.workers.all()) {
     if (!worker.connected) continue;
     if (worker.unavailable.Any()) {
-      Because(of,
-              absl::StrCat("worker ", worker.name,
-                           worker.unavailable.job_drained
-                               ? std::string(" is given back to the cluster with its job")
-                           : worker.unavailable.outdated
-                               ? absl::StrCat(" is inlier ", worker.version,
-                                              ", which cannot read trials of this version: upgrade it (it "
-                                              "finishes what it runs)")
-                           : !worker.unavailable.trouble.empty()
-                               ? absl::StrCat(" can start no trial: ", worker.unavailable.trouble,
-                                              "; it gets work when it can")
-                           : worker.unavailable.held
-                               ? absl::StrCat(" is drained (inlier drain --resume ", worker.name, ")")
-                               : std::string(" is ending and takes nothing new")));
+      Because(of, "worker ", worker.name,
+              worker.unavailable.job_drained ? std::string(" is given back to the cluster with its job")
+              : worker.unavailable.outdated
+                  ? absl::StrCat(" is inlier ", worker.version,
+                                 ", which cannot read trials of this version: upgrade it (it "
+                                 "finishes what it runs)")
+              : !worker.unavailable.trouble.empty()
+                  ? absl::StrCat(" can start no trial: ", worker.unavailable.trouble,
+                                 "; it gets work when it can")
+              : worker.unavailable.held
+                  ? absl::StrCat(" is drained (inlier drain --resume ", worker.name, ")")
+                  : std::string(" is ending and takes nothing new"));
       continue;
     }
     ForEachFeature(&Feature::explain_worker, worker, of);
@@ -140,14 +137,14 @@ std::string DigestText(const State& state, DataId version) {
 
 // A worker that is kept until a gang fits there.
 void ExplainKept(const State& state, const ResourceRequest& request, v1::Explanation& of) {
-  const WorkerEntry* const kept = state.workers.Find(state.idle.gathering.worker);
+  const WorkerEntry* const kept = state.workers.Find(state.idle.reservation.worker);
   if (kept == nullptr) return;
-  if (request == state.idle.gathering.request) {
-    Because(of, absl::StrCat("it needs ", RequestText(request), ": worker ", kept->name,
-                             " starts nothing else until they are free there"));
+  if (request == state.idle.reservation.request) {
+    Because(of, "it needs ", RequestText(request), ": worker ", kept->name,
+            " starts nothing else until they are free there");
   } else {
-    Because(of, absl::StrCat("worker ", kept->name, " is kept for an attempt of ",
-                             state.idle.gathering.request.processes, " processes, which goes before"));
+    Because(of, "worker ", kept->name, " is kept for an attempt of ",
+            state.idle.reservation.request.processes, " processes, which goes before");
   }
 }
 
@@ -163,7 +160,7 @@ void ExplainPlacement(const State& state, const Stage& stage, SweepId sweep, v1:
   v1::Explanation node;
   int free_slots = 0;
   for (const auto& [incarnation, worker] : state.workers.all()) {
-    if (!worker.connected || worker.unavailable.Any() || !FreeSlot(state, worker)) continue;
+    if (!worker.TakesWork() || !FreeSlot(state, worker)) continue;
     if (IsKept(state, worker, request)) continue;
     if (!SlotsFor(state, worker, request).empty()) return;
     if (++free_slots <= kWorkersShown)
@@ -200,13 +197,13 @@ v1::Explanation ExplainStage(const State& state, const Stage& stage, SweepId swe
   }
   if (const auto sources = OpenSources(state, stage); !sources.empty()) {
     const Stage& source = state.stages.at(sources.front());
-    v1::Explanation& wait = Because(node, absl::StrCat("it waits for ", SourceText(state, source)));
+    v1::Explanation& wait = Because(node, "it waits for ", SourceText(state, source));
     *wait.add_because() = ExplainStage(state, source, sweep, now);
     return node;
   }
   if (const StageDetail& detail = stage.detail(); detail.not_before) {
-    Because(node, absl::StrCat("it is tried again in ", FormatDuration(*detail.not_before - now.at),
-                               " after ", detail.message));
+    Because(node, "it is tried again in ", FormatDuration(*detail.not_before - now.at), " after ",
+            detail.message);
     return node;
   }
   // It may start for any sweep that needs it: nothing holds it while one of them is free.
@@ -240,7 +237,7 @@ v1::Explanation ExplainTrial(const State& state, const Trial& trial, Moment now)
     if (trial.state == v1::SUCCEEDED) {
       Because(node, "finished");
     } else if (trial.state == v1::DIVERGED && start && state.stages.at(start).state == v1::DIVERGED) {
-      Because(node, absl::StrCat(SourceText(state, state.stages.at(start)), ", has DIVERGED"));
+      Because(node, SourceText(state, state.stages.at(start)), ", has DIVERGED");
     } else if (trial.state == v1::DIVERGED) {
       Because(node, "its loss became not finite: that is its result");
     } else if (!trial.message().empty()) {
@@ -250,73 +247,59 @@ v1::Explanation ExplainTrial(const State& state, const Trial& trial, Moment now)
   }
   *node.add_because() = ExplainStage(state, state.stages.at(trial.evaluate), trial.sweep, now);
   // Until the training has a result, its stage explains more.
-  if (state.stages.at(trial.train).state != v1::SUCCEEDED) {
-    v1::Explanation train = node.because(0).because(0);
-    *node.mutable_because(0) = std::move(train);
-  }
+  if (state.stages.at(trial.train).state != v1::SUCCEEDED)
+    *node.mutable_because(0) = v1::Explanation(node.because(0).because(0));
   return node;
 }
 
-// The reasons of a sweep's trials, the most frequent first: of each how many trials have it, and one of them.
-class TrialReasons {
- public:
-  void Add(const std::string& reason, TrialId trial) {
-    ++reasons_.try_emplace(reason, trial).first->second.count;
-  }
-  // `what`: "FAILED", for example.
-  void Explain(const char* what, v1::Explanation& of) const {
-    std::vector<std::pair<std::string, Reason>> sorted(reasons_.begin(), reasons_.end());
-    std::stable_sort(sorted.begin(), sorted.end(),
-                     [](const auto& a, const auto& b) { return a.second.count > b.second.count; });
-    const std::size_t shown = std::min(sorted.size(), kReasonsShown);
-    for (std::size_t i = 0; i < shown; ++i) {
-      const auto& [text, reason] = sorted[i];
-      Because(of, absl::StrCat(Count(reason.count, "trial ", "trials "), what, ", ",
-                               reason.count > 1 ? "for example " : "", reason.trial.ToString(), ": ",
-                               text.empty() ? "no reason is known" : text));
-    }
-    if (sorted.size() > shown)
-      Because(of, absl::StrCat(Count(sorted.size() - shown, "further reason", "further reasons"),
-                               "; `inlier status SWEEP --failed` has all"));
-  }
+// The trials that have each reason.
+using TrialReasons = std::map<std::string, std::vector<TrialId>>;
 
- private:
-  static constexpr std::size_t kReasonsShown = 10;
-  struct Reason {
-    explicit Reason(TrialId trial) : trial(trial) {}
-    TrialId trial;
-    std::uint64_t count = 0;
-  };
-  std::map<std::string, Reason> reasons_;
-};
+// Reasons of a sweep's trials, the most frequent first. `what`: "FAILED", for example.
+void ExplainReasons(const TrialReasons& reasons, const char* what, v1::Explanation& of) {
+  constexpr std::size_t kReasonsShown = 10;
+  std::vector<const TrialReasons::value_type*> sorted;
+  for (const auto& reason : reasons) sorted.push_back(&reason);
+  std::ranges::stable_sort(sorted,
+                           [](const auto* a, const auto* b) { return a->second.size() > b->second.size(); });
+  const std::size_t shown = std::min(sorted.size(), kReasonsShown);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const auto& [text, trials] = *sorted[i];
+    Because(of, Count(trials.size(), "trial ", "trials "), what, ", ",
+            trials.size() > 1 ? "for example " : "", trials.front().ToString(), ": ",
+            text.empty() ? "no reason is known" : text);
+  }
+  if (sorted.size() > shown)
+    Because(of, Count(sorted.size() - shown, "further reason", "further reasons"),
+            "; `inlier status SWEEP --failed` has all");
+}
 
 void ExplainFailures(const State& state, const Sweep& sweep, v1::Explanation& of) {
   if (sweep.Count(v1::FAILED) == 0) return;
   TrialReasons reasons;
   for (const TrialId id : sweep.trials) {
     const Trial& trial = state.trials.at(id);
-    if (trial.state == v1::FAILED) reasons.Add(trial.message(), id);
+    if (trial.state == v1::FAILED) reasons[trial.message()].push_back(id);
   }
-  reasons.Explain("FAILED", of);
+  ExplainReasons(reasons, "FAILED", of);
 }
 
 // Why trials that wait could never run on any worker that is connected.
 void ExplainNever(const State& state, const Sweep& sweep, v1::Explanation& of) {
   if (sweep.Count(v1::PENDING) == 0) return;
   TrialReasons reasons;
-  std::vector<std::pair<ResourceRequest, std::string>>
-      known;  // Trials of a sweep need a few different things.
+  std::map<ResourceRequest, std::string> known;  // Trials of a sweep need a few different things.
   for (const TrialId id : sweep.trials) {
     const Trial& trial = state.trials.at(id);
     if (trial.state != v1::PENDING) continue;
     const Stage& train = state.stages.at(trial.train);
     const Stage& stage = train.state == v1::SUCCEEDED ? state.stages.at(trial.evaluate) : train;
     const ResourceRequest request = RequestFor(state, sweep, stage);
-    auto at = std::find_if(known.begin(), known.end(), [&](const auto& one) { return one.first == request; });
-    if (at == known.end()) at = known.insert(at, {request, WhyNowhere(state, request)});
-    if (!at->second.empty()) reasons.Add(at->second, id);
+    const auto [at, is_new] = known.try_emplace(request);
+    if (is_new) at->second = WhyNowhere(state, request);
+    if (!at->second.empty()) reasons[at->second].push_back(id);
   }
-  reasons.Explain(sweep.Count(v1::PENDING) == 1 ? "waits" : "wait", of);
+  ExplainReasons(reasons, sweep.Count(v1::PENDING) == 1 ? "waits" : "wait", of);
 }
 
 v1::Explanation ExplainSweep(const State& state, const Sweep& sweep, Timestamp now) {
@@ -328,9 +311,9 @@ v1::Explanation ExplainSweep(const State& state, const Sweep& sweep, Timestamp n
                                            : std::string("PARTLY_FAILED"));
   const std::uint64_t total = sweep.Total();
   const std::uint64_t ended = sweep.trials.size() - sweep.Open();
-  v1::Explanation& trials = Because(
-      node, absl::StrCat(Count(total, "trial", "trials"), ": ", ended, " ended, ", sweep.Count(v1::RUNNING),
-                         " running, ", total - ended - sweep.Count(v1::RUNNING), " waiting"));
+  v1::Explanation& trials =
+      Because(node, Count(total, "trial", "trials"), ": ", ended, " ended, ", sweep.Count(v1::RUNNING),
+              " running, ", total - ended - sweep.Count(v1::RUNNING), " waiting");
   ExplainFailures(state, sweep, trials);
   if (IsOver(state, sweep.id)) {
     ForEachFeature(&Feature::explain_sweep, state, sweep, now, node);

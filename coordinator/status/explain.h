@@ -6,8 +6,7 @@
 
 namespace inlier {
 
-// Explains the state of a trial, or of a sweep's trials, from the state in memory; past attempts are in the
-// store.
+// Explains a trial, or a sweep's trials, from the state in memory; past attempts are in the store.
 absl::StatusOr<v1::Explanation> Explain(const State& state, const v1::ExplainRequest& request, Moment now,
                                         const std::string& caller = "");
 

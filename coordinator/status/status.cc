@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "coordinator/scheduling/gather.h"
 #include "coordinator/scheduling/placement.h"
 #include "coordinator/state/feature.h"
 #include "coordinator/state/sweeps/sweep_expander.h"
@@ -50,6 +51,26 @@ UnderWay DescribeRunning(const State& state, SweepId id, v1::SweepUpdate& update
     if (stage.IsNeededBy(id)) under_way.AddInterrupted(stage);
   }
   return under_way;
+}
+
+v1::WorkerStatus StatusOfWorker(const State& state, const WorkerEntry& worker) {
+  v1::WorkerStatus status;
+  status.set_incarnation(worker.incarnation);
+  status.set_name(worker.name);
+  status.set_host(worker.host);
+  status.set_slots(static_cast<std::uint32_t>(worker.slots.size()));
+  status.set_busy(SlotsLeased(state, worker));
+  status.set_draining(worker.unavailable.draining || worker.unavailable.held);
+  if (worker.unavailable.held) status.set_held(true);
+  status.set_connected(worker.connected);
+  status.set_last_seen_unix_ms(worker.seen.wall.unix_ms);
+  for (const v1::Slot& slot : worker.slots) status.add_devices(slot.device());
+  status.set_version(worker.version);
+  if (worker.unavailable.outdated) status.set_outdated(true);
+  if (!worker.unavailable.trouble.empty()) status.set_trouble(worker.unavailable.trouble);
+  *status.mutable_gpus() = {worker.gpus.begin(), worker.gpus.end()};
+  ForEachFeature(&Feature::describe_worker, worker, status);
+  return status;
 }
 
 }  // namespace
@@ -139,10 +160,10 @@ absl::StatusOr<v1::ListSweepsResponse> ListSweeps(const State& state, const v1::
   const std::size_t most = std::min(request.page_size(), kSweepsAPage);
   const SweepId end = before.value_or(SweepId());
   std::vector<SweepId> ids;  // One more than fit: then there is another page.
-  const std::map<SweepId, Sweep>& all = state.sweeps.all();
-  for (auto at = end ? all.lower_bound(end) : all.end(); at != all.begin() && ids.size() <= most;) {
-    --at;
-    if (!request.active() || at->second.state == v1::ACTIVE) ids.push_back(at->first);
+  for (SweepId id = end && end < state.sweeps.NextId() ? end : state.sweeps.NextId();
+       id > SweepId(1) && ids.size() <= most;) {
+    id = SweepId(id.value() - 1);
+    if (!request.active() || state.sweeps.at(id).state == v1::ACTIVE) ids.push_back(id);
   }
   v1::ListSweepsResponse response;
   if (ids.size() > most) {
@@ -152,30 +173,6 @@ absl::StatusOr<v1::ListSweepsResponse> ListSweeps(const State& state, const v1::
   for (const SweepId id : ids) *response.add_sweeps() = StatusOf(state, id, now, /*with_spec=*/false);
   return response;
 }
-
-namespace {
-
-v1::WorkerStatus StatusOfWorker(const State& state, const WorkerEntry& worker) {
-  v1::WorkerStatus status;
-  status.set_incarnation(worker.incarnation);
-  status.set_name(worker.name);
-  status.set_host(worker.host);
-  status.set_slots(static_cast<std::uint32_t>(worker.slots.size()));
-  status.set_busy(SlotsLeased(state, worker));
-  status.set_draining(worker.unavailable.draining || worker.unavailable.held);
-  if (worker.unavailable.held) status.set_held(true);
-  status.set_connected(worker.connected);
-  status.set_last_seen_unix_ms(worker.seen.wall.unix_ms);
-  for (const v1::Slot& slot : worker.slots) status.add_devices(slot.device());
-  status.set_version(worker.version);
-  if (worker.unavailable.outdated) status.set_outdated(true);
-  if (!worker.unavailable.trouble.empty()) status.set_trouble(worker.unavailable.trouble);
-  *status.mutable_gpus() = {worker.gpus.begin(), worker.gpus.end()};
-  ForEachFeature(&Feature::describe_worker, worker, status);
-  return status;
-}
-
-}  // namespace
 
 v1::ListWorkersResponse ListWorkers(const State& state, const v1::ListWorkersRequest& request) {
   v1::ListWorkersResponse response;
@@ -194,6 +191,31 @@ v1::ListWorkersResponse ListWorkers(const State& state, const v1::ListWorkersReq
     bytes += status.ByteSizeLong();
   }
   return response;
+}
+
+std::map<SweepId, TrialId> UnplaceableSweeps(const State& state) {
+  std::map<ResourceRequest, bool> known;  // Sweeps need a few different things.
+  const auto can_run = [&](const ResourceRequest& request) {
+    const auto [at, is_new] = known.try_emplace(request);
+    const auto& workers = state.workers.all();
+    if (is_new)
+      at->second =
+          std::ranges::any_of(workers, [&](const auto& entry) { return CouldRun(entry.second, request); });
+    return at->second;
+  };
+  std::map<SweepId, TrialId> found;
+  for (const SweepId id : state.active) {
+    const Sweep& sweep = state.sweeps.at(id);
+    if (sweep.paused) continue;
+    if (sweep.bound.waits_for && !can_run(sweep.request)) found[id] = TrialId();
+    for (const auto& [request, count] : state.ready.ReadyRequests(id)) {
+      if (can_run(request)) continue;
+      const Stage& first = state.stages.at(state.ready.ReadyWith(id, request).front());
+      found[id] = first.FirstDependentOf(id).value_or(TrialId());
+      break;
+    }
+  }
+  return found;
 }
 
 }  // namespace inlier

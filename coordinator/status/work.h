@@ -16,8 +16,8 @@ struct UnderWay {
   std::uint64_t attempts = 0;
   double train_steps_done = 0;
   double evaluations_done = 0;
-  std::uint64_t rates = 0;       // Train attempts that report one.
-  double seconds_per_step = 0;   // Their sum.
+  std::uint64_t rates = 0;      // Train attempts that report one.
+  double seconds_per_step = 0;  // Their sum.
   double longest_seconds_left = 0;
 
   // A live attempt at a stage that the sweep needs.
@@ -33,7 +33,7 @@ struct SweepWork {
 
 SweepWork WorkOf(const State& state, const Sweep& sweep, const UnderWay& under_way);
 
-// Of each of `sweeps`; one pass over the live attempts, and none over trials. REQUIRES: they exist.
+// The same of several sweeps, in one pass over the live attempts and none over trials. REQUIRES: they exist.
 std::map<SweepId, SweepWork> WorkOf(const State& state, const std::vector<SweepId>& sweeps);
 
 }  // namespace inlier

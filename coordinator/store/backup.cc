@@ -9,12 +9,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <regex>
-#include <string>
 #include <system_error>
 #include <utility>
 #include <vector>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "base/files/file.h"
 #include "base/status.h"
 #include "coordinator/store/database.h"
@@ -33,15 +34,6 @@ absl::Status AlreadyThere(const fs::path& file) {
       absl::StrCat(file.string(), " exists, and no backup is overwritten: name another file, or a folder"));
 }
 
-// Removes the file unless it was given away.
-struct PartFile {
-  fs::path path;
-  ~PartFile() {
-    std::error_code ignored;
-    if (!path.empty()) fs::remove(path, ignored);
-  }
-};
-
 absl::StatusOr<fs::path> MakePart(const fs::path& destination) {
   std::string name = absl::StrCat(destination.string(), ".XXXXXX.part");
   const int fd = ::mkostemps(name.data(), 5, O_CLOEXEC);
@@ -51,18 +43,19 @@ absl::StatusOr<fs::path> MakePart(const fs::path& destination) {
   return fs::path(name);
 }
 
+fs::path FolderOf(const fs::path& file) {
+  return file.has_parent_path() ? file.parent_path() : fs::path(".");
+}
+
 // Renames without replacing.
 absl::Status RenameToFreeName(const fs::path& from, const fs::path& to) {
   const long moved = ::syscall(SYS_renameat2, AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE);
   if (moved != 0 && errno == EEXIST) return AlreadyThere(to);
   if (moved != 0 && errno != EINVAL && errno != ENOSYS)
     return ErrnoStatus(absl::StrCat("cannot make ", to.string()));
-  if (moved != 0) {  // A file system that cannot rename so.
-    std::error_code ignored;
-    if (fs::exists(to, ignored)) return AlreadyThere(to);
-    return RenameDurably(from, to);
-  }
-  return SyncPath(to.has_parent_path() ? to.parent_path() : fs::path("."));
+  if (moved == 0) return SyncPath(FolderOf(to));
+  std::error_code ignored;  // A file system that cannot rename so.
+  return fs::exists(to, ignored) ? AlreadyThere(to) : RenameDurably(from, to);
 }
 
 absl::Status CheckSpace(sqlite3* source, const fs::path& destination) {
@@ -70,7 +63,7 @@ absl::Status CheckSpace(sqlite3* source, const fs::path& destination) {
   ASSIGN_OR_RETURN(const std::int64_t page_bytes, QueryInteger(source, "PRAGMA page_size"));
   const auto needed = static_cast<std::uintmax_t>(pages * page_bytes);
   std::error_code error;
-  const fs::path folder = destination.has_parent_path() ? destination.parent_path() : fs::path(".");
+  const fs::path folder = FolderOf(destination);
   const fs::space_info space = fs::space(folder, error);
   if (error) {
     return absl::NotFoundError(absl::StrCat("the folder ", folder.string(), " cannot be used for a backup: ",
@@ -87,7 +80,7 @@ absl::Status CopyPages(sqlite3* source, const fs::path& part, const BackupOption
   ASSIGN_OR_RETURN(const SqliteHandle target, OpenForWriting(part));
   sqlite3* const raw = target.get();
   sqlite3_exec(raw, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF", nullptr, nullptr, nullptr);
-  sqlite3_backup* backup = sqlite3_backup_init(raw, "main", source, "main");
+  sqlite3_backup* const backup = sqlite3_backup_init(raw, "main", source, "main");
   if (backup == nullptr) return SqliteStatus(sqlite3_extended_errcode(raw), sqlite3_errmsg(raw), doing);
   int code = SQLITE_OK;
   while (code == SQLITE_OK) {
@@ -98,7 +91,7 @@ absl::Status CopyPages(sqlite3* source, const fs::path& part, const BackupOption
   }
   sqlite3_backup_finish(backup);
   if (code != SQLITE_DONE) return SqliteStatus(code, sqlite3_errstr(code), doing);
-  // No log belongs to it (folder/binding.h). A database from before has no such table.
+  // No log belongs to it (folder/binding.h). An older database lacks the table.
   sqlite3_exec(raw, "UPDATE identity SET start = ''", nullptr, nullptr, nullptr);
   return absl::OkStatus();
 }
@@ -127,8 +120,8 @@ absl::Status CheckFolderOfKept(const fs::path& state_dir, const fs::path& folder
                                                  "backups; name a folder outside, best on another disk"));
 }
 
-// "20261122T021623.123Z", by which such texts are in the order of their times, of the name of a backup that was made with
-// `keep`; "" of every other name.
+// The time in the name of a backup that was made with `keep`, "20261122T021623.123Z"; "" for every other
+// name.
 std::string TimeOfKept(const fs::path& file) {
   static const std::regex form(R"(inlier\.db\.v\d+\.(\d{8}T\d{6}\.\d{3}Z)\.)" + std::string(kKeptReason));
   const std::string name = file.filename();
@@ -136,8 +129,8 @@ std::string TimeOfKept(const fs::path& file) {
   return std::regex_match(name, match, form) ? match.str(1) : "";
 }
 
-// Removes the oldest backups beside `made` until `keep` are left with it; how many it removed. One that is newer than
-// `made` counts as the oldest, because its clock was wrong.
+// Removes the oldest backups beside `made` until `keep` are left with it, and returns their number. One that
+// is newer than `made` counts as the oldest: its clock was wrong.
 absl::StatusOr<std::size_t> RemoveOlder(const fs::path& made, std::size_t keep) {
   std::vector<std::pair<std::string, fs::path>> older;
   std::error_code error;
@@ -146,7 +139,7 @@ absl::StatusOr<std::size_t> RemoveOlder(const fs::path& made, std::size_t keep) 
     if (time.empty() || file == made || !fs::is_regular_file(fs::symlink_status(file, error))) continue;
     older.emplace_back(time > TimeOfKept(made) ? "" : time, file);
   }
-  std::sort(older.begin(), older.end());
+  std::ranges::sort(older);
   std::size_t removed = 0;
   for (; removed + keep <= older.size(); ++removed) {
     const fs::path& file = older[removed].second;
@@ -158,18 +151,6 @@ absl::StatusOr<std::size_t> RemoveOlder(const fs::path& made, std::size_t keep) 
   return removed;
 }
 
-}  // namespace
-
-fs::path AutomaticBackupPath(const fs::path& database, int version, WallTime now, const std::string& reason) {
-  std::string time;
-  for (const char c : FormatUtc(now).substr(0, 23)) {
-    if (c != '-' && c != ':') time += c;
-  }
-  fs::path path = database;
-  path += absl::StrCat(".v", version, ".", time, "Z.", reason);
-  return path;
-}
-
 absl::StatusOr<BackupResult> BackupConnection(sqlite3* source, const fs::path& destination,
                                               const BackupOptions& options) {
   const Timestamp start = MonotonicNow();
@@ -178,8 +159,11 @@ absl::StatusOr<BackupResult> BackupConnection(sqlite3* source, const fs::path& d
   std::error_code error;
   if (fs::exists(fs::symlink_status(destination, error))) return AlreadyThere(destination);
   RETURN_IF_ERROR(CheckSpace(source, destination));
-  ASSIGN_OR_RETURN(fs::path part, MakePart(destination));
-  PartFile kept{part};
+  ASSIGN_OR_RETURN(const fs::path part, MakePart(destination));
+  absl::Cleanup remove_part = [&part] {
+    std::error_code ignored;
+    fs::remove(part, ignored);
+  };
   // One read transaction over all steps: the copy is of one moment, however long it takes.
   if (const int code = sqlite3_exec(source, "BEGIN; SELECT 1 FROM sqlite_schema", nullptr, nullptr, nullptr);
       code != SQLITE_OK)
@@ -194,9 +178,18 @@ absl::StatusOr<BackupResult> BackupConnection(sqlite3* source, const fs::path& d
   if (options.check) RETURN_IF_ERROR(CheckCopy(part));
   result.bytes = SizeOf(part);
   RETURN_IF_ERROR(RenameToFreeName(part, destination));
-  kept.path.clear();
+  std::move(remove_part).Cancel();
   result.duration = MonotonicNow() - start;
   return result;
+}
+
+}  // namespace
+
+absl::StatusOr<BackupResult> BackupBeside(sqlite3* source, const fs::path& database, int version,
+                                          const std::string& reason, const BackupOptions& options) {
+  const std::string time = absl::StrReplaceAll(FormatUtc(WallNow()).substr(0, 23), {{"-", ""}, {":", ""}});
+  return BackupConnection(source, absl::StrCat(database.string(), ".v", version, ".", time, "Z.", reason),
+                          options);
 }
 
 absl::StatusOr<BackupResult> BackupStateFolder(const fs::path& state_dir, const fs::path& destination,
@@ -206,8 +199,7 @@ absl::StatusOr<BackupResult> BackupStateFolder(const fs::path& state_dir, const 
   if (!fs::exists(database, error)) {
     return absl::NotFoundError(
         absl::StrCat("there is no ", database.string(),
-                     "; name the coordinator's state folder with --dir, on the machine "
-                     "where it is"));
+                     "; name the coordinator's state folder with --dir, on the machine where it is"));
   }
   ASSIGN_OR_RETURN(const SqliteHandle source, OpenForReading(database));
   ASSIGN_OR_RETURN(const std::int64_t application, QueryInteger(source.get(), "PRAGMA application_id"));
@@ -218,9 +210,9 @@ absl::StatusOr<BackupResult> BackupStateFolder(const fs::path& state_dir, const 
   if (options.keep > 0) RETURN_IF_ERROR(CheckFolderOfKept(state_dir, destination));
   if (!fs::is_directory(destination, error)) return BackupConnection(source.get(), destination, options);
   ASSIGN_OR_RETURN(const std::int64_t version, QueryInteger(source.get(), "PRAGMA user_version"));
-  const fs::path file = AutomaticBackupPath(destination / "inlier.db", static_cast<int>(version), WallNow(),
-                                            options.keep > 0 ? kKeptReason : "backup");
-  ASSIGN_OR_RETURN(BackupResult made, BackupConnection(source.get(), file, options));
+  ASSIGN_OR_RETURN(BackupResult made,
+                   BackupBeside(source.get(), destination / "inlier.db", static_cast<int>(version),
+                                options.keep > 0 ? kKeptReason : "backup", options));
   if (options.keep == 0) return made;
   ASSIGN_OR_RETURN(made.removed, RemoveOlder(made.file, options.keep));
   return made;

@@ -15,7 +15,6 @@
 #include <functional>
 #include <string>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/time.h"
 
@@ -26,11 +25,10 @@ namespace inlier {
 struct BackupOptions {
   // Called now and then with the pages copied so far and all there are. May be empty.
   std::function<void(std::uint64_t pages_done, std::uint64_t pages_total)> progress;
-  // True: a copy of a damaged database is an error. False: it is kept as it is, for a repair.
+  // True: a copy of a damaged database is an error. False: it is kept, for a repair.
   bool check = true;
-  // Above 0: the destination is a folder outside the state folder, and once the new backup is checked the oldest ones
-  // that were made with `keep` are removed, until so many are left with it. They are known by their name, which ends in
-  // ".scheduled"; no other file is counted or removed.
+  // Above 0: the destination is a folder outside the state folder, and the oldest backups in it whose name
+  // ends in ".scheduled" are removed once the new one is checked, until `keep` are left with it.
   std::size_t keep = 0;
 };
 
@@ -44,22 +42,17 @@ struct BackupResult {
 
 // Copies the database of the state folder to `destination`, a file that does not exist, or a folder, in which
 // it gets a name with version and time. AlreadyExists when there is a file; NotFound without a database;
-// ResourceExhausted when it does not fit; DataLoss when the copy is damaged: it is removed. With `keep`, NotFound for a
-// folder that is not there: it is not made, as a disk that is not mounted must not become a folder of the one below.
-// Without a new backup no older one is removed.
+// ResourceExhausted when it does not fit; DataLoss when the copy is damaged: it is removed. With `keep`,
+// NotFound for a folder that does not exist: making it could fill the disk below a mount point. A failed
+// backup removes no older one.
 absl::StatusOr<BackupResult> BackupStateFolder(const std::filesystem::path& state_dir,
                                                const std::filesystem::path& destination,
                                                const BackupOptions& options = {});
 
-// The same from the connection `source`, to the file `destination`. For this folder; `source` has no open
-// transaction.
-absl::StatusOr<BackupResult> BackupConnection(sqlite3* source, const std::filesystem::path& destination,
-                                              const BackupOptions& options = {});
-
-// "inlier.db.v3.20261122T021623.123Z.<reason>": the name of a backup that the program makes by itself, next
-// to the database.
-std::filesystem::path AutomaticBackupPath(const std::filesystem::path& database, int version, WallTime now,
-                                          const std::string& reason);
+// Copies the database of the connection `source`, without an open transaction, to a file beside `database`:
+// "inlier.db.v3.20261122T021623.123Z.<reason>". For this folder.
+absl::StatusOr<BackupResult> BackupBeside(sqlite3* source, const std::filesystem::path& database, int version,
+                                          const std::string& reason, const BackupOptions& options = {});
 
 }  // namespace inlier
 

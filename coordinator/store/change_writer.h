@@ -38,9 +38,8 @@ inline const std::string& StoredState(v1::TrialState state) {
 }
 
 // Writes changes inside the transaction of Store::Apply: one change with one or two statements, which are
-// prepared once; new attempts, stages, trials and measurements with many rows a statement. A change that comes
-// from a worker is written by a statement that looks for the live attempt of the token. Errors are
-// SQLite::Exception.
+// prepared once; new attempts, stages, trials and measurements with many rows a statement. The statement of a
+// change that comes from a worker requires the live attempt of its token. Errors are SQLite::Exception.
 class Store::Writer {
  public:
   explicit Writer(SQLite::Database& database) : database_(database) {}
@@ -73,7 +72,7 @@ class Store::Writer {
     return 1;
   }
 
-  // Before COMMIT: stores what depends on the whole transaction.
+  // Stores, before COMMIT, what depends on the whole transaction.
   void Finish() {
     if (next_token_ != 0) Run("UPDATE meta SET value = max(value, ?1) WHERE key = 'next_token'", next_token_);
     next_token_ = 0;
@@ -85,8 +84,7 @@ class Store::Writer {
   int Run(std::string_view sql, const Values&... values) {
     return statements_.try_emplace(sql, database_, sql).first->second.Run(values...);
   }
-  // Runs `sql` for the row that ?1 names. A change of a row that is not there is a programmer's error: it
-  // fails the transaction.
+  // Runs `sql` for the row that ?1 names. A missing row is a programmer's error: it fails the transaction.
   template <typename Tag, typename... Values>
   bool Update(std::string_view sql, StrongId<Tag> id, const Values&... values) {
     return RequireOneRow(Run(sql, id, values...), id.ToString());
@@ -149,8 +147,8 @@ class Store::Writer {
 
   bool Apply(const SweepRow& row) {
     Run("INSERT INTO sweep (id, name, spec, points, trials, trials_known, request_id, request_digest, "
-        "submitted_ms, trials_at_submit, owner, again) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, "
-        "?12)",
+        "submitted_ms, trials_at_submit, owner, again) "
+        "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
         row.id, row.spec.name(), Json(row.spec), row.points, row.trials, row.trials_known,
         OrNull(row.request_id), row.request_digest, row.submitted_at, row.trials_at_submit, row.owner,
         row.again);
@@ -222,8 +220,8 @@ class Store::Writer {
   }
 
   bool Apply(const AttemptYields& change) {
-    return Run("UPDATE OR ROLLBACK attempt SET yields = ?2, timed_out = ?3 WHERE token = ?1 AND ended_ms IS "
-               "NULL",
+    return Run("UPDATE OR ROLLBACK attempt SET yields = ?2, timed_out = ?3 "
+               "WHERE token = ?1 AND ended_ms IS NULL",
                change.token, change.reason, change.timed_out) == 1;
   }
 
@@ -288,7 +286,7 @@ class Store::Writer {
   }
 
   bool Apply(const WorkerRow& row) {
-    // A worker may send any bytes: invalid UTF-8 is shown as U+FFFD instead of ending the process.
+    // A worker may send any bytes: invalid UTF-8 becomes U+FFFD.
     const std::string devices =
         nlohmann::json(row.devices).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
     Run("INSERT INTO worker (incarnation, name, host, version, slots, devices, draining, connected, "
@@ -375,7 +373,7 @@ class Store::Writer {
   RowInserter attempts_{database_,
                         "attempt (token, stage, number, worker, slot, resume_step, started_ms, sweep, "
                         "gpu_thousandths, memory_mib, gpu_memory_mib, gpu_share_thousandths, further_slots)"};
-  Token next_token_ = 0;  // Of this transaction; 0: no attempt was started.
+  Token next_token_ = 0;  // 0: this transaction starts no attempt.
 };
 
 }  // namespace inlier

@@ -2,10 +2,9 @@
 // and applied in the order they were added. A SweepRow, StageRow, TrialRow or AttemptRow is inserted.
 //
 // A batch is all or nothing. A change from a worker (AttemptInfo, MeasurementRow, LogRow, CheckpointRow,
-// AttemptPeak, AttemptEnded) carries its token and is applied only where that token's attempt is live;
-// elsewhere it is dropped and counted as fenced. Everything else that breaks an invariant of the schema (a
-// second live attempt, a terminal state that changes, an evaluate stage without its checkpoint) fails the
-// batch: that is a programmer's error.
+// AttemptPeak, AttemptEnded) carries its token; where that token's attempt is not live it is dropped and
+// counted as fenced. Any other breach of an invariant of the schema (a second live attempt, a terminal state
+// that changes, an evaluate stage without its checkpoint) is a programmer's error and fails the batch.
 //
 // REQUIRES of an AttemptRow: its token is above every earlier one, the stage has no live attempt and is not
 // SUCCEEDED or DIVERGED, and an EVALUATE stage's checkpoint is committed.
@@ -16,7 +15,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -39,7 +37,7 @@ struct SweepChange {
   std::optional<bool> paused{};
 };
 
-// A person edited the sweep. TrialMoved follows for each trial that it keeps.
+// A user edited the sweep. TrialMoved follows for each trial that it keeps.
 struct SweepEdited {
   SweepId id{};
   v1::SweepSpec spec{};
@@ -49,8 +47,8 @@ struct SweepEdited {
   std::uint64_t revision = 1;
 };
 
-// The trial is another point of its sweep's grid, or, without one, no longer a part of the sweep (withdrawn).
-// Points are unique within a sweep after every single change: trials that change places are withdrawn first.
+// The trial becomes another point of its sweep's grid, or, without one, is withdrawn from the sweep. Points
+// are unique within a sweep after every single change: trials that change places are withdrawn first.
 struct TrialMoved {
   TrialId id{};
   std::optional<std::uint64_t> point{};
@@ -69,7 +67,7 @@ struct StageChange {
   StageId id{};
   StageState state = v1::PENDING;
   StageFailures failures{};
-  std::int64_t ran_ms = 0;  // Of its ended attempts, since it was made or retried by a person.
+  std::int64_t ran_ms = 0;  // Time of its ended attempts since it was made or a user retried it.
   std::string message{};
 };
 
@@ -79,12 +77,12 @@ struct StageData {
   DataId data{};
 };
 
-// The token was given to something that is not stored: no later one may be the same.
+// The token names something that is not stored: no later one may be the same.
 struct TokenTaken {
   Token token = 0;
 };
 
-// The most memory that it held, as its worker measured; absent: not known. Before its AttemptEnded.
+// The peak memory of an attempt, as its worker measured; absent: not known. Before its AttemptEnded.
 struct AttemptPeak {
   Token token = 0;
   std::optional<std::uint64_t> memory_mib{};
@@ -102,10 +100,10 @@ struct StageMemory {
 struct AttemptYields {
   Token token = 0;
   std::string reason{};
-  bool timed_out = false;  // Because of its time: it ends as TIMED_OUT.
+  bool timed_out = false;  // Its time is over: it ends as TIMED_OUT.
 };
 
-// The report of the child at its start: provenance, and the step it really resumed from.
+// The child's report at its start: provenance, and the step from which it resumed.
 struct AttemptInfo {
   Token token = 0;
   v1::Started started{};
@@ -118,11 +116,11 @@ struct AttemptInfo {
 // RUNNING until a StageChange.
 struct AttemptEnded {
   Token token = 0;
-  v1::TrialState outcome =
-      v1::FAILED;  // SUCCEEDED, DIVERGED, FAILED or CANCELLED; FAILED for PREEMPTED is stored as PREEMPTED.
+  // SUCCEEDED, DIVERGED, FAILED or CANCELLED; FAILED for PREEMPTED is stored as PREEMPTED.
+  v1::TrialState outcome = v1::FAILED;
   std::optional<v1::FailureClass> failure{};  // With FAILED.
   std::string message{};
-  WallTime at{};  // Its start and how long it took.
+  WallTime at{};
 };
 
 // Events of this incarnation up to `sequence` are in this batch or in earlier ones. Never goes back.
@@ -136,18 +134,17 @@ struct WorkerForgotten {
   std::string incarnation{};
 };
 
-// A statement of a service beside the decisions, on a table that only it writes.
+// A statement of the fleet or the notifications, on a table that only they write.
 struct ServiceStatement {
   const char* sql = "";  // A literal, with ?1, ?2, …
   std::vector<SqlValue> values{};
 };
 
-using Change =
-    std::variant<SweepRow, SweepChange, SweepEdited, StageRow, TrialRow, TrialMoved, TrialChange, StageChange,
-                 AttemptRow, AttemptYields, AttemptInfo, AttemptEnded, MeasurementRow, LogRow, CheckpointRow,
-                 EventRow, WorkerRow, WorkerAcknowledged, WorkerForgotten, RequestRow, PruningDecision,
-                 TrialPruning, AttemptPeak, StageMemory, AuditRow, DataRow, StageData, TokenTaken,
-                 ServiceStatement, SweepUsage, AnalysisRow>;
+using Change = std::variant<SweepRow, SweepChange, SweepEdited, StageRow, TrialRow, TrialMoved, TrialChange,
+                            StageChange, AttemptRow, AttemptYields, AttemptInfo, AttemptEnded, MeasurementRow,
+                            LogRow, CheckpointRow, EventRow, WorkerRow, WorkerAcknowledged, WorkerForgotten,
+                            RequestRow, PruningDecision, TrialPruning, AttemptPeak, StageMemory, AuditRow,
+                            DataRow, StageData, TokenTaken, ServiceStatement, SweepUsage, AnalysisRow>;
 
 // Which queue of the committer a batch waits in.
 enum class Lane {

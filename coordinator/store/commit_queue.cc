@@ -11,26 +11,22 @@
 namespace inlier {
 namespace {
 
-// Rows of bulk that go with control which they do not belong to: some, so that bulk is never starved.
+// Rows of bulk in a transaction of unrelated control: bulk is never starved.
 constexpr std::uint64_t kBulkBesideControl = 512;
-// Of a transaction that has nothing else: batches that come meanwhile wait for its end.
+// Rows of a transaction without control: batches that come meanwhile wait for its end.
 constexpr std::uint64_t kBulkAlone = 1024;
 
-std::uint64_t KeyOfToken(Token token) { return token << 1; }
-std::uint64_t KeyOfWorker(const std::string& incarnation) {
-  return std::hash<std::string>()(incarnation) | 1;
-}
-
+// Even for a token, odd for a worker, 0 for neither.
 std::uint64_t StreamKey(const Change& change) {
   return std::visit(
       [](const auto& alternative) -> std::uint64_t {
         using T = std::decay_t<decltype(alternative)>;
         if constexpr (std::is_same_v<T, WorkerAcknowledged> || std::is_same_v<T, WorkerForgotten>) {
-          return KeyOfWorker(alternative.incarnation);
+          return std::hash<std::string>()(alternative.incarnation) | 1;
         } else if constexpr (std::is_same_v<T, AttemptRow> || std::is_same_v<T, AttemptInfo> ||
                              std::is_same_v<T, AttemptEnded> || std::is_same_v<T, MeasurementRow> ||
                              std::is_same_v<T, LogRow> || std::is_same_v<T, CheckpointRow>) {
-          return KeyOfToken(alternative.token);
+          return alternative.token << 1;
         } else {
           return 0;
         }
@@ -65,13 +61,12 @@ bool IsBulk(const Change& change) {
 }
 
 bool Intersects(const std::vector<std::uint64_t>& sorted, const std::vector<std::uint64_t>& keys) {
-  return std::any_of(keys.begin(), keys.end(), [&](std::uint64_t key) {
-    return std::binary_search(sorted.begin(), sorted.end(), key);
-  });
+  return std::ranges::any_of(
+      keys, [&](std::uint64_t key) { return std::binary_search(sorted.begin(), sorted.end(), key); });
 }
 
 void SortUnique(std::vector<std::uint64_t>& keys) {
-  std::sort(keys.begin(), keys.end());
+  std::ranges::sort(keys);
   keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
 }
 
@@ -92,21 +87,14 @@ void CommitQueue::Push(ChangeBatch batch, std::function<void(absl::Status)> done
 }
 
 void CommitQueue::Account(const QueuedBatch& queued, bool arrives) {
-  const std::uint64_t rows = queued.batch.rows();
-  const bool bulk = queued.batch.lane == Lane::kBulk;
-  if (arrives) {
-    rows_ += rows;
-    bytes_ += queued.bytes;
-    if (bulk) bulk_bytes_ += queued.bytes;
-  } else {
-    rows_ -= rows;
-    bytes_ -= queued.bytes;
-    if (bulk) bulk_bytes_ -= queued.bytes;
-  }
-  if (!bulk) return;
+  const std::uint64_t sign = arrives ? 1 : ~std::uint64_t{0};  // -1 modulo 2^64.
+  rows_ += sign * queued.batch.rows();
+  bytes_ += sign * queued.bytes;
+  if (queued.batch.lane != Lane::kBulk) return;
+  bulk_bytes_ += sign * queued.bytes;
   for (const std::uint64_t key : queued.keys) {
-    std::uint32_t& count = bulk_keys_[key];
-    count += arrives ? 1 : -1;
+    std::uint64_t& count = bulk_keys_[key];
+    count += sign;
     if (count == 0) bulk_keys_.erase(key);
   }
 }
@@ -118,8 +106,7 @@ std::optional<Timestamp> CommitQueue::oldest_bulk() const {
 
 void CommitQueue::TakeBulkBefore(const QueuedBatch& control, std::vector<QueuedBatch>& taken) {
   const std::vector<std::uint64_t>& keys = control.keys;
-  if (std::none_of(keys.begin(), keys.end(), [this](std::uint64_t key) { return bulk_keys_.contains(key); }))
-    return;
+  if (std::ranges::none_of(keys, [this](std::uint64_t key) { return bulk_keys_.contains(key); })) return;
   std::vector<std::uint64_t> grown = keys;
   std::vector<bool> goes(bulk_.size(), false);
   for (std::size_t i = bulk_.size(); i-- > 0;) {

@@ -2,37 +2,24 @@
 
 #include <SQLiteCpp/SQLiteCpp.h>
 
-#include <condition_variable>
 #include <filesystem>
 #include <future>
-#include <mutex>
-#include <span>
-#include <thread>
+#include <memory>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "base/check.h"
 #include "base/deliberate_bug.h"
 #include "base/failpoint.h"
 #include "base/log.h"
 #include "base/status.h"
-#include "coordinator/store/commit_queue.h"
 
 namespace inlier {
 namespace {
 
-// Of an idle writer, between two looks at the files of the database.
-constexpr Duration kLookPeriod = std::chrono::seconds(1);
+// An idle writer checks the files of the database so often.
+constexpr Duration kCheckPeriod = std::chrono::seconds(1);
 
-std::vector<const ChangeBatch*> Batches(const std::vector<QueuedBatch>& group) {
-  std::vector<const ChangeBatch*> batches;
-  batches.reserve(group.size());
-  for (const QueuedBatch& queued : group) batches.push_back(&queued.batch);
-  return batches;
-}
-
-// What happened to the files that the database has open; OK: nothing.
+// DataLoss if a file that the database has open was displaced.
 absl::Status CheckInPlace(Database& database) {
   const std::string displaced = database.DisplacedFile();
   if (displaced.empty()) return absl::OkStatus();
@@ -62,76 +49,37 @@ CommitterOptions CommitterOptions::FromConfig(const v1::CoordinatorConfig& confi
   return options;
 }
 
-struct Committer::State {
-  State(Store& store, CommitterOptions options, std::function<void(absl::Status)> fatal)
-      : store_(store),
-        options_(std::move(options)),
-        fatal_(std::move(fatal)),
-        wal_limit_(options_.wal_bytes_max) {
-    health_.wal_bytes = store_.database().WalBytes();
-  }
-
-  void Run();
-  // All below with `lock` held at entry and exit, released while the disk works.
-  bool WaitForWork(std::unique_lock<std::mutex>& lock);
-  void Commit(std::unique_lock<std::mutex>& lock, std::vector<QueuedBatch> group);
-  absl::Status ApplyOnce(std::unique_lock<std::mutex>& lock, std::span<const ChangeBatch* const> batches);
-  absl::Status ApplyUntilSettled(std::unique_lock<std::mutex>& lock, const std::vector<QueuedBatch>& group);
-  void TellWaits(std::unique_lock<std::mutex>& lock, const absl::Status& status);
-  void CheckpointIfLarge(std::unique_lock<std::mutex>& lock);
-  void CheckpointWal(std::unique_lock<std::mutex>& lock);
-  void CheckPlace(std::unique_lock<std::mutex>& lock);
-  void Fail(std::unique_lock<std::mutex>& lock, const absl::Status& status);
-  void Finish(std::unique_lock<std::mutex>& lock, std::vector<QueuedBatch> group, const absl::Status& status);
-
-  Store& store_;
-  const CommitterOptions options_;
-  const std::function<void(absl::Status)> fatal_;
-
-  std::mutex mutex_;
-  std::condition_variable work_;      // Something was queued, or stopping_.
-  std::condition_variable finished_;  // finished_count_ grew.
-  CommitQueue queue_;
-  std::uint64_t submitted_ = 0;
-  std::uint64_t settled_ = 0;
-  bool stopping_ = false;
-  bool ended_ = false;  // An I/O error: nothing may be committed any more.
-  bool waits_ = false;  // Of the last call of on_wait.
-  bool busy_ = false;   // A commit has just ended and work arrived meanwhile.
-  bool dirty_ = false;  // Something was committed since the last idle checkpoint.
-  CommitterHealth health_;
-  std::uint64_t wal_limit_;  // WAL size at which to try a checkpoint next.
-  std::thread thread_;
-};
-
 Committer::Committer(Store& store, CommitterOptions options, std::function<void(absl::Status)> fatal)
-    : state_(std::make_unique<State>(store, std::move(options), std::move(fatal))) {
-  state_->thread_ = std::thread([state = state_.get()] { state->Run(); });
+    : store_(store),
+      options_(std::move(options)),
+      fatal_(std::move(fatal)),
+      wal_limit_(options_.wal_bytes_max) {
+  health_.wal_bytes = store_.database().WalBytes();
+  thread_ = std::thread([this] { Run(); });
 }
 
 Committer::~Committer() {
   {
-    const std::lock_guard lock(state_->mutex_);
-    state_->stopping_ = true;
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
   }
-  state_->work_.notify_all();
-  state_->thread_.join();
+  work_.notify_all();
+  thread_.join();
 }
 
 void Committer::Submit(ChangeBatch batch, Done done) {
   absl::Status refused;
   {
-    const std::lock_guard lock(state_->mutex_);
-    if (state_->ended_ || state_->stopping_) {
+    const std::lock_guard lock(mutex_);
+    if (ended_ || stopping_) {
       refused = absl::UnavailableError("the coordinator is ending; nothing more is stored");
-    } else if (batch.lane == Lane::kBulk &&
-               state_->queue_.bulk_bytes() >= state_->options_.queued_bytes_max) {
+    } else if (batch.lane == Lane::kBulk && queue_.bulk_bytes() >= options_.queued_bytes_max) {
       refused = absl::ResourceExhaustedError(
           "measurements and logs arrive faster than they can be stored; send them again later");
     } else {
-      state_->queue_.Push(std::move(batch), std::move(done), MonotonicNow());
-      ++state_->submitted_;
-      state_->work_.notify_one();
+      queue_.Push(std::move(batch), std::move(done), MonotonicNow());
+      ++submitted_;
+      work_.notify_one();
     }
   }
   if (!refused.ok() && done) done(refused);
@@ -148,22 +96,22 @@ bool Committer::SubmitAndWait(ChangeBatch batch, const std::function<bool()>& mu
 }
 
 void Committer::Flush() {
-  std::unique_lock lock(state_->mutex_);
-  const std::uint64_t until = state_->submitted_;
-  state_->finished_.wait(lock, [&] { return state_->settled_ >= until; });
+  std::unique_lock lock(mutex_);
+  const std::uint64_t until = submitted_;
+  finished_.wait(lock, [&] { return settled_ >= until; });
 }
 
 CommitterHealth Committer::Health() const {
-  const std::lock_guard lock(state_->mutex_);
-  CommitterHealth health = state_->health_;
-  health.queued_batches += state_->queue_.batches();
-  health.queued_rows += state_->queue_.rows();
-  health.queued_bytes += state_->queue_.bytes();
-  health.accepts_bulk = state_->queue_.bulk_bytes() < state_->options_.queued_bytes_max;
+  const std::lock_guard lock(mutex_);
+  CommitterHealth health = health_;
+  health.queued_batches += queue_.batches();
+  health.queued_rows += queue_.rows();
+  health.queued_bytes += queue_.bytes();
+  health.accepts_bulk = queue_.bulk_bytes() < options_.queued_bytes_max;
   return health;
 }
 
-void Committer::State::Run() {
+void Committer::Run() {
   std::unique_lock lock(mutex_);
   while (WaitForWork(lock)) {
     Commit(lock, queue_.Take(options_.commit_rows_max));
@@ -176,13 +124,13 @@ void Committer::State::Run() {
   }
 }
 
-// True: there is something to commit. False: an I/O error, or stopped and nothing is left.
-bool Committer::State::WaitForWork(std::unique_lock<std::mutex>& lock) {
+// Returns false after an I/O error, or when it is stopped and nothing is left.
+bool Committer::WaitForWork(std::unique_lock<std::mutex>& lock) {
   while (!ended_ && queue_.empty()) {
     busy_ = false;
     if (stopping_) return false;
     const auto ready = [this] { return stopping_ || !queue_.empty(); };
-    if (work_.wait_for(lock, dirty_ ? options_.idle_checkpoint : kLookPeriod, ready)) continue;
+    if (work_.wait_for(lock, dirty_ ? options_.idle_checkpoint : kCheckPeriod, ready)) continue;
     if (std::exchange(dirty_, false)) CheckpointWal(lock);
     if (!ended_) CheckPlace(lock);
   }
@@ -196,7 +144,7 @@ bool Committer::State::WaitForWork(std::unique_lock<std::mutex>& lock) {
   return true;
 }
 
-void Committer::State::Commit(std::unique_lock<std::mutex>& lock, std::vector<QueuedBatch> group) {
+void Committer::Commit(std::unique_lock<std::mutex>& lock, std::vector<QueuedBatch> group) {
   const absl::Status status = ended_ ? health_.status : ApplyUntilSettled(lock, group);
   if (OutcomeOf(status) == CommitOutcome::kFatal && !ended_) Fail(lock, status);
   if (status.ok() || group.size() == 1 || ended_ || OutcomeOf(status) == CommitOutcome::kRetry)
@@ -209,7 +157,7 @@ void Committer::State::Commit(std::unique_lock<std::mutex>& lock, std::vector<Qu
   }
 }
 
-void Committer::State::Fail(std::unique_lock<std::mutex>& lock, const absl::Status& status) {
+void Committer::Fail(std::unique_lock<std::mutex>& lock, const absl::Status& status) {
   ended_ = true;
   health_.status = status;
   lock.unlock();
@@ -218,8 +166,8 @@ void Committer::State::Fail(std::unique_lock<std::mutex>& lock, const absl::Stat
   lock.lock();
 }
 
-absl::Status Committer::State::ApplyOnce(std::unique_lock<std::mutex>& lock,
-                                         std::span<const ChangeBatch* const> batches) {
+absl::Status Committer::ApplyOnce(std::unique_lock<std::mutex>& lock,
+                                  std::span<const ChangeBatch* const> batches) {
   lock.unlock();
   const Timestamp start = MonotonicNow();
   absl::Status in_place = CheckInPlace(store_.database());
@@ -241,19 +189,17 @@ absl::Status Committer::State::ApplyOnce(std::unique_lock<std::mutex>& lock,
   return absl::OkStatus();
 }
 
-// Tries again while it may help; gives up only when stopping.
-absl::Status Committer::State::ApplyUntilSettled(std::unique_lock<std::mutex>& lock,
-                                                 const std::vector<QueuedBatch>& group) {
-  const std::vector<const ChangeBatch*> batches = Batches(group);
-  std::uint64_t rows = 0;
-  std::uint64_t bytes = 0;
-  for (const QueuedBatch& queued : group) {
-    rows += queued.batch.rows();
-    bytes += queued.bytes;
-  }
+// Tries again while a retry may help and it is not stopping.
+absl::Status Committer::ApplyUntilSettled(std::unique_lock<std::mutex>& lock,
+                                          const std::vector<QueuedBatch>& group) {
+  std::vector<const ChangeBatch*> batches;
+  batches.reserve(group.size());
   health_.queued_batches = group.size();
-  health_.queued_rows = rows;
-  health_.queued_bytes = bytes;
+  for (const QueuedBatch& queued : group) {
+    batches.push_back(&queued.batch);
+    health_.queued_rows += queued.batch.rows();
+    health_.queued_bytes += queued.bytes;
+  }
   absl::Status status;
   for (int tries = 1;; ++tries) {
     status = ApplyOnce(lock, batches);
@@ -268,7 +214,7 @@ absl::Status Committer::State::ApplyUntilSettled(std::unique_lock<std::mutex>& l
   return status;
 }
 
-void Committer::State::TellWaits(std::unique_lock<std::mutex>& lock, const absl::Status& status) {
+void Committer::TellWaits(std::unique_lock<std::mutex>& lock, const absl::Status& status) {
   if (std::exchange(waits_, !status.ok()) == waits_) return;
   if (waits_) spdlog::error("commit_waits reason=\"{}\"", std::string(status.message()));
   if (!options_.on_wait) return;
@@ -277,8 +223,8 @@ void Committer::State::TellWaits(std::unique_lock<std::mutex>& lock, const absl:
   lock.lock();
 }
 
-void Committer::State::Finish(std::unique_lock<std::mutex>& lock, std::vector<QueuedBatch> group,
-                              const absl::Status& status) {
+void Committer::Finish(std::unique_lock<std::mutex>& lock, std::vector<QueuedBatch> group,
+                       const absl::Status& status) {
   lock.unlock();
   Failpoint("commit.acknowledge");
   for (QueuedBatch& queued : group) {
@@ -291,7 +237,7 @@ void Committer::State::Finish(std::unique_lock<std::mutex>& lock, std::vector<Qu
   finished_.notify_all();
 }
 
-void Committer::State::CheckpointIfLarge(std::unique_lock<std::mutex>& lock) {
+void Committer::CheckpointIfLarge(std::unique_lock<std::mutex>& lock) {
   const std::uint64_t size = health_.wal_bytes = store_.database().WalBytes();
   if (size < options_.wal_bytes_max) wal_limit_ = options_.wal_bytes_max;
   if (size < wal_limit_) return;
@@ -301,8 +247,9 @@ void Committer::State::CheckpointIfLarge(std::unique_lock<std::mutex>& lock) {
       health_.wal_bytes == 0 ? options_.wal_bytes_max : health_.wal_bytes + options_.wal_bytes_max / 4;
 }
 
-// While nothing is to be committed, too: it is noticed before anybody makes changes that would be lost.
-void Committer::State::CheckPlace(std::unique_lock<std::mutex>& lock) {
+// Also runs while nothing is to be committed, so that a displaced file is noticed before changes would be
+// lost.
+void Committer::CheckPlace(std::unique_lock<std::mutex>& lock) {
   lock.unlock();
   const absl::Status status = CheckInPlace(store_.database());
   lock.lock();
@@ -310,9 +257,9 @@ void Committer::State::CheckPlace(std::unique_lock<std::mutex>& lock) {
 }
 
 // A checkpoint that finds no space loses nothing and is tried again later. One whose fsync failed must never
-// be repeated: the system may have dropped the pages, and a second, successful one would then give up the WAL
-// that still has them.
-void Committer::State::CheckpointWal(std::unique_lock<std::mutex>& lock) {
+// be repeated: the system may have dropped the pages, and a second, successful one would discard the WAL that
+// still has them.
+void Committer::CheckpointWal(std::unique_lock<std::mutex>& lock) {
   lock.unlock();
   const absl::Status status = store_.database().CheckpointWal(/*truncate=*/false);
   const std::uint64_t left = store_.database().WalBytes();

@@ -15,22 +15,26 @@
 //     !Health().status.ok(). Bulk above queued_bytes_max is refused.
 // (5) I/O error, of a commit or a checkpoint. `fatal` is called once and nothing more is committed; queued
 //     batches get an error. The process must end.
-// (6) Checkpoints. The writer makes them: between commits when the WAL is large, and when it has been idle for
-//     a while.
+// (6) Checkpoints. The writer makes them between commits when the WAL is large, and when it is idle.
 //
 // Thread safety: all methods may be called from any thread. Callbacks run on the writer's thread (a refused
 // batch's: on the caller's) and must only hand over; they must not call Submit and wait.
 #ifndef INLIER_COORDINATOR_STORE_COMMITTER_H_
 #define INLIER_COORDINATOR_STORE_COMMITTER_H_
 
+#include <condition_variable>
 #include <cstdint>
 #include <functional>
-#include <memory>
+#include <mutex>
+#include <span>
+#include <thread>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "base/backoff.h"
 #include "base/time.h"
 #include "coordinator/store/changes.h"
+#include "coordinator/store/commit_queue.h"
 #include "coordinator/store/store.h"
 #include "inlier/v1/config.pb.h"
 
@@ -39,9 +43,9 @@ namespace inlier {
 // How a transaction ended, by its status (SqliteStatus in database.h).
 enum class CommitOutcome {
   kDurable,
-  kRetry,    // The same batches, later: no space, or another process holds a lock. Nothing was stored.
+  kRetry,    // No space, or another process holds a lock: nothing was stored, and a later try may succeed.
   kFatal,    // The disk failed: nothing may be committed any more, and the process must end.
-  kRefused,  // It can never be stored: a constraint is broken.
+  kRefused,  // A constraint is broken: it can never be stored.
 };
 
 CommitOutcome OutcomeOf(const absl::Status& status);
@@ -57,12 +61,12 @@ struct CommitStats {
 struct CommitterOptions {
   Duration commit_delay = std::chrono::milliseconds(2);
   std::uint64_t commit_rows_max = 4096;
-  std::uint64_t queued_bytes_max = std::uint64_t{256} << 20;  // Of the bulk lane.
+  std::uint64_t queued_bytes_max = std::uint64_t{256} << 20;  // Limit of the bulk lane.
   std::uint64_t wal_bytes_max = std::uint64_t{32} << 20;  // Above it the writer checkpoints between commits.
   Duration idle_checkpoint = std::chrono::seconds(2);     // Idle for so long, the writer checkpoints.
   Backoff full_backoff;
-  std::function<void(const CommitStats&)> on_commit;  // On the writer's thread.
-  // On the writer's thread, between two tries: nothing can be committed, and why. OK: it can again.
+  std::function<void(const CommitStats&)> on_commit;
+  // Gets, between two tries, why nothing can be committed; OK when it can again.
   std::function<void(const absl::Status&)> on_wait;
 
   static CommitterOptions FromConfig(const v1::CoordinatorConfig& config);
@@ -89,11 +93,11 @@ class Committer {
   // Commits the queued batches; those that cannot be committed (no space, an I/O error) get an error.
   ~Committer();
 
-  // Queues `batch`. `done` may be empty. Refused at once: bulk above the limit (ResourceExhausted), anything
-  // after the end (Unavailable).
+  // Queues `batch`; `done` may be empty. Bulk above the limit gets ResourceExhausted at once, a batch after
+  // the end Unavailable.
   void Submit(ChangeBatch batch, Done done);
 
-  // As Submit, and waits. False: it is refused, or `must_stop` has become true before it was committed.
+  // As Submit, and waits. False: it was refused, or `must_stop` became true before it was committed.
   bool SubmitAndWait(ChangeBatch batch, const std::function<bool()>& must_stop);
 
   // Waits until everything submitted before has been committed or refused. For tests and shutdown.
@@ -102,8 +106,37 @@ class Committer {
   CommitterHealth Health() const;
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  void Run();
+  // All below with `lock` held at entry and exit, released while the disk works.
+  bool WaitForWork(std::unique_lock<std::mutex>& lock);
+  void Commit(std::unique_lock<std::mutex>& lock, std::vector<QueuedBatch> group);
+  absl::Status ApplyOnce(std::unique_lock<std::mutex>& lock, std::span<const ChangeBatch* const> batches);
+  absl::Status ApplyUntilSettled(std::unique_lock<std::mutex>& lock, const std::vector<QueuedBatch>& group);
+  void TellWaits(std::unique_lock<std::mutex>& lock, const absl::Status& status);
+  void CheckpointIfLarge(std::unique_lock<std::mutex>& lock);
+  void CheckpointWal(std::unique_lock<std::mutex>& lock);
+  void CheckPlace(std::unique_lock<std::mutex>& lock);
+  void Fail(std::unique_lock<std::mutex>& lock, const absl::Status& status);
+  void Finish(std::unique_lock<std::mutex>& lock, std::vector<QueuedBatch> group, const absl::Status& status);
+
+  Store& store_;
+  const CommitterOptions options_;
+  const std::function<void(absl::Status)> fatal_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable work_;      // Something was queued, or stopping_.
+  std::condition_variable finished_;  // settled_ grew.
+  CommitQueue queue_;
+  std::uint64_t submitted_ = 0;
+  std::uint64_t settled_ = 0;
+  bool stopping_ = false;
+  bool ended_ = false;  // After an I/O error nothing may be committed any more.
+  bool waits_ = false;  // The last call of on_wait had an error.
+  bool busy_ = false;   // A commit has just ended and work arrived meanwhile.
+  bool dirty_ = false;  // Something was committed since the last idle checkpoint.
+  CommitterHealth health_;
+  std::uint64_t wal_limit_;  // WAL size at which to try a checkpoint next.
+  std::thread thread_;
 };
 
 }  // namespace inlier

@@ -5,8 +5,6 @@
 #include <sys/stat.h>
 
 #include <cerrno>
-#include <optional>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -26,10 +24,10 @@
 namespace inlier {
 namespace {
 
-// Of the writer once the database is open: callers get the reason of a longer lock within a second.
+// The writer waits so long for a lock: callers get the reason of a longer one within a second.
 constexpr int kCommitBusyMs = 700;
-constexpr int kWalFrameHeaderBytes = 24;  // Of each page in the WAL: sqlite.org/walformat.html, section 1.2.
-constexpr std::int64_t kLogFileBytesMax = std::int64_t{40} << 20;  // Of an idle coordinator's log file.
+constexpr int kWalFrameHeaderBytes = 24;  // sqlite.org/walformat.html, section 1.2.
+constexpr std::int64_t kLogFileBytesMax = std::int64_t{40} << 20;
 
 // SQLite counts its allocations under a lock of the process, and the count is not used.
 void DisableMemoryStatistics() {
@@ -41,8 +39,9 @@ std::int64_t ReadInteger(SQLite::Database& connection, const std::string& sql) {
   return connection.execAndGet(sql).getInt64();
 }
 
-// The WAL may be one that a crash left behind: SQLite recovers it when the file is first read.
-absl::Status CheckOurs(SQLite::Database& connection, const std::string& path, int newest, bool* fresh) {
+// True for a new file, false for a database of ours. SQLite recovers a WAL that a crash left behind when the
+// file is first read.
+absl::StatusOr<bool> CheckOurs(SQLite::Database& connection, const std::string& path, int newest) {
   if (sqlite3_db_readonly(connection.getHandle(), "main") == 1) {
     return absl::FailedPreconditionError(
         absl::StrCat(path,
@@ -51,14 +50,12 @@ absl::Status CheckOurs(SQLite::Database& connection, const std::string& path, in
   }
   const std::int64_t application = ReadInteger(connection, "PRAGMA application_id");
   const std::int64_t version = ReadInteger(connection, "PRAGMA user_version");
-  *fresh =
-      application == 0 && version == 0 && ReadInteger(connection, "SELECT count(*) FROM sqlite_schema") == 0;
-  if (*fresh) return absl::OkStatus();
+  if (application == 0 && version == 0 && ReadInteger(connection, "SELECT count(*) FROM sqlite_schema") == 0)
+    return true;
   if (application != kApplicationId) {
     return absl::FailedPreconditionError(
         absl::StrFormat("%s is a database of another program (application_id 0x%08x, inlier's is 0x%08x); "
-                        "name another folder with "
-                        "--set state_dir=FOLDER",
+                        "name another folder with --set state_dir=FOLDER",
                         path, application, kApplicationId));
   }
   ASSIGN_OR_RETURN(const bool too_old, IsFromBeforeRelease(connection.getHandle()));
@@ -71,19 +68,18 @@ absl::Status CheckOurs(SQLite::Database& connection, const std::string& path, in
   if (version > newest) {
     return absl::FailedPreconditionError(
         absl::StrFormat("%s has schema version %d, written by a newer inlier; this one (%s) knows versions "
-                        "up to %d: use the newer "
-                        "program, or name another folder with --set state_dir=FOLDER",
+                        "up to %d: use the newer program, or name another folder with --set state_dir=FOLDER",
                         path, version, Version(), newest));
   }
   if (version < 1) {
     return absl::FailedPreconditionError(
         absl::StrCat(path, " is marked as inlier's but has no schema version; restore it from a backup"));
   }
-  return absl::OkStatus();
+  return false;
 }
 
-// True when the latest failed write to a file of the connection failed because of a quota. `which`:
-// SQLITE_FCNTL_FILE_POINTER for the database, SQLITE_FCNTL_JOURNAL_POINTER for its log.
+// True if the latest failed write failed because of a quota. `which`: SQLITE_FCNTL_FILE_POINTER for the
+// database, SQLITE_FCNTL_JOURNAL_POINTER for its log.
 bool IsOverQuota(sqlite3* connection, int which) {
   sqlite3_file* file = nullptr;
   int error = 0;
@@ -92,29 +88,22 @@ bool IsOverQuota(sqlite3* connection, int which) {
          file->pMethods->xFileControl(file, SQLITE_FCNTL_LAST_ERRNO, &error) == SQLITE_OK && error == EDQUOT;
 }
 
-// A complete copy, on disk before anything is changed.
-absl::Status Backup(SQLite::Database& connection, const std::filesystem::path& path, std::int64_t version) {
-  ASSIGN_OR_RETURN(
-      const BackupResult backup,
-      BackupConnection(connection.getHandle(),
-                       AutomaticBackupPath(path, static_cast<int>(version), WallNow(), "backup")));
-  spdlog::info("database_backed_up version={} file={} bytes={}", version, backup.file.string(), backup.bytes);
-  return absl::OkStatus();
-}
-
 absl::Status Migrate(SQLite::Database& connection, const std::filesystem::path& path,
                      const std::vector<Migration>& migrations, bool fresh) {
   for (const Migration& migration : migrations) {
     const std::int64_t version = ReadInteger(connection, "PRAGMA user_version");
     if (migration.to_version <= version) continue;
     INLIER_CHECK(migration.to_version == version + 1);
-    if (!fresh) {
-      absl::Status status = Backup(connection, path, version);
-      if (!status.ok()) {
-        return Annotate(status,
+    if (!fresh) {  // A complete copy is on disk before anything is changed.
+      const absl::StatusOr<BackupResult> backup =
+          BackupBeside(connection.getHandle(), path, static_cast<int>(version), "backup");
+      if (!backup.ok()) {
+        return Annotate(backup.status(),
                         absl::StrCat("backing up ", path.string(), " before it is brought to schema version ",
                                      migration.to_version, "; nothing was changed"));
       }
+      spdlog::info("database_backed_up version={} file={} bytes={}", version, backup->file.string(),
+                   backup->bytes);
     }
     // While a table is made again, rows that name its rows have no target.
     connection.exec("PRAGMA foreign_keys = OFF");
@@ -168,9 +157,9 @@ absl::Status SqliteStatus(int extended_code, const std::string& message, const s
       return absl::UnavailableError(
           absl::StrCat(text, "; another program holds a lock on the database: end it"));
     case SQLITE_NOTADB:
-      return absl::FailedPreconditionError(absl::StrCat(
-          text,
-          "; it is no SQLite database: move it away, or name another folder with --set state_dir=FOLDER"));
+      return absl::FailedPreconditionError(absl::StrCat(text,
+                                                        "; it is not an SQLite database: move it away, or "
+                                                        "name another folder with --set state_dir=FOLDER"));
     case SQLITE_CANTOPEN:
     case SQLITE_READONLY:
     case SQLITE_PERM:
@@ -181,10 +170,9 @@ absl::Status SqliteStatus(int extended_code, const std::string& message, const s
           absl::StrCat(text, " (SQLite's code ", extended_code,
                        "); the disk failed: what was acknowledged is in inlier.db and its -wal file"));
     case SQLITE_CORRUPT:
-      return absl::DataLossError(
-          absl::StrCat(text,
-                       "; the file is damaged: restore inlier.db from a backup, or salvage it with "
-                       "`sqlite3 inlier.db .recover`"));
+      return absl::DataLossError(absl::StrCat(text,
+                                              "; the file is damaged: restore inlier.db from a backup, or "
+                                              "salvage it with `sqlite3 inlier.db .recover`"));
     case SQLITE_NOMEM:
       return absl::ResourceExhaustedError(text);
     default:
@@ -216,19 +204,16 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::filesystem::
   RETURN_IF_ERROR(CheckLogBelongs(state_dir));
   const std::filesystem::path path = state_dir / "inlier.db";
   if (SizeOf(path) == 0) RETURN_IF_ERROR(NoteNewDatabase(state_dir, *lock));
-  const std::string opening = absl::StrCat("opening ", path.string());
   DisableMemoryStatistics();
   try {
     auto connection = std::make_unique<SQLite::Database>(
         path.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE | SQLite::OPEN_NOMUTEX, kBusyTimeoutMs);
     sqlite3_extended_result_codes(connection->getHandle(), 1);
-    bool fresh = false;
-    RETURN_IF_ERROR(CheckOurs(*connection, path.string(), migrations.back().to_version, &fresh));
-    connection->exec(
-        "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA wal_autocheckpoint = 0; PRAGMA "
-        "cache_size = -16384;"
-        "PRAGMA recursive_triggers = OFF");
-    connection->exec(absl::StrCat("PRAGMA journal_size_limit = ", kLogFileBytesMax));
+    ASSIGN_OR_RETURN(const bool fresh, CheckOurs(*connection, path.string(), migrations.back().to_version));
+    connection->exec(absl::StrCat(
+        "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA wal_autocheckpoint = 0; "
+        "PRAGMA cache_size = -16384; PRAGMA recursive_triggers = OFF; PRAGMA journal_size_limit = ",
+        kLogFileBytesMax));
     const std::string mode = connection->execAndGet("PRAGMA journal_mode = WAL").getString();
     if (mode != "wal") {
       return absl::FailedPreconditionError(absl::StrCat(path.string(),
@@ -252,7 +237,7 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::filesystem::
     database->wal_inode_ = InodeOf(path.string() + "-wal");
     return database;
   } catch (const SQLite::Exception& exception) {
-    return SqliteStatus(exception, opening);
+    return SqliteStatus(exception, absl::StrCat("opening ", path.string()));
   }
 }
 
@@ -301,9 +286,8 @@ std::string Database::DisplacedFile() {
 }
 
 absl::StatusOr<std::filesystem::path> Database::Rescue() {
-  ASSIGN_OR_RETURN(
-      const BackupResult rescued,
-      BackupConnection(connection_->getHandle(), AutomaticBackupPath(path_, version_, WallNow(), "rescued")));
+  ASSIGN_OR_RETURN(const BackupResult rescued,
+                   BackupBeside(connection_->getHandle(), path_, version_, "rescued"));
   return rescued.file;
 }
 

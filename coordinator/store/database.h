@@ -18,7 +18,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -47,8 +46,8 @@ const std::vector<Migration>& BuiltinMigrations();
 
 class Database {
  public:
-  // Makes the folder and the file when they are not there. `lock`: of the folder, where the caller has it already. `make_new`:
-  // an empty database was asked for, also where the folder had another one (folder/binding.h).
+  // Makes the folder and the file when they are missing. `lock`: of the folder, where the caller has it.
+  // `make_new`: makes an empty database, also where the folder had another one (folder/binding.h).
   static absl::StatusOr<std::unique_ptr<Database>> Open(
       const std::filesystem::path& state_dir, const std::vector<Migration>& migrations = BuiltinMigrations(),
       std::optional<FileLock> lock = std::nullopt, bool make_new = false);
@@ -56,31 +55,29 @@ class Database {
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
 
-  const std::filesystem::path& path() const { return path_; }  // <state_dir>/inlier.db
-  const std::string& id() const {
-    return id_;
-  }  // The same for backups of it; another one for any other database.
+  // <state_dir>/inlier.db
+  const std::filesystem::path& path() const { return path_; }
+  // Backups of a database have its id; any other database has another one.
+  const std::string& id() const { return id_; }
   // Version of the schema, after migration.
   int version() const { return version_; }
 
-  // Copies the WAL into the file. Its space is reused by the next commits, which also shorten a log file
-  // above kLogFileBytesMax; `truncate` frees it at once. Busy readers are not an error and are not waited
-  // for: what they hold stays for the next time.
+  // Copies the WAL into the file, without waiting for readers: what they hold stays for the next time. The
+  // next commits reuse its space, and shorten a log file above kLogFileBytesMax; `truncate` frees it at once.
   absl::Status CheckpointWal(bool truncate);
   // Bytes of the WAL that are not in the file yet.
   std::uint64_t WalBytes() const;
 
-  // A file of the folder that is no longer the one that this process has open: it was moved, removed or replaced. Empty: none.
-  // Two or three calls of stat.
+  // A file of the folder that was moved, removed or replaced while this process has it open; empty: none.
+  // Costs two or three calls of stat.
   std::string DisplacedFile();
-  // A copy of all that was committed, as a new file in the folder; for when a file of the database was displaced.
+  // Copies all that was committed into a new file of the folder, when a file of the database was displaced.
   absl::StatusOr<std::filesystem::path> Rescue();
 
-  // The status of a failed write of the connection. A quota, which SQLite calls an I/O error, is
-  // ResourceExhausted like a full disk.
+  // The status of a failed write. A quota, which SQLite calls an I/O error, is ResourceExhausted like a full
+  // disk.
   absl::Status WriteStatus(const SQLite::Exception& exception) const;
 
-  // For this folder only.
   SQLite::Database& connection() { return *connection_; }
 
  private:

@@ -4,20 +4,17 @@
 
 #include <algorithm>
 #include <chrono>
-#include <map>
 #include <optional>
 #include <set>
 #include <system_error>
 #include <utility>
 
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/data/checked_files.h"
 #include "base/files/file.h"
 #include "base/files/file_lock.h"
 #include "base/status.h"
-#include "base/time.h"
 #include "coordinator/store/backup.h"
 #include "coordinator/store/database.h"
 #include "coordinator/store/folder/binding.h"
@@ -60,12 +57,11 @@ class Examination {
       : state_dir_(state_dir), options_(options) {}
 
   absl::StatusOr<DoctorReport> Run() {
-    // Files before rows: a folder is made after its lease is committed, so one without a row is really
-    // without.
+    // Files before rows: a folder is made after its lease is committed, so a folder without a row has none.
     const std::vector<fs::path> attempts = AttemptFolders();
     const std::vector<fs::path> artifacts = EntriesOf(state_dir_ / "artifacts");
     std::optional<DatabaseCopy> copy;
-    if (::access(state_dir_.c_str(), W_OK) != 0) {  // Of another user, or on a medium that cannot be written.
+    if (::access(state_dir_.c_str(), W_OK) != 0) {
       ASSIGN_OR_RETURN(DatabaseCopy made, DatabaseCopy::Make(state_dir_));
       copy.emplace(std::move(made));
     }
@@ -82,7 +78,9 @@ class Examination {
       CheckArtifactRows();
       CheckCheckpoints();
       CheckMissingCheckpoints();
-      NoteUnread();
+      if (unread_bytes_ > 0)
+        Note("artifact_row", absl::StrCat(unread_bytes_, " bytes of artifacts and checkpoints were not read"),
+             "`inlier doctor --deep` compares their digests, too");
     }
     database_.reset();  // Before its copy.
     CheckLeftovers();
@@ -98,17 +96,17 @@ class Examination {
     report_.findings.push_back({check, false, std::move(what), std::move(remedy), repairable});
   }
 
-  // The rows of a check's SQL; a check that cannot run is a finding itself.
+  // The rows of a check's SQL; a check that cannot run is itself a problem.
   std::vector<std::vector<std::string>> Ask(const std::string& check, const std::string& sql) {
     report_.checks.push_back(check);
-    absl::StatusOr<std::vector<std::vector<std::string>>> rows = QueryTexts(database_.get(), sql);
+    auto rows = QueryTexts(database_.get(), sql);
     if (rows.ok()) return *std::move(rows);
     Problem(check, absl::StrCat("the check cannot run: ", std::string(rows.status().message())),
             "restore a backup, or salvage the file with `sqlite3 inlier.db .recover`");
     return {};
   }
 
-  // False: the rows cannot be checked.
+  // Returns false when the rows cannot be checked.
   bool CheckDatabase() {
     report_.schema_version_known = BuiltinMigrations().back().to_version;
     const fs::path file = state_dir_ / "inlier.db";
@@ -211,14 +209,14 @@ class Examination {
     }
   }
 
-  // Final ones only: a checkpoint to resume from is removed when it is no longer needed.
+  // Checks final artifacts only: a checkpoint to resume from is removed when it is no longer needed.
   void CheckArtifactRows() {
     const std::string check = "artifact_row";
     std::error_code error;
-    if (!fs::is_directory(state_dir_ / "artifacts", error)) return;  // The workers have another folder.
+    if (!fs::is_directory(state_dir_ / "artifacts", error)) return;  // The workers use another folder.
     const std::string bucket = BucketOf(state_dir_);
     if (!bucket.empty())
-      Note(check, absl::StrCat("models are in ", bucket, ", where this does not look"),
+      Note(check, absl::StrCat("models are in ", bucket, ", which is not checked"),
            "`inlier gc --dry-run` lists what is there");
     for (const auto& row : Ask(check,
                                "SELECT DISTINCT path, bytes, sha256 FROM artifact JOIN stage ON "
@@ -241,7 +239,7 @@ class Examination {
     }
   }
 
-  // CheckContent, as far as the options allow.
+  // Checks a file's digest, as far as the options allow.
   absl::Status Read(const fs::path& file, const std::string& sha256) {
     const std::uint64_t bytes = SizeOf(file);
     if (!options_.deep && read_bytes_ + bytes > options_.read_bytes_max) {
@@ -249,19 +247,18 @@ class Examination {
       return absl::OkStatus();
     }
     read_bytes_ += bytes;
-    return CheckContent(file, sha256);
+    return CheckedFiles().Check(file, sha256);
   }
 
-  // Those that trainings may resume from. One that is damaged costs time alone.
+  // Checks the checkpoints that trainings may resume from. A damaged one only costs time.
   void CheckCheckpoints() {
     const std::string check = "checkpoint";
-    for (const auto& row :
-         Ask(check,
-             absl::StrCat(
-                 "SELECT artifact.path, artifact.sha256, 'st-' || stage.id FROM artifact JOIN attempt ON "
-                 "attempt.token = artifact.token JOIN stage ON stage.id = attempt.stage WHERE "
-                 "stage.result_token IS NULL AND final = 0 AND artifact.sha256 <> '' AND NOT ",
-                 kWasPassedOver, " ORDER BY stage.id, step DESC"))) {
+    const std::string sql = absl::StrCat(
+        "SELECT artifact.path, artifact.sha256, 'st-' || stage.id FROM artifact JOIN attempt ON "
+        "attempt.token = artifact.token JOIN stage ON stage.id = attempt.stage WHERE "
+        "stage.result_token IS NULL AND final = 0 AND artifact.sha256 <> '' AND NOT ",
+        kWasPassedOver, " ORDER BY stage.id, step DESC");
+    for (const auto& row : Ask(check, sql)) {
       const absl::Status sound = Read(state_dir_ / row[0], row[1]);
       if (sound.ok() || absl::IsNotFound(sound)) continue;
       Note(
@@ -270,14 +267,8 @@ class Examination {
     }
   }
 
-  void NoteUnread() {
-    if (unread_bytes_ > 0)
-      Note("artifact_row", absl::StrCat(unread_bytes_, " bytes of artifacts and checkpoints were not read"),
-           "`inlier doctor --deep` compares their digests, too");
-  }
-
-  // Of each training without a result the newest, or another one beside it: a training replaces its checkpoint before the
-  // coordinator has stored that.
+  // Each training without a result has its newest checkpoint or another one beside it: it replaces its
+  // checkpoint before the coordinator has stored that.
   void CheckMissingCheckpoints() {
     const std::string check = "checkpoint";
     std::error_code error;
@@ -285,16 +276,15 @@ class Examination {
     std::string last;
     for (const auto& row :
          Ask(check,
-             "SELECT stage.id, path, sha256, artifact.step FROM stage JOIN attempt ON attempt.stage = "
-             "stage.id "
-             "JOIN artifact ON artifact.token = attempt.token WHERE stage.state = 'PENDING' AND "
-             "stage.result_token IS NULL AND final = 0 ORDER BY stage.id, artifact.step DESC, artifact.id "
-             "DESC")) {
+             "SELECT stage.id, path, sha256, artifact.step FROM stage "
+             "JOIN attempt ON attempt.stage = stage.id JOIN artifact ON artifact.token = attempt.token "
+             "WHERE stage.state = 'PENDING' AND stage.result_token IS NULL AND final = 0 "
+             "ORDER BY stage.id, artifact.step DESC, artifact.id DESC")) {
       if (std::exchange(last, row[0]) == row[0]) continue;
       const fs::path file = state_dir_ / row[1];
       const std::vector<fs::path> beside = EntriesOf(file.parent_path());
       const auto is_checkpoint = [](const fs::path& entry) { return entry.extension() == ".safetensors"; };
-      if (std::any_of(beside.begin(), beside.end(), is_checkpoint) ||
+      if (std::ranges::any_of(beside, is_checkpoint) ||
           fs::exists(state_dir_ / "artifacts" / (row[2] + ".safetensors"), error))
         continue;
       Problem(check,
@@ -323,7 +313,7 @@ class Examination {
     if (space.available >= wanted) return;
     Problem("disk_space",
             absl::StrCat(space.available, " bytes are free; at least ", wanted,
-                         " are wanted (the database once more, for a backup)"),
+                         " are needed (the size of the database, for a backup)"),
             "free space on the file system of the state folder");
   }
 
@@ -335,11 +325,11 @@ class Examination {
 };
 
 bool NeedsRepair(const DoctorReport& report, const std::string& check) {
-  return std::any_of(report.findings.begin(), report.findings.end(),
-                     [&](const Finding& finding) { return finding.repairable && finding.check == check; });
+  return std::ranges::any_of(
+      report.findings, [&](const Finding& finding) { return finding.repairable && finding.check == check; });
 }
 
-// Runs `sql` in one transaction on a connection that is the only one to write.
+// Runs `sql` in one transaction.
 absl::Status Execute(sqlite3* connection, const std::string& sql) {
   const std::string whole = absl::StrCat("BEGIN IMMEDIATE; ", sql, "; COMMIT");
   const int code = sqlite3_exec(connection, whole.c_str(), nullptr, nullptr, nullptr);
@@ -364,11 +354,9 @@ absl::Status RepairRows(const fs::path& state_dir, const DoctorReport& report,
   sqlite3* const raw = connection.get();
   sqlite3_exec(raw, "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON", nullptr, nullptr, nullptr);
   BackupOptions options;
-  options.check = false;  // It is of what is to be repaired.
-  ASSIGN_OR_RETURN(
-      const BackupResult backup,
-      BackupConnection(raw, AutomaticBackupPath(file, report.schema_version, WallNow(), "before-repair"),
-                       options));
+  options.check = false;
+  ASSIGN_OR_RETURN(const BackupResult backup,
+                   BackupBeside(raw, file, report.schema_version, "before-repair", options));
   done.push_back(absl::StrCat("copied the database to ", backup.file.string()));
   for (const auto& [sql, what] : repairs) {
     RETURN_IF_ERROR(Execute(raw, sql));
@@ -380,8 +368,7 @@ absl::Status RepairRows(const fs::path& state_dir, const DoctorReport& report,
 }  // namespace
 
 bool DoctorReport::healthy() const {
-  return std::none_of(findings.begin(), findings.end(),
-                      [](const Finding& finding) { return finding.problem; });
+  return std::ranges::none_of(findings, [](const Finding& finding) { return finding.problem; });
 }
 
 absl::StatusOr<DoctorReport> ExamineStateFolder(const fs::path& state_dir, const DoctorOptions& options) {
@@ -389,8 +376,7 @@ absl::StatusOr<DoctorReport> ExamineStateFolder(const fs::path& state_dir, const
   if (!fs::exists(state_dir / "inlier.db", error)) {
     return absl::NotFoundError(
         absl::StrCat("there is no ", (state_dir / "inlier.db").string(),
-                     "; name the coordinator's state folder with --dir, on the machine "
-                     "where it is"));
+                     "; name the coordinator's state folder with --dir, on the machine where it is"));
   }
   return Examination(state_dir, options).Run();
 }
@@ -402,7 +388,7 @@ absl::StatusOr<std::vector<std::string>> RepairStateFolder(const fs::path& state
   RETURN_IF_ERROR(RepairRows(state_dir, report, done));
   for (const fs::path& file : EntriesOf(state_dir)) {
     std::error_code error;
-    // No coordinator runs, so an endpoint file is one that was left or copied.
+    // No coordinator runs, so an endpoint file is a leftover.
     if ((!IsLeftover(file) && file.filename() != "endpoint.json") || !fs::remove(file, error)) continue;
     done.push_back(absl::StrCat("removed ", file.string()));
   }

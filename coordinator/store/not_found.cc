@@ -8,7 +8,7 @@
 namespace inlier {
 
 absl::Status NoSuchSweep(const std::string& id_or_name, std::vector<std::string> names) {
-  std::sort(names.begin(), names.end());
+  std::ranges::sort(names);
   names.erase(std::unique(names.begin(), names.end()), names.end());
   std::string hint = names.empty() ? "; none has been submitted yet" : DidYouMean(id_or_name, names);
   if (hint.empty()) hint = "; `inlier status --all` shows all";

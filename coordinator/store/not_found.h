@@ -10,12 +10,11 @@
 
 namespace inlier {
 
-// Names of sweeps that a suggestion is chosen from, the newest.
+// A suggestion is one of the newest so many names of sweeps.
 inline constexpr std::size_t kNamesCompared = 1000;
 
 // NotFound, with the one of `names` that comes close.
 absl::Status NoSuchSweep(const std::string& id_or_name, std::vector<std::string> names);
-// NotFound.
 absl::Status NoSuchTrial(const std::string& id);
 
 }  // namespace inlier

@@ -9,9 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/status.h"
-#include "base/time.h"
 #include "coordinator/store/database.h"
-#include "coordinator/store/sqlite_handle.h"
 #include "coordinator/store/views/param_view.h"
 #include "spec/schema/did_you_mean.h"
 
@@ -27,11 +25,16 @@ constexpr std::string_view kNoConstructor = "vtable constructor failed: ";
 constexpr std::string_view kUnsafe = "unsafe use of ";
 constexpr int kSqlBytesMax = 1 << 20;
 
+template <typename... Texts>
+absl::Status SqlError(const Texts&... texts) {
+  return absl::InvalidArgumentError(absl::StrCat("SQL: ", texts...));
+}
+
 bool IsOneOf(const std::vector<std::string>& sorted, const std::string& word) {
   return std::binary_search(sorted.begin(), sorted.end(), word);
 }
 
-// What comes close to a name that SQLite does not know.
+// A known name that is close to one that SQLite does not know.
 std::string Suggestion(std::string_view kind, std::string word) {
   if (kind == kNoFunction) return DidYouMean(word, AllowedFunctions());
   if (const std::size_t dot = word.rfind('.'); dot != std::string::npos) word = word.substr(dot + 1);
@@ -46,34 +49,29 @@ std::string Suggestion(std::string_view kind, std::string word) {
   return DidYouMean(word, known);
 }
 
-// SQLite's words, with what could have been meant.
+// SQLite's message, with a suggestion.
 absl::Status PrepareError(sqlite3* connection, int code, const std::string& refused_function) {
   const std::string message = sqlite3_errmsg(connection);
   if (!refused_function.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "SQL: the function ", refused_function,
-        " is not allowed here; aggregates, window functions and functions of numbers, texts, dates "
-        "and JSON are",
-        DidYouMean(refused_function, AllowedFunctions())));
+    return SqlError("the function ", refused_function,
+                    " is not allowed here; aggregates, window functions and "
+                    "functions of numbers, texts, dates and JSON are",
+                    DidYouMean(refused_function, AllowedFunctions()));
   }
   if (message.starts_with(kNoConstructor)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("SQL: the table ", message.substr(kNoConstructor.size()), " is not allowed here"));
+    return SqlError("the table ", message.substr(kNoConstructor.size()), " is not allowed here");
   }
   if (message.starts_with(kUnsafe)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("SQL: ", message.substr(kUnsafe.size()), " in a view of the file is not allowed here"));
+    return SqlError(message.substr(kUnsafe.size()), " in a view of the file is not allowed here");
   }
   if ((code & 0xff) == SQLITE_AUTH) return absl::InvalidArgumentError(kOnlySelect);
   if ((code & 0xff) == SQLITE_NOMEM) return QueryTooLarge();
   if ((code & 0xff) != SQLITE_ERROR && (code & 0xff) != SQLITE_TOOBIG)
     return SqliteStatus(code, message, "preparing the query");
   for (const std::string_view kind : {kNoColumn, kNoTable, kNoFunction}) {
-    if (message.starts_with(kind))
-      return absl::InvalidArgumentError(
-          absl::StrCat("SQL: ", message, Suggestion(kind, message.substr(kind.size()))));
+    if (message.starts_with(kind)) return SqlError(message, Suggestion(kind, message.substr(kind.size())));
   }
-  return absl::InvalidArgumentError(absl::StrCat("SQL: ", message));
+  return SqlError(message);
 }
 
 bool SetValue(sqlite3_stmt* statement, int column, std::uint64_t cell_bytes, v1::QueryValue* value,
@@ -101,40 +99,36 @@ bool SetValue(sqlite3_stmt* statement, int column, std::uint64_t cell_bytes, v1:
   return true;
 }
 
-// Prepares the one statement of `sql`. InvalidArgument, for people: nothing there, two statements, one that
-// writes, parameters, or SQLite's words.
+// Prepares the one statement of `sql`. InvalidArgument for none, for two, for one that writes or has
+// parameters, and for SQL errors.
 absl::StatusOr<StatementPtr> PrepareGuarded(sqlite3* connection, const std::string& sql,
                                             const std::string& refused_function) {
-  if (sql.find('\0') != std::string::npos)
-    return absl::InvalidArgumentError("SQL: the query has a zero byte");
+  if (sql.find('\0') != std::string::npos) return SqlError("the query has a zero byte");
   if (sql.size() > kSqlBytesMax) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("SQL: the query has ", sql.size(), " bytes; at most ", kSqlBytesMax, " are allowed"));
+    return SqlError("the query has ", sql.size(), " bytes; at most ", kSqlBytesMax, " are allowed");
   }
   sqlite3_stmt* raw = nullptr;
   const char* tail = nullptr;
   int code = sqlite3_prepare_v2(connection, sql.c_str(), static_cast<int>(sql.size() + 1), &raw, &tail);
   StatementPtr statement(raw);
   if (code != SQLITE_OK) return PrepareError(connection, code, refused_function);
-  if (statement == nullptr)
-    return absl::InvalidArgumentError("SQL: there is no statement; try SELECT * FROM results");
+  if (statement == nullptr) return SqlError("there is no statement; try SELECT * FROM results");
   if (sqlite3_stmt_readonly(raw) == 0) return absl::InvalidArgumentError(kOnlySelect);
   if (sqlite3_bind_parameter_count(raw) != 0) {
-    return absl::InvalidArgumentError("SQL: the query has parameters (?, :name); write their values into it");
+    return SqlError("the query has parameters (?, :name); write their values into it");
   }
   for (const char* rest = tail; rest != nullptr && *rest != '\0';) {
     raw = nullptr;
     code = sqlite3_prepare_v2(connection, rest, -1, &raw, &tail);
     const StatementPtr second(raw);
     if (code != SQLITE_OK || second != nullptr) {
-      return absl::InvalidArgumentError("SQL: there is more than one statement; send them one at a time");
+      return SqlError("there is more than one statement; send them one at a time");
     }
     rest = tail;
   }
   return statement;
 }
 
-// Steps `statement` through and collects its rows.
 absl::StatusOr<v1::QueryResponse> CollectRows(sqlite3* connection, sqlite3_stmt* statement,
                                               const QueryLimits& limits) {
   v1::QueryResponse response;
@@ -151,9 +145,8 @@ absl::StatusOr<v1::QueryResponse> CollectRows(sqlite3* connection, sqlite3_stmt*
     v1::QueryRow* row = response.add_rows();
     for (int i = 0; i < columns; ++i) {
       if (!SetValue(statement, i, limits.cell_bytes, row->add_values(), &bytes)) {
-        return absl::InvalidArgumentError(absl::StrCat("SQL: a value of column \"", response.columns(i),
-                                                       "\" has more than ", limits.cell_bytes,
-                                                       " bytes; use substr() or length()"));
+        return SqlError("a value of column \"", response.columns(i), "\" has more than ", limits.cell_bytes,
+                        " bytes; use substr() or length()");
       }
     }
     if (bytes > limits.bytes) {
@@ -167,23 +160,14 @@ absl::StatusOr<v1::QueryResponse> CollectRows(sqlite3* connection, sqlite3_stmt*
   if ((code & 0xff) == SQLITE_NOMEM) return QueryTooLarge();
   if ((code & 0xff) == SQLITE_AUTH) return absl::InvalidArgumentError(kOnlySelect);
   if ((code & 0xff) == SQLITE_ERROR || (code & 0xff) == SQLITE_TOOBIG || (code & 0xff) == SQLITE_MISMATCH) {
-    return absl::InvalidArgumentError(absl::StrCat("SQL: ", sqlite3_errmsg(connection)));
+    return SqlError(sqlite3_errmsg(connection));
   }
   return SqliteStatus(code, sqlite3_errmsg(connection), "running the query");
 }
 
-}  // namespace
-
-struct GuardedConnection::State {
-  SqliteHandle handle;
-  std::string refused_function;  // By Authorize, in the statement that is being prepared.
-
-  static int Authorize(void* state, int action, const char* first, const char* second, const char*,
-                       const char*);
-};
-
-int GuardedConnection::State::Authorize(void* state, int action, const char* first, const char* second,
-                                        const char*, const char*) {
+// An authorizer of SQLite; `refused_function` is a std::string.
+int Authorize(void* refused_function, int action, const char* first, const char* second, const char*,
+              const char*) {
   static const std::vector<std::string> kDescribing = {"application_id", "foreign_key_list", "index_info",
                                                        "index_list",     "index_xinfo",      "table_info",
                                                        "table_list",     "table_xinfo",      "user_version"};
@@ -195,7 +179,7 @@ int GuardedConnection::State::Authorize(void* state, int action, const char* fir
     case SQLITE_FUNCTION: {
       const std::string name = second == nullptr ? "" : absl::AsciiStrToLower(second);
       if (IsOneOf(AllowedFunctions(), name)) return SQLITE_OK;
-      static_cast<State*>(state)->refused_function = name;
+      *static_cast<std::string*>(refused_function) = name;
       return SQLITE_DENY;
     }
     case SQLITE_PRAGMA:
@@ -205,39 +189,38 @@ int GuardedConnection::State::Authorize(void* state, int action, const char* fir
   }
 }
 
-GuardedConnection::GuardedConnection(std::unique_ptr<State> state) : state_(std::move(state)) {}
-GuardedConnection::~GuardedConnection() = default;
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<GuardedConnection>> GuardedConnection::Open(
     const std::filesystem::path& database) {
-  auto state = std::make_unique<State>();
-  ASSIGN_OR_RETURN(state->handle, OpenForReading(database));
-  sqlite3* connection = state->handle.get();
+  ASSIGN_OR_RETURN(SqliteHandle handle, OpenForReading(database));
+  std::unique_ptr<GuardedConnection> opened(new GuardedConnection(std::move(handle)));
+  sqlite3* connection = opened->handle_.get();
   RETURN_IF_ERROR(GuardReading(connection));
-  // People write texts in double quotes, too.
+  // Users write texts in double quotes, too.
   sqlite3_db_config(connection, SQLITE_DBCONFIG_DQS_DML, 1, nullptr);
   sqlite3_limit(connection, SQLITE_LIMIT_SQL_LENGTH, kSqlBytesMax);
-  // Table-valued functions declare themselves as tables when first used, which the authorizer would take for
-  // a write: used here once.
+  // A table-valued function declares itself as a table when first used, which the authorizer would take for a
+  // write.
   for (const char* function :
        {"json_each('[]')", "json_tree('[]')", "pragma_table_info('meta')", "pragma_table_xinfo('meta')",
         "pragma_table_list('meta')", "pragma_index_list('meta')"}) {
     sqlite3_exec(connection, absl::StrCat("SELECT 1 FROM ", function).c_str(), nullptr, nullptr, nullptr);
   }
-  sqlite3_set_authorizer(connection, &State::Authorize, state.get());
-  return std::unique_ptr<GuardedConnection>(new GuardedConnection(std::move(state)));
+  sqlite3_set_authorizer(connection, &Authorize, &opened->refused_function_);
+  return opened;
 }
 
 absl::StatusOr<v1::QueryResponse> GuardedConnection::Query(const std::string& sql,
                                                            const QueryLimits& limits) {
-  sqlite3* connection = state_->handle.get();
+  sqlite3* connection = handle_.get();
   Timestamp deadline = MonotonicNow() + limits.time;
   sqlite3_progress_handler(
       connection, kInstructionsBetweenChecks,
       [](void* end) { return MonotonicNow() >= *static_cast<Timestamp*>(end) ? 1 : 0; }, &deadline);
-  state_->refused_function.clear();
+  refused_function_.clear();
   const auto run = [&]() -> absl::StatusOr<v1::QueryResponse> {
-    ASSIGN_OR_RETURN(const StatementPtr statement, PrepareGuarded(connection, sql, state_->refused_function));
+    ASSIGN_OR_RETURN(const StatementPtr statement, PrepareGuarded(connection, sql, refused_function_));
     return CollectRows(connection, statement.get(), limits);
   };
   absl::StatusOr<v1::QueryResponse> response = run();
@@ -269,7 +252,7 @@ const std::vector<std::string>& AllowedFunctions() {
         "->", "->>", "json", "json_array", "json_array_length", "json_error_position", "json_extract",
         "json_insert", "json_object", "json_patch", "json_pretty", "json_quote", "json_remove",
         "json_replace", "json_set", "json_type", "json_valid"};
-    std::sort(names.begin(), names.end());
+    std::ranges::sort(names);
     return names;
   }();
   return functions;
@@ -301,10 +284,10 @@ absl::Status QueryTooSlow(Duration time) {
 }
 
 absl::Status QueryTooLarge() {
-  return absl::ResourceExhaustedError(absl::StrCat(
-      "the query needs more than ", kQueryHeapBytes >> 20,
-      " MiB of memory; narrow it, for example with WHERE sweep = '…' or by naming the columns, or "
-      "read inlier.db with sqlite3"));
+  return absl::ResourceExhaustedError(absl::StrCat("the query needs more than ", kQueryHeapBytes >> 20,
+                                                   " MiB of memory; narrow it, for example with WHERE sweep "
+                                                   "= '…' or by naming the columns, or read inlier.db "
+                                                   "with sqlite3"));
 }
 
 }  // namespace inlier

@@ -1,8 +1,8 @@
-// SQL of people: a connection that can only read, by functions that are known to reach neither files nor memory.
+// Users' SQL: a connection that can only read, by functions that are known to reach neither files nor memory.
 //
-// The guard decides what a statement may do. It stops a statement at its time limit where SQLite asks whether to
-// go on, which is between the jumps of a program only; what really bounds time and memory is the process that
-// the statement runs in (coordinator/queries/query_process.h).
+// The guard decides what a statement may do. It stops a statement at its time limit only where SQLite asks
+// whether to go on, between the jumps of a program; the process of the statement bounds time and memory
+// (queries/query_process.h).
 //
 // Thread safety: none; one thread at a time for each connection.
 #ifndef INLIER_COORDINATOR_STORE_QUERY_GUARD_H_
@@ -12,20 +12,19 @@
 #include <filesystem>
 #include <memory>
 #include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/time.h"
+#include "coordinator/store/sqlite_handle.h"
 #include "inlier/v1/sweep_service.pb.h"
-
-struct sqlite3;
 
 namespace inlier {
 
-inline constexpr int kInstructionsBetweenChecks =
-    2000;  // Of SQLite: so often it asks whether a statement may go on.
+// SQLite asks after so many of its instructions whether a statement may go on.
+inline constexpr int kInstructionsBetweenChecks = 2000;
 
 struct QueryLimits {
   std::uint64_t rows = 10000;
@@ -38,33 +37,33 @@ class GuardedConnection {
  public:
   // `database` is an inlier.db that exists.
   static absl::StatusOr<std::unique_ptr<GuardedConnection>> Open(const std::filesystem::path& database);
-  ~GuardedConnection();
 
   // Runs one SELECT, WITH … SELECT, EXPLAIN of them or PRAGMA that describes the schema, and sees the last
   // commit at its start. InvalidArgument for anything else, for functions that are not allowed, for two
-  // statements and for SQL errors (SQLite's words); DeadlineExceeded past the time; ResourceExhausted when
-  // SQLite's heap limit is reached; `truncated` when rows or bytes ran out. A cell above its limit is an error.
+  // statements, for a cell above its limit and for SQL errors (SQLite's words); DeadlineExceeded past the
+  // time; ResourceExhausted when SQLite's heap limit is reached; `truncated` when rows or bytes ran out.
   absl::StatusOr<v1::QueryResponse> Query(const std::string& sql, const QueryLimits& limits = {});
 
  private:
-  struct State;
-  explicit GuardedConnection(std::unique_ptr<State> state);
-  std::unique_ptr<State> state_;
+  explicit GuardedConnection(SqliteHandle handle) : handle_(std::move(handle)) {}
+
+  SqliteHandle handle_;
+  std::string refused_function_;  // The authorizer refused it in the statement that is being prepared.
 };
 
-// The functions that people may call, in lower case and in order.
+// The functions that users may call, in lower case and in order.
 const std::vector<std::string>& AllowedFunctions();
 
-// Keeps a connection of this program from writing, from what a foreign schema could call, and from taking a
-// name that is no column for a text. The views are those of this program, not those in the file: SQLite 3.40
-// does not let a stored view call ->> while the schema is not trusted.
+// Keeps a connection of this program from writing, from what a foreign schema could call, and from taking an
+// unknown column for a text. The views are this program's, not the file's: SQLite 3.40 does not let a stored
+// view call ->> while the schema is not trusted.
 absl::Status GuardReading(sqlite3* connection);
 
-// The errors of a query that took too much.
 absl::Status QueryTooSlow(Duration time);
 absl::Status QueryTooLarge();
 
-// Heap of SQLite in the process of a query: rows that are sorted, grouped or joined are there, none on the disk.
+// Heap of SQLite in the process of a query; rows that are sorted, grouped or joined are there, not on the
+// disk.
 inline constexpr std::int64_t kQueryHeapBytes = std::int64_t{256} << 20;
 
 }  // namespace inlier

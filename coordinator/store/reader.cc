@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
-#include <functional>
 #include <limits>
 #include <mutex>
 #include <utility>
@@ -21,7 +20,6 @@
 #include "coordinator/store/sqlite_handle.h"
 #include "coordinator/store/sweep_json.h"
 #include "coordinator/store/views/derived_sql.h"
-#include "nlohmann/json.hpp"
 #include "spec/schema/limits.h"
 #include "spec/sweep/point_labels.h"
 
@@ -56,7 +54,8 @@ SqlValue ColumnValue(sqlite3_stmt* statement, int column) {
 
 bool IsNull(const SqlValue& value) { return std::holds_alternative<std::monostate>(value); }
 
-// Of sweep ?1: columns of a SweepStatus, in the order of FillSweep; the counts of all its trials in one pass.
+// Selects the columns of a SweepStatus of sweep ?1, in the order of FillSweep, with the counts of its trials
+// in one pass.
 std::string SelectSweep() {
   return absl::StrCat(
       "WITH counts AS (SELECT sweep, "
@@ -93,25 +92,11 @@ void FillSweep(const std::vector<SqlValue>& row, v1::SweepStatus* status) {
   counts->set_pruned(Integer(row[11]));
 }
 
-PointLabels LabelsInOrder(const std::string& json) {
-  PointLabels labels;
-  const auto parsed = nlohmann::ordered_json::parse(json, nullptr, /*allow_exceptions=*/false);
-  if (!parsed.is_object()) return labels;
-  for (const auto& [axis, label] : parsed.items())
-    labels.emplace_back(axis, label.is_string() ? label.get<std::string>() : label.dump());
-  return labels;
-}
-
 // Ends a ForEach.
 absl::Status PageIsFull() { return absl::CancelledError("the page is full"); }
 
-void FillLabels(const std::string& json, google::protobuf::Map<std::string, std::string>* labels) {
-  for (const auto& [axis, label] : LabelsInOrder(json)) (*labels)[axis] = label;
-}
-
 }  // namespace
 
-// Connections that are not in use, and how many are.
 struct Reader::Pool {
   std::filesystem::path path;
   int limit = 1;
@@ -215,9 +200,8 @@ absl::StatusOr<SqlRows> Reader::Select(const std::string& sql, const std::vector
 absl::StatusOr<SweepId> Reader::FindSweep(const std::string& id_or_name, const std::string& caller) {
   const std::optional<SweepId> id = SweepId::Parse(id_or_name);
   ASSIGN_OR_RETURN(const SqlRows found,
-                   Select("SELECT id FROM sweep WHERE name = ?1 OR id = ?2 ORDER BY id = ?2 DESC, owner = ?3 "
-                          "AND ?3 <> '' DESC, "
-                          "id DESC LIMIT 1",
+                   Select("SELECT id FROM sweep WHERE name = ?1 OR id = ?2 "
+                          "ORDER BY id = ?2 DESC, owner = ?3 AND ?3 <> '' DESC, id DESC LIMIT 1",
                           {id_or_name, id.has_value() ? SqlValue(id->value()) : SqlValue(), caller}));
   if (!found.rows.empty()) return SweepId(Integer(found.rows[0][0]));
   ASSIGN_OR_RETURN(const SqlRows names,
@@ -287,7 +271,7 @@ absl::StatusOr<v1::ListTrialsResponse> Reader::ListTrials(const v1::ListTrialsRe
     trial->set_message(Text(row[2]));
     if (!IsNull(row[3])) trial->set_train_stage(StageId(Integer(row[3])).ToString());
     if (!IsNull(row[4])) trial->set_evaluate_stage(StageId(Integer(row[4])).ToString());
-    FillLabels(Text(row[5]), trial->mutable_labels());
+    for (const auto& [axis, label] : LabelsFromJson(Text(row[5]))) (*trial->mutable_labels())[axis] = label;
     trial->set_spec_json(Text(row[6]));
     trial->set_attempts(static_cast<std::uint32_t>(Integer(row[7])));
     bytes += trial->ByteSizeLong();
@@ -311,12 +295,11 @@ absl::StatusOr<v1::ListTrialsResponse> Reader::ListTrials(const v1::ListTrialsRe
 
 absl::StatusOr<std::vector<std::string>> Reader::Notices(SweepId sweep, std::uint64_t after,
                                                          std::uint64_t last, std::uint32_t limit) {
-  ASSIGN_OR_RETURN(
-      const SqlRows found,
-      Select("SELECT message FROM event WHERE sweep = ?1 AND notice > ?2 AND notice <= ?3 ORDER BY notice "
-             "LIMIT ?4",
-             {sweep.value(), static_cast<std::int64_t>(after), static_cast<std::int64_t>(last),
-              static_cast<std::int64_t>(limit)}));
+  ASSIGN_OR_RETURN(const SqlRows found,
+                   Select("SELECT message FROM event WHERE sweep = ?1 AND notice > ?2 AND notice <= ?3 "
+                          "ORDER BY notice LIMIT ?4",
+                          {sweep.value(), static_cast<std::int64_t>(after), static_cast<std::int64_t>(last),
+                           static_cast<std::int64_t>(limit)}));
   std::vector<std::string> notices;
   for (const auto& row : found.rows) notices.push_back(Text(row[0]));
   return notices;
@@ -327,8 +310,7 @@ absl::Status Reader::AddPastAttempts(const std::string& trial, v1::Explanation& 
   ASSIGN_OR_RETURN(
       const SqlRows found,
       Select("SELECT * FROM (SELECT attempt.token, stage.kind, attempt.number, attempt.outcome, "
-             "attempt.failure, "
-             "attempt.message, coalesce(worker.name, attempt.worker), "
+             "attempt.failure, attempt.message, coalesce(worker.name, attempt.worker), "
              "(attempt.ended_ms - attempt.started_ms) / 1000.0 FROM trial "
              "CROSS JOIN stage ON stage.id IN (trial.train_stage, trial.evaluate_stage) "
              "CROSS JOIN attempt ON attempt.stage = stage.id "
@@ -336,21 +318,19 @@ absl::Status Reader::AddPastAttempts(const std::string& trial, v1::Explanation& 
              "WHERE trial.id = ?1 AND attempt.ended_ms IS NOT NULL ORDER BY attempt.token DESC LIMIT ?2) "
              "ORDER BY token",
              {id.value(), static_cast<std::int64_t>(kAttemptsListed)}));
-  if (!absl::StrContains(explanation.text(),
-                         '(')) {  // Of a trial that ended only the database has the labels.
+  // Only the database has the labels of a trial that ended.
+  if (!absl::StrContains(explanation.text(), '(')) {
     ASSIGN_OR_RETURN(const SqlRows labels, Select("SELECT labels FROM trial WHERE id = ?1", {id.value()}));
-    const std::string text = labels.rows.empty() ? "" : LabelsText(LabelsInOrder(Text(labels.rows[0][0])));
+    const std::string text = labels.rows.empty() ? "" : LabelsText(LabelsFromJson(Text(labels.rows[0][0])));
     if (!text.empty()) absl::StrAppend(explanation.mutable_text(), " (", text, ")");
   }
   for (const auto& row : found.rows) {
     v1::Explanation& attempt = *explanation.add_because();
-    const double* seconds = std::get_if<double>(&row[7]);
-    const bool stopped =
-        Text(row[3]) == v1::FailureClass_Name(v1::PREEMPTED);  // No failure: it resumes later.
+    // An attempt that was preempted did not fail: it resumes later.
+    const bool stopped = Text(row[3]) == v1::FailureClass_Name(v1::PREEMPTED);
     attempt.set_text(absl::StrCat("attempt ", Integer(row[2]), " to ",
                                   Text(row[1]) == "TRAIN_STAGE" ? "train" : "evaluate", " on worker ",
-                                  Text(row[6]), " ended after ",
-                                  FormatDuration(FromSeconds(seconds == nullptr ? 0 : *seconds)),
+                                  Text(row[6]), " ended after ", FormatDuration(FromSeconds(Real(row[7]))),
                                   IsNull(row[4]) || stopped ? "" : absl::StrCat(", ", Text(row[4])),
                                   Text(row[5]).empty() ? "" : absl::StrCat(": ", Text(row[5]))));
     attempt.set_state(Text(row[3]));
@@ -371,10 +351,10 @@ absl::StatusOr<v1::GetLogsResponse> Reader::Logs(TrialId trial, std::uint64_t af
     line.set_text(Text(row[3]));
     line.set_line(static_cast<std::uint64_t>(Integer(row[4])));
     full = bytes >= Limits::kPageBytesMax;
-    if (full && newest)
+    if (full && !newest) return PageIsFull();
+    if (full)
       line.set_text(absl::StrCat("[this line and those before it are left out: an answer has at most ",
                                  Limits::kPageBytesMax >> 20, " MiB]"));
-    if (full && !newest) return PageIsFull();
     bytes += line.ByteSizeLong();
     *response.add_lines() = std::move(line);
     return full ? PageIsFull() : absl::OkStatus();
@@ -393,7 +373,7 @@ absl::StatusOr<v1::GetLogsResponse> Reader::Logs(TrialId trial, std::uint64_t af
        static_cast<std::int64_t>(max_lines)},
       add);
   if (!full) RETURN_IF_ERROR(read);
-  if (newest) std::reverse(response.mutable_lines()->begin(), response.mutable_lines()->end());
+  if (newest) std::ranges::reverse(*response.mutable_lines());
   return response;
 }
 

@@ -1,7 +1,7 @@
-// Reads the database while the coordinator runs: tables, lists, logs. People's SQL: query_guard.h.
+// Reads the database while the coordinator runs: tables, lists, logs. Users' SQL: query_guard.h.
 //
-// A small pool of read-only connections; each call takes one, waits for a free one, and sees the last commit at
-// its start. A call that takes too long is ended. Blocking: not for the coordinator's own thread.
+// Each call waits for a free one of a few read-only connections, and sees the last commit at its start. A
+// call that takes too long ends with an error. Blocking: not for the coordinator's own thread.
 //
 // Thread safety: all methods may be called from any thread.
 #ifndef INLIER_COORDINATOR_STORE_READER_H_
@@ -11,7 +11,6 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,8 +31,8 @@ class Reader {
  public:
   static constexpr Duration kSelectTime = std::chrono::seconds(60);
 
-  // `database_path` is an inlier.db that exists (Database::Open made it). Connections are opened when first
-  // needed. `select_time`: of one SELECT.
+  // `database_path` is an inlier.db that exists. Connections are opened when first needed. `select_time`
+  // limits one SELECT.
   explicit Reader(std::filesystem::path database_path, int connections = 2,
                   Duration select_time = kSelectTime);
   ~Reader();
@@ -47,27 +46,27 @@ class Reader {
   absl::Status ForEach(const std::string& sql, const std::vector<SqlValue>& values,
                        const std::function<absl::Status(const std::vector<SqlValue>&)>& visit);
 
-  // Id ("s-12"), or name: the latest of that name, of those of `caller` first. NotFound names the sweeps that come
-  // close.
+  // Finds an id ("s-12") or a name: the latest sweep of that name, with those of `caller` first. NotFound
+  // names the sweeps that come close.
   absl::StatusOr<SweepId> FindSweep(const std::string& id_or_name, const std::string& caller);
-  // Id ("t-17"). NotFound when there is none.
+  // Finds an id ("t-17").
   absl::StatusOr<TrialId> FindTrial(const std::string& id);
 
-  // With its spec.
+  // Returns the status with the spec.
   absl::StatusOr<v1::SweepStatus> GetSweep(SweepId sweep);
-  // By id, without those that an edit withdrew. The page token is the last trial of the page before. This and the lines of
-  // Logs end at Limits::kPageBytesMax.
+  // Lists trials by id, without those that an edit withdrew. The page token is the last trial of the page
+  // before. A page, here and of Logs, ends at Limits::kPageBytesMax.
   absl::StatusOr<v1::ListTrialsResponse> ListTrials(const v1::ListTrialsRequest& request,
                                                     const std::string& caller);
-  // Messages of the sweep's notices number after + 1 to `last`, at most `limit`, oldest first.
+  // Returns the messages of the sweep's notices after + 1 to `last`, at most `limit`, oldest first.
   absl::StatusOr<std::vector<std::string>> Notices(SweepId sweep, std::uint64_t after, std::uint64_t last,
                                                    std::uint32_t limit);
-  // A statement for each attempt at the trial's stages that has ended, oldest first; the latest
-  // kAttemptsListed.
+  // Adds a statement for each ended attempt at the trial's stages, oldest first; the latest kAttemptsListed.
   absl::Status AddPastAttempts(const std::string& trial, v1::Explanation& explanation);
   static constexpr int kAttemptsListed = 50;
-  // Lines of all attempts of the trial's stages after line number `after`, oldest first; of more than `max_lines` the first of
-  // them, or with `newest` the last, after a line that says so where bytes left out others.
+  // Returns the lines of all attempts of the trial's stages after line number `after`, oldest first: the
+  // first `max_lines`, or with `newest` the last, after a line that says so where kPageBytesMax left out
+  // others.
   absl::StatusOr<v1::GetLogsResponse> Logs(TrialId trial, std::uint64_t after, std::uint32_t max_lines,
                                            bool newest);
 

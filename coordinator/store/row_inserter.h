@@ -20,7 +20,7 @@
 
 namespace inlier {
 
-// The number of `changes`, from the first on, for which `condition` holds.
+// The number of first `changes` for which `condition` holds.
 template <typename Condition>
 std::size_t RunOf(std::span<const Change> changes, Condition condition) {
   return static_cast<std::size_t>(std::find_if_not(changes.begin(), changes.end(), condition) -
@@ -43,8 +43,8 @@ class RowInserter {
   // `table` with its columns: "stage (id, kind)".
   RowInserter(SQLite::Database& database, std::string_view table) : database_(database), table_(table) {}
 
-  // Inserts one row for each of `rows`, in their order; `bind(row, statement)` binds its values in the order
-  // of the columns.
+  // Inserts `rows` in their order; `bind(row, statement)` binds the values of one in the order of the
+  // columns.
   template <typename Row, typename BindRow>
   void Insert(std::span<const Row* const> rows, BindRow bind) {
     for (std::size_t i = 0; i < kSizes.size(); ++i) {
@@ -63,7 +63,7 @@ class RowInserter {
   // OR ROLLBACK: a row that breaks a rule ends the whole transaction. SQLite keeps no copies of pages for it.
   std::string Sql(std::size_t rows) const {
     std::string row = "(?";
-    for (auto i = std::count(table_.begin(), table_.end(), ','); i > 0; --i) row += ", ?";
+    for (auto i = std::ranges::count(table_, ','); i > 0; --i) row += ", ?";
     std::string sql = absl::StrCat("INSERT OR ROLLBACK INTO ", std::string(table_), " VALUES ", row, ")");
     for (std::size_t i = 1; i < rows; ++i) absl::StrAppend(&sql, ", ", row, ")");
     return sql;

@@ -2,11 +2,11 @@
 #ifndef INLIER_COORDINATOR_STORE_SNAPSHOT_H_
 #define INLIER_COORDINATOR_STORE_SNAPSHOT_H_
 
-#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "coordinator/store/ids.h"
 #include "coordinator/store/rows.h"
 
@@ -23,10 +23,9 @@ struct Snapshot {
   std::vector<StageRow> stages{};
   std::vector<TrialRow> trials{};
   std::vector<AttemptRow> live_attempts{};
-  std::vector<CheckpointRow>
-      checkpoints{};  // To resume from; of a stage in the order in which they are to be tried.
+  std::vector<CheckpointRow> checkpoints{};  // To resume from; those of a stage in the order to try them.
   std::vector<WorkerRow> workers{};
-  std::vector<PruningDecision> pruning_decisions{};  // In the order in which they were committed.
+  std::vector<PruningDecision> pruning_decisions{};  // In the order of their commits.
   std::vector<TrialPruning> trial_prunings{};        // By trial.
   std::vector<RequestRow> requests{};
   std::uint64_t next_analysis = 1;
@@ -37,9 +36,17 @@ struct Snapshot {
 // cannot have written. For this folder.
 absl::StatusOr<Snapshot> LoadSnapshot(SQLite::Database& database);
 
-// Checks the assumptions of the recovery. The schema keeps all of them in a sound file, so DataLoss, with the
-// first row that is wrong and the remedy, means that the file was damaged or edited.
+// Checks the assumptions of the recovery, which the schema keeps in a sound file. DataLoss names the first
+// wrong row.
 absl::Status CheckSnapshot(const Snapshot& snapshot);
+
+// DataLoss: the file was damaged or edited, and how, with the remedy.
+template <typename... Texts>
+absl::Status Damaged(const Texts&... how) {
+  return absl::DataLossError(
+      absl::StrCat("the database is damaged or was edited: ", how...,
+                   "; restore inlier.db from a backup, or salvage it with `sqlite3 inlier.db .recover`"));
+}
 
 }  // namespace inlier
 

@@ -5,8 +5,6 @@
 #include <string>
 #include <string_view>
 #include <unordered_set>
-#include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
@@ -43,8 +41,8 @@ absl::Status LoadSweeps(SQLite::Database& database, Snapshot& snapshot) {
       database,
       "SELECT id, spec, state, points, trials, trials_known, next_point, request_id, "
       "request_digest, submitted_ms, ended_ms, paused, revision, "
-      "(SELECT coalesce(max(notice), 0) FROM event WHERE event.sweep = sweep.id AND "
-      "notice IS NOT NULL), trials_at_submit, owner, again, coalesce(attempt_ms, 0), coalesce(gpu_ms, 0), "
+      "(SELECT coalesce(max(notice), 0) FROM event WHERE event.sweep = sweep.id AND notice IS NOT NULL), "
+      "trials_at_submit, owner, again, coalesce(attempt_ms, 0), coalesce(gpu_ms, 0), "
       "coalesce(charged_gpu_ms, 0), coalesce(at_ms, submitted_ms), coalesce(log_lines, 0) "
       "FROM sweep LEFT JOIN sweep_usage ON sweep_usage.sweep = sweep.id ORDER BY id");
   while (rows.Next()) {
@@ -70,11 +68,7 @@ absl::Status LoadData(SQLite::Database& database, Snapshot& snapshot) {
     rows.Read(row.id, row.names, digest, row.worker, row.at);
     if (digest.empty()) continue;
     row.digest = ParseSha256Hex(digest);
-    if (!row.digest) {
-      return absl::DataLossError(
-          absl::StrCat("the database is damaged or was edited: ", row.id.ToString(),
-                       " has no SHA-256 as its digest; restore inlier.db from a backup"));
-    }
+    if (!row.digest) return Damaged(row.id.ToString(), " has no SHA-256 as its digest");
   }
   return absl::OkStatus();
 }
@@ -98,12 +92,9 @@ absl::Status LoadStages(SQLite::Database& database, Snapshot& snapshot) {
   Statement rows(database,
                  "SELECT id, kind, fingerprint, train_stage, state, steps, checkpoint, crashes, "
                  "out_of_memory, losses, invalid, message, memory_mib, gpu_memory_mib, spec, data, ran_ms, "
-                 "start_stage FROM stage "
-                 "ORDER BY id");
+                 "start_stage FROM stage ORDER BY id");
   const auto lacks = [](const StageRow& stage, const char* what) {
-    return absl::DataLossError(absl::StrCat("the database is damaged or was edited: ", stage.id.ToString(),
-                                            " has no SHA-256 as its ", what,
-                                            "; restore inlier.db from a backup"));
+    return Damaged(stage.id.ToString(), " has no SHA-256 as its ", what);
   };
   while (rows.Next()) {
     StageRow& stage = snapshot.stages.emplace_back();
@@ -193,8 +184,8 @@ void LoadLiveAttempts(SQLite::Database& database, Snapshot& snapshot) {
   }
 }
 
-// Reads, of each training without a result, the latest checkpoints that it can resume from (a final one holds
-// no optimizer state).
+// Reads, for each training without a result, the latest checkpoints that it can resume from (a final one
+// holds no optimizer state).
 void LoadCheckpoints(SQLite::Database& database, Snapshot& snapshot) {
   Statement resumable(database,
                       absl::StrCat("SELECT artifact.token, step, path, sha256, bytes FROM attempt JOIN "
@@ -242,8 +233,7 @@ absl::Status LoadWorkers(SQLite::Database& database, Snapshot& snapshot) {
               worker.connected, worker.last_seen, worker.acknowledged_sequence, worker.held,
               worker.memory_mib, worker.used, devices_json, memory_json);
     const auto devices = nlohmann::json::parse(devices_json, nullptr, /*allow_exceptions=*/false);
-    if (!devices.is_array())
-      return absl::DataLossError(absl::StrCat("worker ", worker.incarnation, ": its devices are not a list"));
+    if (!devices.is_array()) return Damaged("the devices of worker ", worker.incarnation, " are not a list");
     for (const nlohmann::json& device : devices)
       worker.devices.push_back(device.is_string() ? device.get<std::string>() : device.dump());
     const auto memory = nlohmann::json::parse(memory_json, nullptr, /*allow_exceptions=*/false);

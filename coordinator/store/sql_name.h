@@ -3,18 +3,15 @@
 #define INLIER_COORDINATOR_STORE_SQL_NAME_H_
 
 #include <string>
-#include <string_view>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 
 namespace inlier {
 
-// The name of a table or a column, quoted: whatever it contains, SQLite reads it as that one name.
-inline std::string SqlName(std::string_view name) {
-  std::string quoted = "\"";
-  for (const char c : name) {
-    if (c == '"') quoted += '"';
-    quoted += c;
-  }
-  return quoted + '"';
+// Quotes the name of a table or a column: whatever it contains, SQLite reads it as that one name.
+inline std::string SqlName(const std::string& name) {
+  return absl::StrCat("\"", absl::StrReplaceAll(name, {{"\"", "\"\""}}), "\"");
 }
 
 }  // namespace inlier

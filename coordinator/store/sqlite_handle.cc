@@ -8,11 +8,11 @@
 namespace inlier {
 namespace {
 
-// A path as the path part of an SQLite URI.
-std::string UriPath(const std::string& path) {
+// Returns the SQLite URI of a file.
+std::string UriOf(const std::filesystem::path& file) {
   static constexpr char kHex[] = "0123456789ABCDEF";
-  std::string uri;
-  for (const char c : path) {
+  std::string uri = "file:";
+  for (const char c : std::filesystem::absolute(file).string()) {
     const auto byte = static_cast<unsigned char>(c);
     if (c == '%' || c == '?' || c == '#' || byte <= ' ') {
       uri += {'%', kHex[byte >> 4], kHex[byte & 15]};
@@ -32,11 +32,6 @@ absl::StatusOr<SqliteHandle> Open(const std::string& uri, int flags, const std::
   sqlite3_extended_result_codes(raw, 1);
   sqlite3_busy_timeout(raw, kBusyTimeoutMs);
   return connection;
-}
-
-// Returns the SQLite URI of a file.
-std::string UriOf(const std::filesystem::path& file) {
-  return absl::StrCat("file:", UriPath(std::filesystem::absolute(file).string()));
 }
 
 }  // namespace

@@ -1,6 +1,4 @@
-// SQLite's connections as owned values, opened for reading.
-//
-// Not part of the store's interface: for the .cc files of this folder.
+// SQLite's connections as owned values. For this folder.
 #ifndef INLIER_COORDINATOR_STORE_SQLITE_HANDLE_H_
 #define INLIER_COORDINATOR_STORE_SQLITE_HANDLE_H_
 
@@ -11,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 namespace inlier {
@@ -28,11 +25,11 @@ struct StatementFinalizer {
 };
 using StatementPtr = std::unique_ptr<sqlite3_stmt, StatementFinalizer>;
 
-// Opens a connection that can only read. `immutable`: no process writes the file meanwhile, and no -wal or -shm is
-// made or looked at.
+// Opens a connection that can only read. `immutable`: no process writes the file meanwhile; -wal and -shm are
+// ignored.
 absl::StatusOr<SqliteHandle> OpenForReading(const std::filesystem::path& file, bool immutable = false);
 
-// Opens a connection that can write, to a file that exists.
+// Opens an existing file for writing, too.
 absl::StatusOr<SqliteHandle> OpenForWriting(const std::filesystem::path& file);
 
 // Runs `sql`; returns every row, each value as text (NULL is "").

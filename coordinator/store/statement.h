@@ -1,7 +1,7 @@
-// A prepared statement: values go in and rows come out by their C++ types.
+// A prepared statement: values go in and rows come out by their C++ types. For this folder.
 //
-// Not part of the store's interface: for the .cc files of this folder. Errors are SQLite::Exception; the
-// caller turns them into a Status. Thread safety: none. The connection outlives the statement.
+// Errors are SQLite::Exception; the caller turns them into a Status. Thread safety: none. The connection
+// outlives the statement.
 #ifndef INLIER_COORDINATOR_STORE_STATEMENT_H_
 #define INLIER_COORDINATOR_STORE_STATEMENT_H_
 
@@ -23,7 +23,6 @@
 
 namespace inlier {
 
-// Bytes that are not text.
 struct Blob {
   const std::string& bytes;
 };
@@ -118,19 +117,11 @@ class Statement {
   }
   template <typename Value>
   void BindOne(int index, const std::optional<Value>& value) {
-    if (value) {
-      BindOne(index, *value);
-    } else {
-      sqlite3_bind_null(statement_, index);
-    }
+    value ? BindOne(index, *value) : BindOne(index, std::monostate());
   }
   template <typename Value>
   void BindOne(int index, const OrNull<Value>& wrapped) {
-    if (wrapped.value != Value{}) {
-      BindOne(index, wrapped.value);
-    } else {
-      sqlite3_bind_null(statement_, index);
-    }
+    wrapped.value != Value{} ? BindOne(index, wrapped.value) : BindOne(index, std::monostate());
   }
 
   void ReadOne(int column, std::string_view& text) const {

@@ -3,12 +3,7 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <sqlite3.h>
 
-#include <memory>
-#include <span>
-#include <variant>
-
 #include "base/failpoint.h"
-#include "base/status.h"
 #include "coordinator/store/change_writer.h"
 
 namespace inlier {

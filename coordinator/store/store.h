@@ -1,4 +1,4 @@
-// The stored state: read once after a start, and changed by the batches of the orchestrator.
+// The stored state, read once after a start and changed by the batches of the orchestrator.
 //
 // Thread safety: none; the committer's thread owns it while a Committer is alive.
 #ifndef INLIER_COORDINATOR_STORE_STORE_H_
@@ -8,7 +8,6 @@
 #include <memory>
 #include <span>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "coordinator/store/changes.h"
 #include "coordinator/store/database.h"
@@ -29,9 +28,8 @@ class Store {
 
   absl::StatusOr<Snapshot> Load();
 
-  // All of the batches in one transaction, in order, or nothing: it is durable when this returns OK.
-  // ResourceExhausted: no space, may be tried again; Internal: a constraint, names it; DataLoss: end the
-  // process.
+  // Applies all batches in one transaction, in order, or nothing; OK: it is durable. ResourceExhausted: no
+  // space, a retry may succeed; Internal names a constraint; DataLoss: the process must end.
   absl::StatusOr<ApplyStats> Apply(std::span<const ChangeBatch* const> batches);
   absl::StatusOr<ApplyStats> Apply(const ChangeBatch& batch);
 

@@ -10,7 +10,7 @@
 namespace inlier {
 namespace {
 
-// Takes lists of plain numbers out of the axes, which may have a hundred thousand and which protobuf reads
+// Takes lists of plain numbers out of the axes: they may have a hundred thousand, which protobuf reads
 // slowly.
 std::vector<std::vector<double>> TakeNumbers(nlohmann::json& sweep) {
   std::vector<std::vector<double>> taken;
@@ -19,8 +19,7 @@ std::vector<std::vector<double>> TakeNumbers(nlohmann::json& sweep) {
     std::vector<double>& numbers = taken.emplace_back();
     if (!axis.is_object() || !axis.contains("values") || !axis["values"].is_array()) continue;
     const nlohmann::json& values = axis["values"];
-    if (!std::all_of(values.begin(), values.end(), [](const auto& value) { return value.is_number(); }))
-      continue;
+    if (!std::ranges::all_of(values, [](const auto& value) { return value.is_number(); })) continue;
     for (const nlohmann::json& value : values) numbers.push_back(value.get<double>());
     axis.erase("values");
   }

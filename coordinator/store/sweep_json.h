@@ -1,6 +1,4 @@
 // The JSON of a SweepSpec that the store keeps: proto JSON with the names of the .proto files.
-//
-// Thread safety: pure functions.
 #ifndef INLIER_COORDINATOR_STORE_SWEEP_JSON_H_
 #define INLIER_COORDINATOR_STORE_SWEEP_JSON_H_
 
@@ -11,7 +9,7 @@
 
 namespace inlier {
 
-// REQUIRES: CheckLimits (request_limits.h) accepts `spec`: its numbers are finite, which JSON needs. Internal
+// REQUIRES: CheckLimits (request_limits.h) accepts `spec`: its numbers are finite, as JSON needs. Internal
 // for values that are nested too deep.
 absl::StatusOr<std::string> SweepSpecToJson(const v1::SweepSpec& spec);
 

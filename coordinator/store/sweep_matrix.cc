@@ -4,7 +4,6 @@
 #include <limits>
 #include <string>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -36,27 +35,19 @@ class AxisLabels {
   std::unordered_map<std::string, std::uint32_t> indices_;
 };
 
-// The value of a trial's measurement ?4, SQL.
+// Returns SQL of the value of a trial's measurement ?4.
 absl::StatusOr<std::string> ValueSql(const std::string& measurement) {
   if (measurement.empty()) return std::string("NULL");
   const MeasurementInfo* info = FindMeasurement(measurement);
   if (info == nullptr || !info->final || info->axis == "site") {
-    return absl::InvalidArgumentError(
-        absl::StrCat("measurement: ", measurement,
-                     " is no final measurement of a whole model; docs/reference/measurements.md lists them"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "measurement: ", measurement,
+        " is not a final measurement of a whole model; docs/reference/measurements.md lists them"));
   }
-  return absl::StrCat(
-      "(SELECT value FROM measurement WHERE token = ", info->source == "train" ? "trained" : "evaluated",
-      ".result_token AND name = ?4 AND final = 1 AND site = '' ORDER BY id DESC LIMIT 1)");
+  return FinalValueSql(*info, "?4");
 }
 
-double NumberOf(const SqlValue& value) {
-  if (const auto* real = std::get_if<double>(&value)) return *real;
-  if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<double>(*integer);
-  return std::numeric_limits<double>::quiet_NaN();
-}
-
-// By axis, "" where it does not apply.
+// Adds the labels by axis, "" where an axis does not apply.
 void AddLabels(const std::string& json, std::vector<AxisLabels>& axes, v1::SweepMatrix& matrix) {
   const auto labels = nlohmann::json::parse(json, nullptr, /*allow_exceptions=*/false);
   for (int i = 0; i < matrix.axes_size(); ++i) {
@@ -93,8 +84,8 @@ absl::StatusOr<v1::SweepMatrix> ReadMatrix(Reader& reader, const v1::GetMatrixRe
                                       request.first(), std::numeric_limits<std::int64_t>::max()))};
   if (measured) values.emplace_back(request.measurement());
   RETURN_IF_ERROR(reader.ForEach(
-      absl::StrCat("SELECT trial.id, ", TrialStateSql(), ", labels, coalesce(trial.train_stage, 0), ", value, " FROM trial",
-                   measured ? kStagesOfTrialJoin : "",
+      absl::StrCat("SELECT trial.id, ", TrialStateSql(), ", labels, coalesce(trial.train_stage, 0), ", value,
+                   " FROM trial", measured ? kStagesOfTrialJoin : "",
                    " WHERE trial.sweep = ?1 AND point >= 0 ORDER BY trial.id LIMIT ?2 OFFSET ?3"),
       values, [&](const std::vector<SqlValue>& row) {
         matrix.add_numbers(static_cast<std::uint64_t>(Integer(row[0])));
@@ -103,7 +94,8 @@ absl::StatusOr<v1::SweepMatrix> ReadMatrix(Reader& reader, const v1::GetMatrixRe
         states->push_back(static_cast<char>(state));
         AddLabels(Text(row[2]), axes, matrix);
         matrix.add_trainings(static_cast<std::uint64_t>(Integer(row[3])));
-        if (measured) matrix.add_values(NumberOf(row[4]));
+        const bool known = !std::holds_alternative<std::monostate>(row[4]);
+        if (measured) matrix.add_values(known ? Real(row[4]) : std::numeric_limits<double>::quiet_NaN());
         return absl::OkStatus();
       }));
   return matrix;

@@ -8,9 +8,9 @@
 
 namespace inlier {
 
-// Trials in the order of their ids, without those that an edit withdrew; labels of an axis in the order in which they
-// come, "" where it does not apply. Blocking, as the reader is. InvalidArgument for a name that is no final measurement
-// of a whole model.
+// Trials are in the order of their ids, without those that an edit withdrew; labels of an axis in the order
+// in which they come, "" where it does not apply. Blocking. InvalidArgument unless the name is a final
+// measurement of a whole model.
 absl::StatusOr<v1::SweepMatrix> ReadMatrix(Reader& reader, const v1::GetMatrixRequest& request,
                                            const std::string& caller);
 

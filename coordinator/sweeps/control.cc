@@ -20,14 +20,13 @@ namespace inlier {
 namespace {
 
 bool RetryTrial(Context& context, Trial& trial, bool pruned_too) {
-  State& state = context.state;
   if (trial.withdrawn) return false;
   if (trial.state != v1::FAILED && trial.state != v1::CANCELLED) return false;
   if (!trial.train) return false;  // An invalid spec can never run.
   const TrialPruningState before = trial.pruning;
   if (before == TrialPruningState::kPruned) {
     if (!pruned_too) return false;
-    SetPruning(state, state.sweeps.at(trial.sweep), trial, TrialPruningState::kKept);
+    SetPruning(context.state.sweeps.at(trial.sweep), trial, TrialPruningState::kKept);
   }
   SetTrialState(context, trial, v1::PENDING, "");
   std::string message;
@@ -58,8 +57,7 @@ void SetPaused(Context& context, Sweep& sweep, bool paused) {
                                         .next_point = std::nullopt,
                                         .at = context.now.wall,
                                         .paused = paused});
-  context.out.log.push_back(
-      absl::StrCat("sweep_", paused ? "paused" : "resumed", " sweep=", sweep.id.ToString()));
+  context.Log("sweep_", paused ? "paused" : "resumed", " sweep=", sweep.id.ToString());
   Notice(context, sweep, paused ? "sweep_paused" : "sweep_resumed",
          paused ? "the sweep is paused: no new attempts start" : "the sweep is resumed");
 }
@@ -123,8 +121,7 @@ absl::StatusOr<v1::RetryResponse> Retry(Context& context, const v1::RetryRequest
   }
   Sweep& sweep = state.sweeps.at(sweep_id);
   if (retried > 0) ForgetOtherData(state, sweep);
-  // Points that were never made into trials, because the sweep was cancelled or stopped before, are retried
-  // too.
+  // Points that a sweep which was cancelled or stopped never made into trials are retried too.
   const bool unfinished = request.has_sweep() && sweep.state != v1::ACTIVE && !sweep.Exhausted();
   if (unfinished) retried += sweep.Total() - sweep.trials.size();
   // One trial of a sweep that ended before all its points were trials runs alone: the others stay unmade.
@@ -158,9 +155,8 @@ absl::StatusOr<v1::PauseSweepResponse> PauseSweep(Context& context, const v1::Pa
     const Stage& stage = state.stages.at(attempt.stage);
     if (!stage.IsNeededBy(id)) continue;
     const auto dependents = stage.Dependents();
-    const bool needed_elsewhere =
-        std::any_of(dependents.begin(), dependents.end(),
-                    [&](const Dependent& dependent) { return !state.sweeps.at(dependent.sweep).paused; });
+    const bool needed_elsewhere = std::ranges::any_of(
+        dependents, [&](const Dependent& dependent) { return !state.sweeps.at(dependent.sweep).paused; });
     if (request.now() && !needed_elsewhere) {
       Yield(context, attempt, absl::StrCat("sweep ", id.ToString(), " is paused"));
       response.set_stopping(response.stopping() + 1);
@@ -198,8 +194,8 @@ absl::StatusOr<v1::DrainWorkerResponse> DrainWorker(Context& context, const v1::
     worker.unavailable.held = held;
     RefreshOffer(state, worker);
     CommitWorker(context, worker);
-    context.out.log.push_back(absl::StrCat("worker_", held ? "drained" : "resumed", " worker=", worker.name,
-                                           " incarnation=", worker.incarnation));
+    context.Log("worker_", held ? "drained" : "resumed", " worker=", worker.name,
+                " incarnation=", worker.incarnation);
   }
   for (const Token token : state.leases.HeldBy(incarnation)) {
     if (request.now()) {

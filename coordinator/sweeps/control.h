@@ -1,4 +1,4 @@
-// Changes that a person makes to sweeps, trials and workers while they run.
+// Changes that users make to sweeps, trials and workers while they run.
 #ifndef INLIER_COORDINATOR_SWEEPS_CONTROL_H_
 #define INLIER_COORDINATOR_SWEEPS_CONTROL_H_
 
@@ -8,8 +8,6 @@
 
 namespace inlier {
 
-// Of sweeps of one name those of `caller` come first.
-//
 // Cancels the open trials of a sweep, or one trial.
 absl::StatusOr<v1::CancelResponse> Cancel(Context& context, const v1::CancelRequest& request,
                                           const Caller& caller);
@@ -18,21 +16,17 @@ absl::StatusOr<v1::CancelResponse> Cancel(Context& context, const v1::CancelRequ
 absl::StatusOr<v1::RetryResponse> Retry(Context& context, const v1::RetryRequest& request,
                                         const Caller& caller);
 
-// Starts no more attempts of a sweep. With `now`, attempts that only paused sweeps need write a checkpoint
-// and stop.
+// Starts no more attempts of a sweep. With `now`, attempts that only paused sweeps need write a checkpoint and stop.
 absl::StatusOr<v1::PauseSweepResponse> PauseSweep(Context& context, const v1::PauseSweepRequest& request,
                                                   const Caller& caller);
-// Ends a pause.
 absl::StatusOr<v1::ResumeSweepResponse> ResumeSweep(Context& context, const v1::ResumeSweepRequest& request,
                                                     const Caller& caller);
 
-// Assigns no more work to a worker, or ends that (`resume`). With `now`, its attempts write a checkpoint and
-// stop.
+// Assigns no more work to a worker, or ends that (`resume`). With `now`, its attempts write a checkpoint and stop.
 absl::StatusOr<v1::DrainWorkerResponse> DrainWorker(Context& context, const v1::DrainWorkerRequest& request,
                                                     const Caller& caller);
 
-// The same of jobs of a cluster's engine, in place of those of before; also of workers that come from them later. A start
-// of the coordinator ends it.
+// The same of jobs of a cluster's engine, in place of those of before, with workers that come later. A start ends it.
 void DrainJobs(Context& context, const JobDrain& drain);
 
 }  // namespace inlier

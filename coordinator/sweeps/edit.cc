@@ -33,11 +33,10 @@ v1::SweepSpec GridOf(const v1::SweepSpec& spec) {
 }
 
 void Withdraw(Context& context, Sweep& sweep, Trial& trial) {
-  State& state = context.state;
   if (!IsTerminal(trial.state))
     SetTrialState(context, trial, v1::CANCELLED, "withdrawn by an edit of the sweep");
   --sweep.CountOf(trial.state);
-  --state.counts.trials[trial.state];
+  --context.state.counts.trials[trial.state];
   trial.withdrawn = true;
   ++sweep.withdrawn;
   if (trial.known) --sweep.known;
@@ -97,8 +96,7 @@ std::uint64_t MoveTrials(Context& context, Sweep& sweep, const SweepEdit& edit) 
   return stopped;
 }
 
-// From the grid of `before` to that of `spec`; nullopt when the grid stays as it is. `grid`: that of `spec`, if it is
-// made already.
+// From the sweep's grid to that of `spec`, or `grid` where it is made already; nullopt when the grid stays as it is.
 absl::StatusOr<std::optional<SweepEdit>> GridEdit(const State& state, const Sweep& sweep,
                                                   const v1::SweepSpec& spec, std::uint64_t trials_max,
                                                   std::optional<SweepGrid> grid) {
@@ -193,8 +191,7 @@ absl::StatusOr<v1::EditSweepResponse> EditSweep(Context& context, const v1::Edit
   const std::string what = absl::StrCat(response.added(), " trials added, ", response.kept(), " kept, ",
                                         response.withdrawn(), " withdrawn");
   Notice(context, sweep, "sweep_edited", absl::StrCat("the sweep was edited: ", what));
-  context.out.log.push_back(
-      absl::StrCat("sweep_edited sweep=", id.ToString(), " revision=", sweep.revision, " ", what));
+  context.Log("sweep_edited sweep=", id.ToString(), " revision=", sweep.revision, " ", what);
   context.settle.insert(id);
   return response;
 }

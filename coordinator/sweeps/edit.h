@@ -11,8 +11,7 @@
 
 namespace inlier {
 
-// `grid`: the checked grid of the new sweep, if it is made already. PermissionDenied where the caller may not have such a
-// sweep; who owns it stays.
+// `grid`: the checked grid of the new sweep, if it is made already. PermissionDenied: CheckCallerLimits. The owner stays.
 absl::StatusOr<v1::EditSweepResponse> EditSweep(Context& context, const v1::EditSweepRequest& request,
                                                 std::optional<SweepGrid> grid, const Caller& caller);
 inline absl::StatusOr<v1::EditSweepResponse> EditSweep(Context& context, const v1::EditSweepRequest& request,

@@ -21,6 +21,7 @@
 #include "coordinator/sweeps/settle.h"
 #include "coordinator/sweeps/start_source.h"
 #include "coordinator/sweeps/training_choice.h"
+#include "spec/sweep/point_labels.h"
 #include "spec/trial/canonical.h"
 
 namespace inlier {
@@ -38,9 +39,8 @@ StageId PreviousOf(const State& state, const Digest& specification, std::uint32_
 StageId FindOrAddStage(Context& context, v1::StageKind kind, const StagePart& part, std::uint32_t steps,
                        StageId train, StageId start, const TrainingChoice& choice) {
   State& state = context.state;
-  const std::optional<Digest> specification = ParseSha256Hex(part.fingerprint);
-  INLIER_CHECK(specification.has_value());
-  const Digest digest = FingerprintOf(*specification, choice.number);
+  const Digest specification = DigestOfHex(part.fingerprint);
+  const Digest digest = FingerprintOf(specification, choice.number);
   if (const Stage* known = state.stages.Find(digest)) return known->id;
   const StageId id = state.stages.NextId();
   Stage made;
@@ -56,7 +56,7 @@ StageId FindOrAddStage(Context& context, v1::StageKind kind, const StagePart& pa
     training.evaluations.push_back(id);
     ++training.open_evaluations;
   } else {
-    made.SetData(choice.data);
+    made.data = choice.data;
   }
   INLIER_CHECK(state.stages.Add(std::move(made)).second);
   ++state.counts.stages[{kind, v1::PENDING}];
@@ -67,7 +67,7 @@ StageId FindOrAddStage(Context& context, v1::StageKind kind, const StagePart& pa
                                    .steps = steps,
                                    .data = train ? DataId() : choice.data,
                                    .start_stage = start,
-                                   .previous = PreviousOf(state, *specification, choice.number),
+                                   .previous = PreviousOf(state, specification, choice.number),
                                    .spec_json = part.json});
   return id;
 }
@@ -141,6 +141,60 @@ StageId LinkStart(const State& state, Sweep& sweep, ExpandedTrial& expanded) {
   return StageId();
 }
 
+// Makes the grid of a sweep that has none since the last start, to continue at its next point. An error for a grid that this
+// program refuses: that of a program before it was less strict.
+absl::Status MakeExpander(State& state, Sweep& sweep) {
+  ASSIGN_OR_RETURN(SweepGrid grid, SweepGrid::Create(sweep.spec));
+  sweep.expansion.points = grid.size();
+  sweep.expansion.kept = grid.kept();
+  if (!sweep.Exhausted())
+    SetExpander(state, sweep, std::make_unique<SweepExpander>(std::move(grid), sweep.expansion.next_point));
+  return absl::OkStatus();
+}
+
+// The sweep has points left, too few open trials, and does not wait for data.
+bool WantsTrials(const State& state, const Sweep& sweep) {
+  // Not at every trial that ends, and well before none is left. At a steady rate trials are made in such
+  // small steps, which delay no call for long; when few are left, in large ones.
+  const std::uint64_t step =
+      std::clamp<std::uint64_t>(state.options.expand_ahead / 32, 1, state.options.expand_per_tick);
+  if (!state.expanding.contains(sweep.id) || sweep.bound.waits_for ||
+      sweep.Count(v1::PENDING) + step > state.options.expand_ahead)
+    return false;
+  const auto count = [&](v1::TrialState to) -> std::uint64_t {
+    const auto at = state.counts.trials.find(to);
+    return at == state.counts.trials.end() ? 0 : static_cast<std::uint64_t>(at->second);
+  };
+  return count(v1::PENDING) + count(v1::RUNNING) < state.options.materialised_trials_max;
+}
+
+// Further trials of the sweeps that want some.
+void ExpandSweeps(Context& context) {
+  Finish(context);  // What has ended so far makes room.
+  State& state = context.state;
+  std::uint64_t budget = state.options.expand_per_tick;
+  for (auto at = state.expanding.begin(); at != state.expanding.end() && budget > 0;) {
+    Sweep& sweep = state.sweeps.at(*at++);  // Expand may erase it.
+    if (!WantsTrials(state, sweep)) continue;
+    if (!sweep.expansion.expander) {
+      if (const absl::Status made = MakeExpander(state, sweep); !made.ok())
+        StopSweep(context, sweep,
+                  absl::StrCat("no further trials can be made, edit the sweep: ", made.message()));
+      return;  // One grid a tick.
+    }
+    const std::uint64_t before = sweep.trials.size();
+    // At most as many as it has: the answer to the submission is still on its way when the first are made.
+    Expand(context, sweep, std::min(budget, std::max<std::uint64_t>(state.options.expand_first, before)));
+    budget -= std::min<std::uint64_t>(budget, sweep.trials.size() - before);
+  }
+}
+
+std::optional<Timestamp> ExpansionDue(const State& state) {
+  const auto wants_trials = [&](SweepId id) { return WantsTrials(state, state.sweeps.at(id)); };
+  if (std::ranges::none_of(state.expanding, wants_trials)) return std::nullopt;
+  return Timestamp{};
+}
+
 }  // namespace
 
 v1::TrialState Link(Context& context, Trial& trial, const Reopens& reopens, std::string& message) {
@@ -171,7 +225,7 @@ v1::TrialState Link(Context& context, Trial& trial, const Reopens& reopens, std:
   for (const auto& [stage, reopen] : decide) {
     const bool pruned = stage != &evaluate && IsPruned(state, trial, *stage);
     if (!pruned && (stage->state != v1::FAILED || reopen)) continue;
-    if (pruned) SetPruning(state, state.sweeps.at(trial.sweep), trial, TrialPruningState::kPruned);
+    if (pruned) SetPruning(state.sweeps.at(trial.sweep), trial, TrialPruningState::kPruned);
     message = message_of(*stage, pruned ? ": " : ", FAILED: ");
     CancelIfUnneeded(context, train);
     CancelIfUnneeded(context, evaluate);
@@ -193,30 +247,6 @@ v1::TrialState Link(Context& context, Trial& trial, const Reopens& reopens, std:
   RefreshReadiness(context, train);
   RefreshReadiness(context, evaluate);
   return train.live() != 0 || evaluate.live() != 0 ? v1::RUNNING : v1::PENDING;
-}
-
-absl::Status MakeExpander(State& state, Sweep& sweep) {
-  ASSIGN_OR_RETURN(SweepGrid grid, SweepGrid::Create(sweep.spec));
-  sweep.expansion.points = grid.size();
-  sweep.expansion.kept = grid.kept();
-  if (!sweep.Exhausted())
-    SetExpander(state, sweep, std::make_unique<SweepExpander>(std::move(grid), sweep.expansion.next_point));
-  return absl::OkStatus();
-}
-
-bool WantsTrials(const State& state, const Sweep& sweep) {
-  // Not at every trial that ends, and well before none is left. At a steady rate trials are made in such
-  // small steps, which delay no call for long; when few are left, in large ones.
-  const std::uint64_t step =
-      std::clamp<std::uint64_t>(state.options.expand_ahead / 32, 1, state.options.expand_per_tick);
-  if (!state.expanding.contains(sweep.id) || sweep.bound.waits_for ||
-      sweep.Count(v1::PENDING) + step > state.options.expand_ahead)
-    return false;
-  const auto count = [&](v1::TrialState to) -> std::uint64_t {
-    const auto at = state.counts.trials.find(to);
-    return at == state.counts.trials.end() ? 0 : static_cast<std::uint64_t>(at->second);
-  };
-  return count(v1::PENDING) + count(v1::RUNNING) < state.options.materialised_trials_max;
 }
 
 std::uint64_t Expand(Context& context, Sweep& sweep, std::uint64_t limit) {
@@ -258,37 +288,6 @@ std::uint64_t Expand(Context& context, Sweep& sweep, std::uint64_t limit) {
   state.stats.trials_known += known;
   return known + known_if_unchanged;
 }
-
-namespace {
-
-// Further trials of the sweeps that want some.
-void ExpandSweeps(Context& context) {
-  Finish(context);  // What has ended so far makes room.
-  State& state = context.state;
-  std::uint64_t budget = state.options.expand_per_tick;
-  for (auto at = state.expanding.begin(); at != state.expanding.end() && budget > 0;) {
-    Sweep& sweep = state.sweeps.at(*at++);  // Expand may erase it.
-    if (!WantsTrials(state, sweep)) continue;
-    if (!sweep.expansion.expander) {
-      if (const absl::Status made = MakeExpander(state, sweep); !made.ok())
-        StopSweep(context, sweep,
-                  absl::StrCat("no further trials can be made, edit the sweep: ", made.message()));
-      return;  // One grid a tick.
-    }
-    const std::uint64_t before = sweep.trials.size();
-    // At most as many as it has: the answer to the submission is still on its way when the first are made.
-    Expand(context, sweep, std::min(budget, std::max<std::uint64_t>(state.options.expand_first, before)));
-    budget -= std::min<std::uint64_t>(budget, sweep.trials.size() - before);
-  }
-}
-
-std::optional<Timestamp> ExpansionDue(const State& state) {
-  const auto wants_trials = [&](SweepId id) { return WantsTrials(state, state.sweeps.at(id)); };
-  if (std::none_of(state.expanding.begin(), state.expanding.end(), wants_trials)) return std::nullopt;
-  return Timestamp{};
-}
-
-}  // namespace
 
 Feature Expansion() { return {.due = ExpansionDue, .act = ExpandSweeps}; }
 

@@ -13,16 +13,9 @@ struct Reopens {
   bool sources = true;  // Trainings that its own starts from.
 };
 
-// The state of a trial, from its stages. Reopens cancelled stages, and failed ones where `reopens` allows it; `message` is
-// that of the stage that decides.
+// The state of a trial, from its stages, of which it reopens cancelled ones, and failed ones where `reopens` allows it.
+// `message`: of the stage that decides.
 v1::TrialState Link(Context& context, Trial& trial, const Reopens& reopens, std::string& message);
-
-// Makes the grid of a sweep that has none since the last start, to continue at sweep.next_point. An error for a grid that
-// this program refuses: that of a program before it was less strict.
-absl::Status MakeExpander(State& state, Sweep& sweep);
-
-// Has points left, too few open trials, and does not wait for data.
-bool WantsTrials(const State& state, const Sweep& sweep);
 
 // Makes up to `limit` further trials, or fewer where one waits for data; returns how many were complete at once, or
 // are if the data they wait for are unchanged. REQUIRES: it has an expander.

@@ -71,20 +71,15 @@ std::uint64_t EndSweep(Context& context, Sweep& sweep, v1::SweepState to, const 
 }
 
 void SettleSweeps(Context& context) {
-  State& state = context.state;
-  while (!context.settle.empty()) {
-    const SweepId sweep = *context.settle.begin();
-    context.settle.erase(context.settle.begin());
-    Settle(context, state.sweeps.at(sweep));
-  }
+  while (!context.settle.empty())
+    Settle(context, context.state.sweeps.at(context.settle.extract(context.settle.begin()).value()));
 }
 
 void Finish(Context& context) {
-  State& state = context.state;
   SettleSweeps(context);
   ForEachFeature(&Feature::call_ends, context);
   for (const auto& [id, before] : context.changed) {
-    const Trial& trial = state.trials.at(id);
+    const Trial& trial = context.state.trials.at(id);
     if (!IsTerminal(trial.state) && !IsTerminal(before)) continue;  // RUNNING follows from attempts.
     if (IsTerminal(before) && trial.state != before && IsTerminal(trial.state)) {
       // It was opened again on the way, and only so may it change.

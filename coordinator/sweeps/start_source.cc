@@ -5,7 +5,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/digest.h"
-#include "base/status.h"
 #include "coordinator/state/lookup.h"
 #include "spec/schema/limits.h"
 #include "spec/schema/problems.h"
@@ -43,7 +42,7 @@ absl::StatusOr<StageId> TrainingNamed(const State& state, const v1::StartFromSpe
                                                  start.training(), "; name a trial, such as {trial: t-17}"));
 }
 
-// Of the trainings that start from each other, up to this one.
+// Counts the trainings that start from each other, up to this one.
 int LengthOf(const State& state, StageId stage) {
   int length = 0;
   while (stage && length <= Limits::kStartsMax) {

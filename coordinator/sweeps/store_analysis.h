@@ -1,4 +1,4 @@
-// Stores what a person measured on a model of his own (`inlier analyze`).
+// Stores what a user measured on a model of their own (`inlier analyze`).
 #ifndef INLIER_COORDINATOR_SWEEPS_STORE_ANALYSIS_H_
 #define INLIER_COORDINATOR_SWEEPS_STORE_ANALYSIS_H_
 

@@ -15,8 +15,15 @@
 namespace inlier {
 namespace {
 
-// The answer that a request with this id got before; nullopt: it is new. AlreadyExists when the id was used for
-// something else.
+v1::SubmitSweepResponse AnswerOf(const Sweep& sweep) {
+  v1::SubmitSweepResponse response;
+  response.set_sweep_id(sweep.id.ToString());
+  response.set_trials(sweep.submission.trials);
+  response.set_trials_known(sweep.submission.known);
+  return response;
+}
+
+// The answer that a request with this id got before; nullopt: it is new. AlreadyExists: it was used for something else.
 absl::StatusOr<std::optional<v1::SubmitSweepResponse>> EarlierAnswer(const State& state,
                                                                      const std::string& id,
                                                                      const std::string& digest,
@@ -32,11 +39,7 @@ absl::StatusOr<std::optional<v1::SubmitSweepResponse>> EarlierAnswer(const State
                                                    sweep.id.ToString(), " (", sweep.spec.name(),
                                                    ") with other content; use a new request_id"));
     }
-    v1::SubmitSweepResponse response;
-    response.set_sweep_id(sweep.id.ToString());
-    response.set_trials(sweep.submission.trials);
-    response.set_trials_known(sweep.submission.known);
-    return response;
+    return AnswerOf(sweep);
   }
   if (const RequestRow* other = state.requests.Find(id)) {
     return absl::AlreadyExistsError(absl::StrCat("request_id ", id, " was used for another call (",
@@ -45,13 +48,21 @@ absl::StatusOr<std::optional<v1::SubmitSweepResponse>> EarlierAnswer(const State
   return std::optional<v1::SubmitSweepResponse>();
 }
 
-absl::Status CheckTrials(const Sweep& sweep, std::uint64_t trials, std::uint64_t trials_max) {
-  if (trials > trials_max) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "sweep ", sweep.spec.name(), " has ", trials, " trials, more than the limit of ", trials_max,
-        "; make the grid narrower, or submit it with --yes (max_trials in SubmitSweepRequest)"));
-  }
-  return absl::OkStatus();
+// Without its points.
+Sweep Made(const Context& context, const v1::SubmitSweepRequest& request, const v1::SweepSpec& spec,
+           const std::string& digest, const Caller& caller) {
+  Sweep made;
+  made.id = context.state.sweeps.NextId();
+  made.SetSpec(spec);
+  made.submission.request_id = request.request_id();
+  made.submission.digest = digest;
+  made.owner = caller.name;
+  made.submission.at = context.now.wall;
+  made.began = context.now.at;
+  made.time.stored = {.id = made.id, .at = context.now.wall};
+  made.again = request.again();
+  made.bound.since = context.state.next_token;
+  return made;
 }
 
 }  // namespace
@@ -67,19 +78,9 @@ absl::StatusOr<v1::SubmitSweepResponse> SubmitSweep(Context& context, const v1::
     if (earlier) return *earlier;
   }
   RETURN_IF_ERROR(CheckCallerLimits(state, caller, request.sweep()));
-  Sweep made;
-  made.id = state.sweeps.NextId();
   v1::SweepSpec spec = request.sweep();
   spec.clear_scales();  // Other sizes are for the reader of the file.
-  made.SetSpec(spec);
-  made.submission.request_id = request.request_id();
-  made.submission.digest = digest;
-  made.owner = caller.name;
-  made.submission.at = context.now.wall;
-  made.began = context.now.at;
-  made.time.stored = {.id = made.id, .at = context.now.wall};
-  made.again = request.again();
-  made.bound.since = state.next_token;
+  Sweep made = Made(context, request, spec, digest, caller);
   if (!grid) {
     ASSIGN_OR_RETURN(grid, SweepGrid::Create(spec));
   }
@@ -87,7 +88,11 @@ absl::StatusOr<v1::SubmitSweepResponse> SubmitSweep(Context& context, const v1::
   made.expansion.points = grid->size();
   made.expansion.kept = grid->kept();
   const std::uint64_t trials = made.Total();
-  RETURN_IF_ERROR(CheckTrials(made, trials, request.max_trials()));
+  if (trials > request.max_trials()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "sweep ", spec.name(), " has ", trials, " trials, more than the limit of ", request.max_trials(),
+        "; make the grid narrower, or submit it with --yes (max_trials in SubmitSweepRequest)"));
+  }
   Sweep& sweep = state.sweeps.Add(std::move(made));
   const SweepId id = sweep.id;
   SetExpander(state, sweep, std::make_unique<SweepExpander>(*std::move(grid), 0));
@@ -112,19 +117,14 @@ absl::StatusOr<v1::SubmitSweepResponse> SubmitSweep(Context& context, const v1::
                                    .submitted_at = context.now.wall,
                                    .again = sweep.again});
   sweep.submission.trials = trials;
+  const bool large = sweep.expansion.points > state.options.expand_at_submit;
   sweep.submission.known =
-      Expand(context, sweep,
-             sweep.expansion.points > state.options.expand_at_submit ? state.options.expand_first
-                                                                     : state.options.expand_at_submit);
+      Expand(context, sweep, large ? state.options.expand_first : state.options.expand_at_submit);
   ForEachFeature(&Feature::sweep_changed, context, sweep);
   std::get<SweepRow>(context.out.changes.changes[row]).trials_known = sweep.submission.known;
-  context.out.log.push_back(absl::StrCat("sweep_submitted sweep=", id.ToString(), " name=", sweep.spec.name(),
-                                         " trials=", trials, " known=", sweep.submission.known));
-  v1::SubmitSweepResponse response;
-  response.set_sweep_id(id.ToString());
-  response.set_trials(trials);
-  response.set_trials_known(sweep.submission.known);
-  return response;
+  context.Log("sweep_submitted sweep=", id.ToString(), " name=", sweep.spec.name(), " trials=", trials,
+              " known=", sweep.submission.known);
+  return AnswerOf(sweep);
 }
 
 }  // namespace inlier

@@ -12,8 +12,7 @@ namespace inlier {
 
 // Stores a sweep and makes its first trials. `grid`: CheckedGrid(request.sweep()); without it the sweep must be
 // known to be valid. The same request_id and content gives the same answer; AlreadyExists with other content;
-// FailedPrecondition when the sweep has more trials than request.max_trials; PermissionDenied where the caller may not
-// have such a sweep.
+// FailedPrecondition when the sweep has more trials than request.max_trials; PermissionDenied: CheckCallerLimits.
 absl::StatusOr<v1::SubmitSweepResponse> SubmitSweep(Context& context, const v1::SubmitSweepRequest& request,
                                                     std::optional<SweepGrid> grid, const Caller& caller);
 

@@ -4,19 +4,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "base/check.h"
 #include "base/deliberate_bug.h"
 #include "coordinator/data/data_binding.h"
 #include "coordinator/data/data_check.h"
 
 namespace inlier {
 namespace {
-
-Digest DigestOf(const std::string& hex) {
-  const std::optional<Digest> digest = ParseSha256Hex(hex);
-  INLIER_CHECK(digest.has_value());
-  return *digest;
-}
 
 // The data of the sweep: those with which it began, or what a worker has found since. The source itself where no
 // worker could read it; zero: not known.
@@ -42,12 +35,12 @@ std::vector<const Stage*> StagesOf(const State& state, const Digest& specificati
 
 Digest FingerprintOf(const Digest& specification, std::uint32_t number) {
   if (number == 1) return specification;
-  return DigestOf(Sha256Hex(absl::StrCat("number ", number, "\n", HexOf(specification))));
+  return DigestOfHex(Sha256Hex(absl::StrCat("number ", number, "\n", HexOf(specification))));
 }
 
 std::optional<TrainingChoice> ChooseTraining(Context& context, Sweep& sweep, const StagePart& train) {
   State& state = context.state;
-  const std::vector<const Stage*> stages = StagesOf(state, DigestOf(train.fingerprint));
+  const std::vector<const Stage*> stages = StagesOf(state, DigestOfHex(train.fingerprint));
   const auto number_at = [&](auto at) { return static_cast<std::uint32_t>(stages.rend() - at); };
   for (auto at = stages.rbegin(); at != stages.rend(); ++at) {
     if ((*at)->HasSweep(sweep.id)) return TrainingChoice{.number = number_at(at)};
@@ -78,17 +71,17 @@ std::optional<TrainingChoice> ChooseTraining(Context& context, Sweep& sweep, con
 }
 
 std::string LikelyTraining(const State& state, const StagePart& train) {
-  const std::vector<const Stage*> stages = StagesOf(state, DigestOf(train.fingerprint));
+  const std::vector<const Stage*> stages = StagesOf(state, DigestOfHex(train.fingerprint));
   return stages.empty() ? "" : HexOf(stages.back()->fingerprint);
 }
 
 bool HasKnownResult(const State& state, const ExpandedTrial& trial) {
   if (!trial.problem.ok() || trial.train == nullptr) return false;
-  const std::vector<const Stage*> stages = StagesOf(state, DigestOf(trial.train->fingerprint));
+  const std::vector<const Stage*> stages = StagesOf(state, DigestOfHex(trial.train->fingerprint));
   if (stages.empty()) return false;
   if (stages.back()->state == v1::DIVERGED) return true;
   const auto number = static_cast<std::uint32_t>(stages.size());
-  const Stage* evaluate = state.stages.Find(FingerprintOf(DigestOf(trial.evaluate.fingerprint), number));
+  const Stage* evaluate = state.stages.Find(FingerprintOf(DigestOfHex(trial.evaluate.fingerprint), number));
   return evaluate != nullptr && IsResult(evaluate->state);
 }
 

@@ -20,7 +20,7 @@
 
 namespace inlier {
 
-// Of the n-th stage of a specification with this fingerprint.
+// The fingerprint of the n-th stage of a specification with this one.
 Digest FingerprintOf(const Digest& specification, std::uint32_t number);
 
 struct TrainingChoice {

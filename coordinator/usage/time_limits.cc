@@ -22,10 +22,9 @@ const Sweep& MostPatient(const State& state, const Stage& stage) {
   const auto hours = [&](const Dependent& dependent) {
     return state.sweeps.at(dependent.sweep).spec.limits().attempt_hours();
   };
-  return state.sweeps.at(
-      std::max_element(dependents.begin(), dependents.end(), [&](const auto& a, const auto& b) {
-        return hours(a) < hours(b);
-      })->sweep);
+  return state.sweeps.at(std::ranges::max_element(dependents, [&](const auto& a, const auto& b) {
+                           return hours(a) < hours(b);
+                         })->sweep);
 }
 
 std::string WhyAttempt(const Sweep& sweep, Duration ran) {
@@ -63,7 +62,7 @@ void FailTrialsOverTime(Context& context, Stage& stage) {
   }
   for (const TrialId id : stage.DependentTrials()) {
     Trial& trial = state.trials.at(id);
-    if (std::find(over.begin(), over.end(), trial.sweep) == over.end()) continue;
+    if (std::ranges::find(over, trial.sweep) == over.end()) continue;
     Sweep& sweep = state.sweeps.at(trial.sweep);
     const std::string why = WhyTrial(sweep);
     Notice(context, sweep, "trial_over_time", absl::StrCat(id.ToString(), " FAILED: ", why),
@@ -111,7 +110,7 @@ void CarryTime(Context& context, const Stage& train) {
   for (const StageId id : train.evaluations) {
     Stage& evaluate = state.stages.at(id);
     const auto dependents = evaluate.Dependents();
-    const bool limited = std::any_of(dependents.begin(), dependents.end(), [&](const Dependent& dependent) {
+    const bool limited = std::ranges::any_of(dependents, [&](const Dependent& dependent) {
       return state.sweeps.at(dependent.sweep).spec.limits().has_trial_hours();
     });
     if (!limited) continue;

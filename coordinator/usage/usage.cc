@@ -28,8 +28,6 @@ double Share(const Attempt& attempt) { return attempt.gpu_thousandths / 1000.0; 
 
 std::int64_t Milliseconds(double seconds) { return std::llround(seconds * 1000); }
 
-Duration Ran(const Stage& stage) { return std::chrono::milliseconds(stage.detail().ran_ms); }
-
 // Sets `due`, one of `deadlines`, to `to`.
 template <typename Key>
 void SetDue(std::set<std::pair<Timestamp, Key>>& deadlines, const Key& key, std::optional<Timestamp>& due,
@@ -40,7 +38,7 @@ void SetDue(std::set<std::pair<Timestamp, Key>>& deadlines, const Key& key, std:
   due = to;
 }
 
-// After a change of its meter.
+// Its meter has changed.
 void RefreshBudget(State& state, const std::string& owner, OwnerBudget& budget, Timestamp now) {
   if (!budget.spent && IsReached(budget.used.GpuSeconds(now), budget.limit_seconds)) {
     budget.spent = true;
@@ -108,7 +106,7 @@ void BeginUse(Context& context, Attempt& attempt) {
   for (const Dependent& dependent : state.stages.at(attempt.stage).Dependents()) {
     Sweep& sweep = state.sweeps.at(dependent.sweep);
     if (attempt.recovered) {
-      // Of the time before, its stored sums have the part up to `at`.
+      // The stored sums hold the time before, up to `at`.
       const std::int64_t counted = std::max(attempt.times.leased.unix_ms, sweep.time.stored.at.unix_ms);
       const double rest = std::max<double>(0, static_cast<double>(context.now.wall.unix_ms - counted)) / 1000;
       sweep.time.usage.Add(rest, rest * Share(attempt));
@@ -154,11 +152,11 @@ void SweepLeaves(Context& context, Stage& stage, SweepId id) {
 }
 
 void SweepJoins(Context& context, Stage& stage, SweepId id) {
-  ChangeUse(context, stage, id,
-            &UsageMeter::Start);  // The attempt's time before is not the sweep's, after a restart too.
+  // The attempt's time before is not the sweep's, after a restart too.
+  ChangeUse(context, stage, id, &UsageMeter::Start);
 }
 
-// The sums of the sweep go on as they were stored, and its owner's GPU time is counted where it has a budget.
+// The sums of the sweep continue as they were stored, and its owner's GPU time is counted where it has a budget.
 void BeginSweep(Context& context, Sweep& sweep) {
   State& state = context.state;
   const SweepUsage& stored = sweep.time.stored;
@@ -227,30 +225,26 @@ void ExplainSweep(const State&, const Sweep& sweep, Timestamp now, v1::Explanati
     return;
   }
   if (limits.has_sweep_hours()) {
-    Because(of, absl::StrCat("it was submitted ", FormatDuration(now - sweep.began),
-                             " ago, and is stopped after ", FormatDuration(FromHours(limits.sweep_hours())),
-                             " (limits.sweep_hours)"));
+    Because(of, "it was submitted ", FormatDuration(now - sweep.began), " ago, and is stopped after ",
+            FormatDuration(FromHours(limits.sweep_hours())), " (limits.sweep_hours)");
   }
   if (limits.has_gpu_hours()) {
-    Because(of, absl::StrCat("it has used ", Hours(sweep.time.usage.GpuSeconds(now) / 3600),
-                             " hours of GPUs, and is stopped at ", Hours(limits.gpu_hours()),
-                             " (limits.gpu_hours)"));
+    Because(of, "it has used ", Hours(sweep.time.usage.GpuSeconds(now) / 3600),
+            " hours of GPUs, and is stopped at ", Hours(limits.gpu_hours()), " (limits.gpu_hours)");
   }
 }
 
 void ExplainBudget(const State& state, const Sweep& sweep, Timestamp now, v1::Explanation& of) {
   const auto at = state.budgets.find(sweep.owner);
   if (at == state.budgets.end() || !at->second.spent) return;
-  Because(of, absl::StrCat("the sweeps of ", sweep.owner, " have used ",
-                           Hours(at->second.used.GpuSeconds(now) / 3600),
-                           " hours of GPUs, and its gpu_hours is ", Hours(at->second.limit_seconds / 3600),
-                           "; an admin raises it in the coordinator's configuration (callers)"));
+  Because(of, "the sweeps of ", sweep.owner, " have used ", Hours(at->second.used.GpuSeconds(now) / 3600),
+          " hours of GPUs, and its gpu_hours is ", Hours(at->second.limit_seconds / 3600),
+          "; an admin raises it in the coordinator's configuration (callers)");
 }
 
 void ExplainAttempt(const State& state, const Attempt& attempt, Timestamp now, v1::Explanation& of) {
   if (const std::optional<Timestamp> due = AttemptDue(state, attempt))
-    Because(of,
-            absl::StrCat("it may run for another ", FormatDuration(*due - now), " (limits.attempt_hours)"));
+    Because(of, "it may run for another ", FormatDuration(*due - now), " (limits.attempt_hours)");
 }
 
 void DescribeSweep(const Sweep& sweep, Timestamp now, v1::SweepStatus& status) {
@@ -302,7 +296,7 @@ std::optional<Timestamp> AttemptDue(const State& state, const Attempt& attempt) 
 std::optional<Timestamp> TrialsDue(const State& state, const Stage& stage, const Sweep& sweep) {
   const v1::LimitsSpec& limits = sweep.spec.limits();
   if (!limits.has_trial_hours()) return std::nullopt;
-  const Duration left = FromHours(limits.trial_hours()) - Ran(stage);
+  const Duration left = FromHours(limits.trial_hours()) - std::chrono::milliseconds(stage.detail().ran_ms);
   if (stage.live() != 0) return state.attempts.at(stage.live()).times.began + left;
   return left > Duration::zero() ? std::nullopt : std::optional(Timestamp{});
 }
@@ -312,20 +306,15 @@ std::optional<Timestamp> SweepDue(const Sweep& sweep) {
   const v1::LimitsSpec& limits = sweep.spec.limits();
   std::optional<Timestamp> due;
   if (limits.has_gpu_hours()) due = sweep.time.usage.GpuSecondsReach(limits.gpu_hours() * 3600);
-  if (limits.has_sweep_hours()) {
-    const Timestamp end = sweep.began + FromHours(limits.sweep_hours());
-    if (!due || end < *due) due = end;
-  }
+  if (limits.has_sweep_hours()) due = Earlier(due, sweep.began + FromHours(limits.sweep_hours()));
   return due;
 }
 
 void RefreshLimit(State& state, Attempt& attempt) {
   const Stage& stage = state.stages.at(attempt.stage);
   std::optional<Timestamp> due = AttemptDue(state, attempt);
-  for (const Dependent& dependent : stage.Dependents()) {
-    const std::optional<Timestamp> trials = TrialsDue(state, stage, state.sweeps.at(dependent.sweep));
-    if (trials && (!due || *trials < *due)) due = trials;
-  }
+  for (const Dependent& dependent : stage.Dependents())
+    due = Earlier(due, TrialsDue(state, stage, state.sweeps.at(dependent.sweep)));
   SetDue(state.deadlines.attempt_limits, attempt.token, attempt.limit_due, due);
 }
 

@@ -5,8 +5,6 @@
 // time is its time multiplied by the share of a GPU that it has, none on a CPU. An owner is charged for the
 // attempts that are charged to its sweeps. There is one deadline for each attempt, sweep and owner; every
 // change of it sets a new one.
-//
-// Thread safety: none; functions of the State on the coordinator's thread.
 #ifndef INLIER_COORDINATOR_USAGE_USAGE_H_
 #define INLIER_COORDINATOR_USAGE_USAGE_H_
 
@@ -22,8 +20,7 @@ Feature UsageOfTime();
 // Ends the sweeps that are over their time or have used their budget (limits.sweep_hours, limits.gpu_hours).
 Feature SweepLimits();
 
-// When the attempt is to stop: the largest attempt_hours of the sweeps that need its stage. nullopt: one has
-// none, or it is asked to stop already.
+// When the attempt is to stop, by the largest attempt_hours of the sweeps that need its stage; nullopt: never, or it stops.
 std::optional<Timestamp> AttemptDue(const State& state, const Attempt& attempt);
 
 // When the trials of the sweep that need the stage have run for its trial_hours, if its live attempt

@@ -2,18 +2,16 @@
 
 #include <google/protobuf/util/json_util.h>
 #include <grpcpp/generic/generic_stub.h>
-#include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/support/proto_buffer_reader.h>
 #include <zlib.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
+#include <map>
 #include <string>
-#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "base/check.h"
 #include "base/json_text.h"
 #include "base/status.h"
 #include "base/utf8.h"
@@ -25,27 +23,22 @@
 namespace inlier {
 namespace {
 
-using Messages = google::protobuf::MessageFactory;
 using google::protobuf::MethodDescriptor;
 
-// The longest calls are people's SQL and tables, which have shorter limits of their own.
+// The longest calls are users' SQL and tables, which have shorter limits.
 constexpr std::chrono::seconds kCallTime{120};
 constexpr std::size_t kTokenBytesMax = 4096;
 constexpr std::size_t kCompressedBytesMin = 16 << 10;
-constexpr char kPeerHeader[] = "inlier-http-peer";
 
 std::unique_ptr<google::protobuf::Message> NewMessage(const google::protobuf::Descriptor* type) {
-  return std::unique_ptr<google::protobuf::Message>(Messages::generated_factory()->GetPrototype(type)->New());
+  auto* const factory = google::protobuf::MessageFactory::generated_factory();
+  return std::unique_ptr<google::protobuf::Message>(factory->GetPrototype(type)->New());
 }
 
-absl::StatusOr<std::string> Json(const google::protobuf::Descriptor* type, const grpc::ByteBuffer& bytes) {
+absl::StatusOr<std::string> Json(const google::protobuf::Descriptor* type, grpc::ByteBuffer& bytes) {
   const auto message = NewMessage(type);
-  std::vector<grpc::Slice> slices;
-  std::string whole;
-  if (!bytes.Dump(&slices).ok()) return absl::InternalError("an answer could not be read");
-  for (const grpc::Slice& slice : slices)
-    whole.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
-  if (!message->ParseFromString(whole)) return absl::InternalError("an answer could not be read");
+  grpc::ProtoBufferReader reader(&bytes);
+  if (!message->ParseFromZeroCopyStream(&reader)) return absl::InternalError("an answer could not be read");
   google::protobuf::util::JsonPrintOptions options;
   options.preserve_proto_field_names = true;
   std::string json;
@@ -54,32 +47,32 @@ absl::StatusOr<std::string> Json(const google::protobuf::Descriptor* type, const
   return json;
 }
 
-// Of JSON. Errors are the parser's, on one line.
+// Reads JSON. Errors are the parser's, on one line.
 absl::StatusOr<grpc::ByteBuffer> ReadRequest(const google::protobuf::Descriptor* type,
                                              const std::string& body) {
-  if (NestingDepth(body) > Api::kDepthMax) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the request is no ", type->name(), ": it is nested deeper than ", Api::kDepthMax));
-  }
+  const auto refused = [type](const auto&... reason) {
+    return absl::InvalidArgumentError(absl::StrCat("the request is not a ", type->name(), ": ", reason...));
+  };
+  if (NestingDepth(body) > Api::kDepthMax) return refused("it is nested deeper than ", Api::kDepthMax);
   const auto message = NewMessage(type);
   const auto parsed = google::protobuf::util::JsonStringToMessage(body.empty() ? "{}" : body, message.get());
   if (!parsed.ok()) {
     std::string reason(parsed.message().data(), parsed.message().size());
-    std::replace(reason.begin(), reason.end(), '\n', ' ');
+    std::ranges::replace(reason, '\n', ' ');
     reason.resize(ValidUtf8Prefix(reason));
-    return absl::InvalidArgumentError(absl::StrCat("the request is no ", type->name(), ": ", reason));
+    return refused(reason);
   }
   const grpc::Slice slice(message->SerializeAsString());
   return grpc::ByteBuffer(&slice, 1);
 }
 
-// True for a text that gRPC sends as metadata; others would end the program.
+// True for a text that gRPC sends as metadata; another would end the program.
 bool IsHeaderValue(const std::string& text) {
   return text.size() <= kTokenBytesMax &&
-         std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7f; });
+         std::ranges::all_of(text, [](char c) { return c >= 0x20 && c < 0x7f; });
 }
 
-// ASCII alone, as a header must be.
+// Compact and pure ASCII, as a header must be.
 std::string JsonText(const nlohmann::json& value) {
   return value.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
 }
@@ -90,36 +83,25 @@ std::string StatusJson(const absl::Status& status) {
 }
 
 int HttpStatus(absl::StatusCode code) {
-  switch (code) {
-    case absl::StatusCode::kOk:
-      return 200;
-    case absl::StatusCode::kInvalidArgument:
-    case absl::StatusCode::kFailedPrecondition:
-    case absl::StatusCode::kOutOfRange:
-      return 400;
-    case absl::StatusCode::kUnauthenticated:
-      return 401;
-    case absl::StatusCode::kPermissionDenied:
-      return 403;
-    case absl::StatusCode::kNotFound:
-      return 404;
-    case absl::StatusCode::kAlreadyExists:
-    case absl::StatusCode::kAborted:
-      return 409;
-    case absl::StatusCode::kResourceExhausted:
-      return 429;
-    case absl::StatusCode::kUnimplemented:
-      return 501;
-    case absl::StatusCode::kUnavailable:
-      return 503;
-    case absl::StatusCode::kDeadlineExceeded:
-      return 504;
-    default:
-      return 500;
-  }
+  using enum absl::StatusCode;
+  static const std::map<absl::StatusCode, int> statuses = {{kOk, 200},
+                                                           {kInvalidArgument, 400},
+                                                           {kFailedPrecondition, 400},
+                                                           {kOutOfRange, 400},
+                                                           {kUnauthenticated, 401},
+                                                           {kPermissionDenied, 403},
+                                                           {kNotFound, 404},
+                                                           {kAlreadyExists, 409},
+                                                           {kAborted, 409},
+                                                           {kResourceExhausted, 429},
+                                                           {kUnimplemented, 501},
+                                                           {kUnavailable, 503},
+                                                           {kDeadlineExceeded, 504}};
+  const auto at = statuses.find(code);
+  return at == statuses.end() ? 500 : at->second;
 }
 
-// The address of the client, without its port.
+// The client's address without its port.
 std::string AddressOf(const HttpRequest& request) { return request.peer.substr(0, request.peer.rfind(':')); }
 
 const MethodDescriptor* FindMethod(const HttpRequest& request) {
@@ -153,7 +135,7 @@ void Compress(const HttpRequest& request, HttpResponse& response) {
   response.headers.emplace_back("Content-Encoding", "gzip");
 }
 
-// One call and its answer; kept by gRPC's callback and the pool.
+// A call and its answer, kept alive by gRPC's callback and the pool.
 class ApiUnaryCall : public std::enable_shared_from_this<ApiUnaryCall> {
  public:
   ApiUnaryCall(Api& api, std::shared_ptr<HttpCall> http, const MethodDescriptor* method,
@@ -221,8 +203,9 @@ class ApiUnaryCall : public std::enable_shared_from_this<ApiUnaryCall> {
   std::atomic<bool> gone_{false};
 };
 
-// A call whose answers go to the client one by one; kept by itself until OnDone. Each answer is held by gRPC (a read),
-// then by the pool (JSON is made), then by HTTP (it is sent). While gRPC does not hold it, AddHold keeps the call.
+// A call whose answers go to the client one by one; it keeps itself alive until OnDone. Each answer is held
+// by gRPC (a read), then by the pool (JSON is made), then by HTTP (it is sent). While gRPC does not hold it,
+// AddHold keeps the call.
 class ApiStreamCall final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
                             public std::enable_shared_from_this<ApiStreamCall> {
  public:
@@ -247,8 +230,8 @@ class ApiStreamCall final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grp
   void OnReadDone(bool ok) override {
     {
       const std::lock_guard lock(mutex_);
-      holder_ = ok && !gone_ ? Holder::kPool : Holder::kNone;
-      if (holder_ == Holder::kNone) return RemoveHold();
+      if (!ok || gone_) return LetGo();
+      holder_ = Holder::kPool;
     }
     api_.pool_.Run(
         AddressOf(http_->request()), [self = self_] { self->SendUpdate(); },
@@ -261,18 +244,18 @@ class ApiStreamCall final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grp
     if (!std::exchange(begun_, true)) Begin();
     {
       const std::lock_guard lock(mutex_);
-      if (gone_) {
-        holder_ = Holder::kNone;
-        return RemoveHold();
-      }
+      if (gone_) return LetGo();
       holder_ = Holder::kHttp;
     }
     http_->Send(absl::StrCat("event: update\ndata: ", *json, "\n\n"), [self = self_] { self->ReadNext(); });
   }
-  // The answer could not be made.
+  // Ends the call when an answer could not be made.
   void Stop() {
     context_.TryCancel();
     const std::lock_guard lock(mutex_);
+    LetGo();
+  }
+  void LetGo() {  // REQUIRES: the lock.
     holder_ = Holder::kNone;
     RemoveHold();
   }
@@ -287,8 +270,7 @@ class ApiStreamCall final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grp
     const std::lock_guard lock(mutex_);
     gone_ = true;
     context_.TryCancel();
-    if (std::exchange(holder_, holder_ == Holder::kHttp ? Holder::kNone : holder_) == Holder::kHttp)
-      RemoveHold();
+    if (holder_ == Holder::kHttp) LetGo();
   }
   void Begin() {
     http_->Begin({.content_type = "text/event-stream", .headers = {{"Cache-Control", "no-store"}}},
@@ -334,8 +316,7 @@ void Api::UseServer(grpc::Server& server) {
 
 std::optional<HttpResponse> Api::Refusal(const HttpRequest& head) {
   const absl::Status status = Check(head);
-  if (status.ok()) return std::nullopt;
-  return ErrorResponse(status);
+  return status.ok() ? std::nullopt : std::optional(ErrorResponse(status));
 }
 
 absl::Status Api::Check(const HttpRequest& head) {
@@ -373,7 +354,7 @@ absl::Status Api::Start(const std::shared_ptr<HttpCall>& call) {
   ASSIGN_OR_RETURN(grpc::ByteBuffer message, ReadRequest(method->input_type(), request.body));
   const auto prepare = [&request](grpc::ClientContext& context) {
     if (!request.authorization.empty()) context.AddMetadata(kTokenHeader, request.authorization);
-    context.AddMetadata(kPeerHeader, request.peer);
+    context.AddMetadata(kHttpPeerHeader, request.peer);
   };
   const std::string path = absl::StrCat("/", method->service()->full_name(), "/", method->name());
   if (!method->server_streaming()) {

@@ -4,9 +4,9 @@
 // roles, rates, bounds and the audit are those of gRPC. WatchSweep answers with server-sent events: "update" with a
 // SweepUpdate, and "end" with the status. An update is read when the client has taken the one before.
 //
-// A request's credentials and role are checked on its head, before its body is read. JSON is read and made on threads of
-// their own, where addresses take turns: no call waits for another one's on the threads of gRPC or HTTP. Answers that wait
-// for their clients have a limit of bytes, and a call whose client has gone is cancelled.
+// A request's credentials and role are checked on its head, before its body is read. JSON is read and made on
+// threads of its own, where addresses take turns. Answers that wait for their clients have a limit of bytes,
+// and a call whose client has gone is cancelled.
 //
 // Thread safety: Handle from any thread.
 #ifndef INLIER_COORDINATOR_WEB_API_H_
@@ -37,19 +37,19 @@ class Api {
   static constexpr int kDepthMax = 50;    // Of the JSON in it.
   static constexpr int kStreamsMax = 64;  // Open at once.
 
-  // Config and access outlive it. Answers that have not been read count among `bytes`.
+  // `config` and `access` outlive it. Unread answers count among `bytes`.
   Api(const v1::CoordinatorConfig& config, Access& access, ByteShares bytes)
       : config_(config), access_(access), bytes_(std::move(bytes)) {}
   ~Api() { Join(); }
 
-  // REQUIRES: before the first call. `server` outlives the calls.
+  // To be called before the first call. `server` outlives the calls.
   void UseServer(grpc::Server& server);
 
-  // The refusal of a request that must not be handled, by its head.
+  // Checks the head of a request; absent: the request may be handled.
   std::optional<HttpResponse> Refusal(const HttpRequest& head);
   void Handle(const std::shared_ptr<HttpCall>& call);
 
-  // Waits for the calls that are under way; the server is to be shut down before.
+  // Waits for open calls. REQUIRES: the server was shut down.
   void Join();
 
  private:
@@ -58,7 +58,7 @@ class Api {
 
   absl::Status Check(const HttpRequest& head);
   absl::Status Start(const std::shared_ptr<HttpCall>& call);
-  // Runs `work` on a thread for JSON, in the turn of the call's address; or answers that it cannot.
+  // Runs `work` on a thread for JSON, in the turn of the call's address; or refuses the call.
   void Run(const std::shared_ptr<HttpCall>& call, std::function<void()> work);
   void Began();
   void Ended();

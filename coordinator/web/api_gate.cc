@@ -8,8 +8,6 @@
 namespace inlier {
 namespace {
 
-constexpr char kJson[] = "application/json";
-
 // "https://host:7421" -> "host:7421".
 std::string_view HostOf(std::string_view origin) {
   const std::size_t scheme = origin.find("://");
@@ -22,14 +20,13 @@ absl::Status CheckTransport(const HttpRequest& request, const v1::CoordinatorCon
   if (!config.tls_client_ca().empty()) {
     if (config.tokens_file().empty()) {
       return absl::PermissionDeniedError(
-          "this coordinator knows its callers by their certificates, which HTTP does not check; for the page "
-          "set "
-          "tokens_file too (`inlier token add`), or save a sweep as a file: inlier page SWEEP -o sweep.html");
+          "this coordinator identifies callers by their certificates, which HTTP does not check; for the "
+          "page set tokens_file too (`inlier token add`), or save a sweep as a file: inlier page SWEEP -o "
+          "sweep.html");
     }
     if (!request.certified) {
       return absl::PermissionDeniedError(
-          "this coordinator asks its callers for a certificate that tls_client_ca signed; set http_tls, and "
-          "add the "
+          "this coordinator requires a certificate that tls_client_ca signed; set http_tls, and add the "
           "certificate to the browser");
     }
   }
@@ -48,7 +45,7 @@ absl::Status CheckOrigin(const HttpRequest& request) {
                                                     " and not from that of this coordinator, ", request.host,
                                                     " (a proxy: keep the header Host)"));
   }
-  if (!absl::StartsWithIgnoreCase(request.content_type, kJson))
+  if (!absl::StartsWithIgnoreCase(request.content_type, "application/json"))
     return absl::InvalidArgumentError("a request is JSON: set Content-Type: application/json");
   return absl::OkStatus();
 }

@@ -7,7 +7,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/digest.h"
-#include "base/status.h"
 #include "base/version.h"
 #include "coordinator/web/api_gate.h"
 #include "dashboard/page/page_files.h"
@@ -20,7 +19,7 @@ namespace {
 constexpr char kFolder[] = "/page/";
 constexpr char kIndex[] = "index.html";
 
-// Limits for a browser: nothing from elsewhere, no inline code, no frame around the page.
+// Forbid a browser resources of other sites, inline code, and a frame around the page.
 const std::vector<std::pair<std::string, std::string>>& SafetyHeaders() {
   static const std::vector<std::pair<std::string, std::string>> headers = {
       {"Content-Security-Policy",
@@ -32,7 +31,7 @@ const std::vector<std::pair<std::string, std::string>>& SafetyHeaders() {
   return headers;
 }
 
-// A file as it is sent: with its tag, plain and compressed.
+// The two forms in which a file is sent.
 struct Served {
   std::string tag;
   HttpResponse plain, compressed;
@@ -46,7 +45,7 @@ std::map<std::string, Served> ServedFiles() {
     one.plain = {.content_type = std::string(file.content_type), .body = std::string(file.content)};
     one.plain.headers = SafetyHeaders();
     one.plain.headers.emplace_back("ETag", one.tag);
-    // Asked for again each time, and sent again only when another version runs.
+    // A browser asks each time, and gets it again only from another version.
     one.plain.headers.emplace_back("Cache-Control", "no-cache");
     one.plain.headers.emplace_back("Vary", "Accept-Encoding");
     one.compressed = one.plain;
@@ -73,9 +72,9 @@ void ServeFile(const std::map<std::string, Served>& files, const std::string& na
 std::string MeasurementsJson() {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const MeasurementInfo& one : Measurements()) {
-    list.push_back({{"name", std::string(one.name)},
-                    {"unit", std::string(one.unit)},
-                    {"axis", std::string(one.axis)},
+    list.push_back({{"name", one.name},
+                    {"unit", one.unit},
+                    {"axis", one.axis},
                     {"final", one.final},
                     {"curve", one.curve}});
   }
@@ -86,10 +85,11 @@ std::string MeasurementsJson() {
 HttpResponse About(const HttpRequest& request, Access& access, const v1::CoordinatorConfig& config) {
   if (const absl::Status allowed = CheckTransport(request, config); !allowed.ok())
     return ErrorResponse(allowed);
-  const absl::StatusOr<Introduction> who = access.Introduce(request.authorization, request.peer);
-  if (!who.ok()) return ErrorResponse(who.status());
+  const absl::StatusOr<CallerRights> rights = access.RightsOf(request.authorization, request.peer);
+  if (!rights.ok()) return ErrorResponse(rights.status());
+  const Caller& who = rights->caller;
   const nlohmann::ordered_json caller = {
-      {"name", who->name}, {"role", who->role}, {"admin", who->admin}, {"methods", who->methods}};
+      {"name", who.name}, {"role", who.role}, {"admin", who.admin}, {"methods", rights->methods}};
   HttpResponse response{.content_type = "application/json"};
   response.body = absl::StrCat("{\"version\":", nlohmann::json(Version()).dump(),
                                ",\"caller\":", caller.dump(), ",\"measurements\":", MeasurementsJson(), "}");
@@ -102,7 +102,7 @@ HttpResponse About(const HttpRequest& request, Access& access, const v1::Coordin
 void AddPage(HttpServer& http, Api& api, Access& access, const v1::CoordinatorConfig& config) {
   const auto files = std::make_shared<const std::map<std::string, Served>>(ServedFiles());
   http.GetLater("/", [files](const std::shared_ptr<HttpCall>& call) { ServeFile(*files, kIndex, *call); });
-  http.GetBelow(kFolder, [files](const std::shared_ptr<HttpCall>& call) {
+  http.GetLater(kFolder, [files](const std::shared_ptr<HttpCall>& call) {
     ServeFile(*files, call->request().path.substr(sizeof(kFolder) - 1), *call);
   });
   http.GetLater("/api/about", [&access, &config](const std::shared_ptr<HttpCall>& call) {

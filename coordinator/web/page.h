@@ -1,5 +1,5 @@
-// The page and its JSON on the coordinator's HTTP server: GET / and /page/… (static files), GET /api/about, POST
-// /api/….
+// The page and its JSON on the coordinator's HTTP server: GET / and /page/… (static files), GET /api/about,
+// POST /api/….
 #ifndef INLIER_COORDINATOR_WEB_PAGE_H_
 #define INLIER_COORDINATOR_WEB_PAGE_H_
 

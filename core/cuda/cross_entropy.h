@@ -15,8 +15,8 @@ struct CrossEntropyRows {
   std::int64_t classes = 0;
   std::int64_t stride = 0;      // Between rows of logits, in elements.
   const float* bias = nullptr;  // (classes), added to the logits; null for none.
-  const std::int64_t* targets =
-      nullptr;                // (rows); a negative one is ignored, one not below `classes` gives NaN.
+  // (rows); a negative one is ignored, one not below `classes` gives NaN.
+  const std::int64_t* targets = nullptr;
   float label_smoothing = 0;  // e: (1 - e) * cross-entropy + e * the mean over classes of -log p.
   float gradient_scale = 1;
 };

@@ -32,8 +32,8 @@ inline std::int64_t ColumnSumsWorkspace(std::int64_t width) { return kSumRows * 
 template <typename T>
 struct ResidualNorm {
   std::int64_t rows = 0, width = 0;
-  kernels::NormWeights<float> norm =
-      {};                         // Without a gain: no norm, y, operand, mean and inverse are not written.
+  // Without a gain: no norm, y, operand, mean and inverse are not written.
+  kernels::NormWeights<float> norm = {};
   const T* update = nullptr;      // Null: sum = residual, and `sum` is not written.
   const float* bias = nullptr;    // (width); may be null.
   kernels::Dropout dropout = {};  // Row r is row first_row + r.

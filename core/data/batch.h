@@ -17,12 +17,10 @@ struct Batch {
   // Classes: (B) int64, or (B, classes) float32 where images are mixed. Numbers: (B) float32.
   torch::Tensor labels;
 
-  // 1 for tokens, 0 for padding, (B, T) int64. Undefined when every sequence is full, which is the usual case
-  // in text.
+  // 1 for tokens, 0 for padding, (B, T) int64. Undefined when every sequence is full, as mostly in text.
   torch::Tensor attention_mask;
 
-  // 1 for the tokens of the second sentence of a pair, else 0, (B, T) int64. Undefined where there are no
-  // pairs.
+  // 1 for the tokens of the second sentence of a pair, else 0, (B, T) int64. Undefined where there are no pairs.
   torch::Tensor token_type_ids;
 
   // (B, channels, side, side) float32; undefined for text.

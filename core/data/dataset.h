@@ -5,8 +5,6 @@
 // from a stream of that example, so neither the batch size nor gradient accumulation changes them.
 //
 // An example is a sequence of text, a sentence, a pair or an image.
-//
-// Thread safety: const methods may be called from any threads at once.
 #ifndef INLIER_CORE_DATA_DATASET_H_
 #define INLIER_CORE_DATA_DATASET_H_
 

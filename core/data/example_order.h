@@ -2,8 +2,6 @@
 //
 // The example in row r of batch i is number i * batch_size + r since the start of training (or calibration),
 // for every batch size.
-//
-// Thread safety: pure functions.
 #ifndef INLIER_CORE_DATA_EXAMPLE_ORDER_H_
 #define INLIER_CORE_DATA_EXAMPLE_ORDER_H_
 

@@ -44,13 +44,6 @@ absl::StatusOr<std::string> StateOf(const std::vector<fs::path>& files, bool* se
   return sha.HexDigest();
 }
 
-// The sizes of all files; one that is not there has none.
-std::uint64_t BytesOf(const std::vector<fs::path>& files) {
-  std::uint64_t bytes = 0;
-  for (const fs::path& file : files) bytes += SizeOf(file);
-  return bytes;
-}
-
 // `read` gets the bytes of each piece.
 absl::StatusOr<std::string> DigestOfFile(const fs::path& path, const DataRoots& roots,
                                          const std::function<void(std::size_t)>& read) {
@@ -82,8 +75,8 @@ absl::StatusOr<std::string> CachedDigestOfFiles(const std::vector<fs::path>& fil
       return digest;
   }
   std::vector<std::string> digests;
-  const std::uint64_t total = progress ? BytesOf(files) : 0;
-  std::uint64_t done = 0;
+  std::uint64_t done = 0, total = 0;
+  for (const fs::path& file : files) total += SizeOf(file);
   const auto read = [&](std::size_t bytes) {
     done += bytes;
     if (progress) progress(done, total);

@@ -4,13 +4,12 @@
 #include <ATen/Functions.h>
 #include <c10/core/GradMode.h>
 #include <c10/util/Exception.h>
-#include <torch/csrc/distributed/c10d/FileStore.hpp>
-#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 
 #include <chrono>
 #include <cstdint>
 #include <optional>
-#include <string>
+#include <torch/csrc/distributed/c10d/FileStore.hpp>
+#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -56,7 +55,6 @@ class Bucket {
   bool in_place_ = false;
 };
 
-// In order, as many of one type and device in a group as fit into a bucket.
 std::vector<std::vector<at::Tensor>> Grouped(const std::vector<at::Tensor>& tensors) {
   std::vector<std::vector<at::Tensor>> groups;
   std::int64_t bytes = 0;
@@ -148,8 +146,7 @@ absl::StatusOr<Gang> Gang::Meet(const Place& place, Duration patience) {
     const auto options = c10d::ProcessGroupGloo::Options::create(wait);
     options->devices.push_back(c10d::ProcessGroupGloo::createDeviceForHostname(place.address));
     auto group = std::make_unique<Group>();
-    group->backend =
-        c10::make_intrusive<c10d::ProcessGroupGloo>(store, place.rank, place.processes, options);
+    group->backend = c10::make_intrusive<c10d::ProcessGroupGloo>(store, place.rank, place.processes, options);
     group->backend->setTimeout(kCallPatience);
     return Gang(place.rank, place.processes, std::move(group));
   } catch (const std::exception& error) {

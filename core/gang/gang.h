@@ -7,7 +7,7 @@
 // LibTorch's c10d, with Gloo over 127.0.0.1, or between machines that share a folder over their addresses. Tensors of a
 // GPU travel through the machine's memory.
 //
-// Thread safety: none. Ranks may also be threads of one process, with a Gang each.
+// Ranks may also be threads of one process, with a Gang each.
 #ifndef INLIER_CORE_GANG_GANG_H_
 #define INLIER_CORE_GANG_GANG_H_
 

@@ -19,7 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Without the slash of "folder/".
 fs::path Plain(const fs::path& target) {
   const fs::path whole = fs::absolute(target).lexically_normal();
   return whole.has_filename() ? whole : whole.parent_path();
@@ -41,18 +40,16 @@ absl::Status ExportFolder::Check(const fs::path& target, bool replace) {
   const fs::path place = Plain(target);
   if (!fs::exists(place, error) || (fs::is_directory(place, error) && fs::is_empty(place, error)))
     return absl::OkStatus();
+  const char* problem = ": exists, and nothing in it is overwritten; name another folder, or give --force";
   if (replace && fs::is_symlink(place, error)) {
-    return absl::AlreadyExistsError(absl::StrCat(place.string(), ": is a link; name the folder itself"));
+    problem = ": is a link; name the folder itself";
+  } else if (replace) {
+    if (IsModel(place)) return absl::OkStatus();
+    problem =
+        ": is not a folder with a model alone (config.json, no folders), and stays as it is; "
+        "name another folder";
   }
-  if (replace && IsModel(place)) return absl::OkStatus();
-  if (replace) {
-    return absl::AlreadyExistsError(
-        absl::StrCat(place.string(),
-                     ": is not a folder with a model alone (config.json, no folders), and stays as it is; "
-                     "name another folder"));
-  }
-  return absl::AlreadyExistsError(absl::StrCat(
-      place.string(), ": exists, and nothing in it is overwritten; name another folder, or give --force"));
+  return absl::AlreadyExistsError(place.string() + problem);
 }
 
 absl::StatusOr<ExportFolder> ExportFolder::Make(const fs::path& target, bool replace) {

@@ -10,7 +10,6 @@
 
 namespace inlier {
 
-// Thread safety: none.
 class ExportFolder {
  public:
   // AlreadyExists when there are files at `target`, unless `replace`: then it must be a model's folder

@@ -1,7 +1,5 @@
 // The tensors of a Hugging Face model folder: model.safetensors or, where there is none, the shards that
 // model.safetensors.index.json lists; as transformers looks for them.
-//
-// Thread safety: const methods may be called from any threads at once.
 #ifndef INLIER_CORE_HUGGING_FACE_WEIGHT_FILES_H_
 #define INLIER_CORE_HUGGING_FACE_WEIGHT_FILES_H_
 
@@ -23,7 +21,7 @@ class WeightFiles {
   // Of a folder, or a single .safetensors file. NotFound; DataLoss for a damaged file, InvalidArgument outside `roots`.
   static absl::StatusOr<WeightFiles> Open(const std::filesystem::path& source, const DataRoots& roots);
 
-  // Null where there is none.
+  // Returns null for an unknown name.
   const SafetensorsEntry* Find(const std::string& name) const;
   // REQUIRES: Find(name) is not null.
   absl::StatusOr<at::Tensor> Load(const std::string& name) const;

@@ -4,13 +4,10 @@
 #include <c10/core/GradMode.h>
 
 #include <algorithm>
-#include <map>
 #include <numeric>
 #include <set>
-#include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -27,7 +24,6 @@
 #include "core/models/make_model.h"
 #include "core/models/parameter_names.h"
 #include "nlohmann/json.hpp"
-#include "spec/hugging_face/config.h"
 
 namespace inlier {
 namespace {
@@ -37,6 +33,20 @@ std::string BodyOf(const v1::ModelSpec& model) {
   if (model.has_bert()) return "bert.";
   if (model.has_gpt2()) return "transformer.";
   return model.has_vit() ? "vit." : "model.";
+}
+
+bool StartsWithAny(std::string_view name, std::initializer_list<std::string_view> beginnings) {
+  return std::any_of(beginnings.begin(), beginnings.end(),
+                     [name](std::string_view beginning) { return name.starts_with(beginning); });
+}
+
+bool EndsWithAny(std::string_view name, std::initializer_list<std::string_view> ends) {
+  return std::any_of(ends.begin(), ends.end(), [name](std::string_view end) { return name.ends_with(end); });
+}
+
+absl::Status InFile(const std::filesystem::path& file, const absl::Status& status) {
+  if (status.ok()) return status;
+  return absl::InvalidArgumentError(absl::StrCat(file.string(), ": ", status.message()));
 }
 
 // Names under which a file may store the parameter, the most likely first.
@@ -60,8 +70,7 @@ std::vector<std::string> StoredNames(const std::string& parameter, const std::st
 
 // Parameters that only the head uses: a base model has none of them, or the pooler only.
 bool IsHead(const std::string& parameter) {
-  return absl::StartsWith(parameter, "cls.") || absl::StartsWith(parameter, "bert.pooler.") ||
-         absl::StartsWith(parameter, "lm_head.") || absl::StartsWith(parameter, "classifier.");
+  return StartsWithAny(parameter, {"cls.", "bert.pooler.", "lm_head.", "classifier."});
 }
 
 // Parameters that a model trained without a variant does not have when training continues with it.
@@ -84,14 +93,10 @@ std::string TableRemedy(const std::string& wanted_by, const std::string& name,
   if (wanted_by != kTrial || stored.empty()) return "";
   std::int64_t rows = stored[0];
   if (absl::EndsWith(name, "embed_positions.weight")) rows -= 2;  // OPT's first two rows are unused.
-  if (absl::EndsWith(name, "position_embeddings.weight") || absl::EndsWith(name, "embed_positions.weight") ||
-      absl::EndsWith(name, "wpe.weight")) {
+  if (EndsWithAny(name, {"position_embeddings.weight", "embed_positions.weight", "wpe.weight"}))
     return absl::StrCat("; give the model max_positions ", rows);
-  }
-  if (absl::EndsWith(name, "word_embeddings.weight") || absl::EndsWith(name, "embed_tokens.weight") ||
-      absl::EndsWith(name, "wte.weight")) {
+  if (EndsWithAny(name, {"word_embeddings.weight", "embed_tokens.weight", "wte.weight"}))
     return absl::StrCat("; give the model vocab_size ", rows, " and the tokenizer that it was trained with");
-  }
   return "";
 }
 
@@ -102,8 +107,8 @@ struct Copying {
   bool (*may_lack)(const std::string&);  // Parameters without a tensor.
   std::string body;                      // BodyOf.
   bool other_head = false;               // The files have a head that the model does not have.
-  std::vector<std::int64_t> outputs_in =
-      {};  // The stored row of each of a classifier's outputs; empty: as they are.
+  // The stored row of each of a classifier's outputs; empty: as they are.
+  std::vector<std::int64_t> outputs_in = {};
 };
 
 class WeightCopy {
@@ -157,20 +162,17 @@ class WeightCopy {
 
   // Tensors that a file may have in addition to the parameters: buffers, tied copies, and heads for other purposes.
   bool MayBeLeft(const std::string& name) const {
-    for (const char* end : {"position_ids", ".attn.bias", ".attn.masked_bias", "rotary_emb.inv_freq",
-                            "embeddings.mask_token"}) {
-      if (absl::EndsWith(name, end)) return true;
+    if (EndsWithAny(name, {"position_ids", ".attn.bias", ".attn.masked_bias", "rotary_emb.inv_freq",
+                           "embeddings.mask_token"})) {
+      return true;
     }
     if (absl::StartsWith(name, "optimizer/")) return true;
     const std::string bare(absl::StripPrefix(name, how_.body));
     // A class of transformers is a body and other parts.
     if (how_.other_head && has_body_ && bare == name) return true;
     if (!masked_model_ && absl::StartsWith(bare, "cls.predictions.")) return true;
-    for (const char* part : {"pooler.", "cls.predictions.decoder.", "cls.seq_relationship.", "lm_head.",
-                             "classifier.", "multiple_choice_head."}) {
-      if (absl::StartsWith(bare, part)) return true;
-    }
-    return false;
+    return StartsWithAny(bare, {"pooler.", "cls.predictions.decoder.", "cls.seq_relationship.", "lm_head.",
+                                "classifier.", "multiple_choice_head."});
   }
 
   const Copying& how_;
@@ -178,7 +180,7 @@ class WeightCopy {
   std::set<std::string> used_;
   std::vector<std::string> missing_;
   bool masked_model_ = false;
-  bool has_body_ = false;  // The files have names with the body's.
+  bool has_body_ = false;
 };
 
 // LABEL_0, LABEL_1, …: the names that transformers gives where nobody named the classes.
@@ -202,8 +204,7 @@ absl::StatusOr<std::vector<std::int64_t>> OutputsOf(const std::vector<std::strin
     std::iota(outputs.begin(), outputs.end(), 0);
     spdlog::warn(
         "outputs_without_names classes={} reason=\"id2label names none, so that output 0 is taken for the "
-        "data's first class, "
-        "and on; write the names there where the order is another\"",
+        "data's first class, and on; write the names there where the order is another\"",
         LogText(absl::StrJoin(classes, ", ")));
     return outputs;
   }
@@ -271,10 +272,7 @@ TensorMap TensorsToExport(const v1::TrialSpec& spec, const Model& model) {
 absl::StatusOr<HuggingFaceModel> Open(const std::filesystem::path& folder, FolderPart part) {
   ASSIGN_OR_RETURN(HuggingFaceConfig config, ReadHuggingFaceConfig(folder, part));
   ASSIGN_OR_RETURN(const WeightFiles files, WeightFiles::Open(folder, {}));
-  const absl::Status fits = files.CheckSizes(config.spec);
-  if (!fits.ok())
-    return absl::InvalidArgumentError(
-        absl::StrCat((folder / kConfig).string(), ": ", std::string(fits.message())));
+  RETURN_IF_ERROR(InFile(folder / kConfig, files.CheckSizes(config.spec)));
   ModelShape shape;
   if (config.spec.data().has_classification()) {
     const SafetensorsEntry* classifier = files.Find(kClassifierWeight);
@@ -322,23 +320,19 @@ absl::StatusOr<std::vector<std::string>> LoadStartingWeights(const std::filesyst
     ASSIGN_OR_RETURN(
         const HuggingFaceConfig config,
         ReadHuggingFaceConfig(source, classifies ? FolderPart::kWhole : FolderPart::kBody, roots));
-    const absl::Status same = CheckSameFunction(config.spec, trial.spec, /*by_key=*/true);
-    if (!same.ok())
-      return absl::InvalidArgumentError(
-          absl::StrCat((source / kConfig).string(), ": ", std::string(same.message())));
+    RETURN_IF_ERROR(InFile(source / kConfig, CheckSameFunction(config.spec, trial.spec, /*by_key=*/true)));
     how.other_head = config.other_head;
     stored_classes = config.class_names;
   }
   // One output is a number.
   if (stored_classes.size() > 1 && !trial.classes.empty() && files.Find(kClassifierWeight) != nullptr) {
-    auto outputs = OutputsOf(trial.classes, stored_classes);
     const auto rows = files.Find(kClassifierWeight)->shape;
-    if (rows.empty() || rows[0] != static_cast<std::int64_t>(stored_classes.size()))
-      outputs =
-          absl::InvalidArgumentError("id2label: has another number of names than the classifier has outputs");
-    if (!outputs.ok())
-      return absl::InvalidArgumentError(
-          absl::StrCat(source.string(), ": ", std::string(outputs.status().message())));
+    if (rows.empty() || rows[0] != static_cast<std::int64_t>(stored_classes.size())) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          source.string(), ": id2label: has another number of names than the classifier has outputs"));
+    }
+    const auto outputs = OutputsOf(trial.classes, stored_classes);
+    RETURN_IF_ERROR(InFile(source, outputs.status()));
     how.outputs_in = *outputs;
   }
   return WeightCopy(how, files).Into(model);

@@ -37,9 +37,10 @@ absl::StatusOr<HuggingFaceModel> OpenHuggingFaceBody(const std::filesystem::path
 // The trial that starts from a model.
 struct StartingTrial {
   v1::TrialSpec spec;  // Resolved.
-  std::vector<std::string> classes =
-      {};  // Names of the model's outputs in their order; empty: they have none.
-  std::vector<std::string> source_classes = {};  // The same of a source that is no folder.
+  // Names of the model's outputs in their order; empty: they have none.
+  std::vector<std::string> classes = {};
+  // The same of a source that is a file.
+  std::vector<std::string> source_classes = {};
 };
 
 // Copies the matching tensors of `source` into `model`: a folder as above, or a single .safetensors file such

@@ -1,7 +1,7 @@
 // The memory that images may take while they are decoded, over all threads of the process: an image waits
 // until there is room for it, one at a time where it is larger than all of the room.
 //
-// Thread safety: safe.
+// Thread safety: all methods may be called by several threads at once.
 #ifndef INLIER_CORE_IMAGES_DECODE_BUDGET_H_
 #define INLIER_CORE_IMAGES_DECODE_BUDGET_H_
 

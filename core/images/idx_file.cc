@@ -1,7 +1,6 @@
 #include "core/images/idx_file.h"
 
 #include <algorithm>
-#include <memory>
 #include <system_error>
 #include <utility>
 
@@ -22,17 +21,12 @@ absl::Status Invalid(const std::filesystem::path& file, const std::string& what)
   return absl::InvalidArgumentError(absl::StrCat(file.string(), ": ", what));
 }
 
-// An IDX header: its magic and the sizes that follow it.
-struct IdxHeader {
-  std::uint32_t magic = 0;
-  std::vector<std::int64_t> sizes;
-  std::string bytes;
-};
-
 // A file whose header has been read.
 struct OpenIdxFile {
   UnpackedFile file;
-  IdxHeader header;
+  std::uint32_t magic = 0;
+  std::vector<std::int64_t> sizes;
+  std::string header;  // Its bytes.
 };
 
 // The next big-endian number of a header; appends its bytes. Nothing at the end of the file.
@@ -47,20 +41,19 @@ absl::StatusOr<std::optional<std::uint32_t>> NextNumber(UnpackedFile& file, std:
 }
 
 absl::StatusOr<OpenIdxFile> OpenHeader(const std::filesystem::path& path, const DataRoots& roots) {
-  absl::StatusOr<UnpackedFile> file = UnpackedFile::Open(path, roots);
-  if (!file.ok()) return file.status();
-  OpenIdxFile idx{*std::move(file), {}};
-  ASSIGN_OR_RETURN(const std::optional<std::uint32_t> magic, NextNumber(idx.file, idx.header.bytes));
+  ASSIGN_OR_RETURN(UnpackedFile file, UnpackedFile::Open(path, roots));
+  OpenIdxFile idx{.file = std::move(file)};
+  ASSIGN_OR_RETURN(const std::optional<std::uint32_t> magic, NextNumber(idx.file, idx.header));
   if (!magic) return Invalid(path, "not an IDX file: it has less than four bytes");
-  idx.header.magic = *magic;
+  idx.magic = *magic;
   if (*magic != kLabelsMagic && *magic != kImagesMagic && *magic != kChannelImagesMagic) {
     return Invalid(path, absl::StrCat("not an IDX file of bytes: it does not begin with ", kImagesMagic,
                                       " (images), ", kChannelImagesMagic, " or ", kLabelsMagic, " (labels)"));
   }
   for (std::size_t axis = 0; axis < (*magic & 0xff); ++axis) {
-    ASSIGN_OR_RETURN(const std::optional<std::uint32_t> size, NextNumber(idx.file, idx.header.bytes));
+    ASSIGN_OR_RETURN(const std::optional<std::uint32_t> size, NextNumber(idx.file, idx.header));
     if (!size) return Invalid(path, "truncated: it ends within its header");
-    idx.header.sizes.push_back(*size);
+    idx.sizes.push_back(*size);
   }
   return idx;
 }
@@ -69,10 +62,10 @@ absl::StatusOr<OpenIdxFile> OpenHeader(const std::filesystem::path& path, const 
 // Memory is taken as the bytes come, and never for more than the header promises.
 absl::StatusOr<std::unique_ptr<char[]>> ReadBody(OpenIdxFile& idx, std::size_t before, std::int64_t each,
                                                  const char* what) {
-  const auto wanted = static_cast<std::uint64_t>(idx.header.sizes[0] * each);
+  const auto wanted = static_cast<std::uint64_t>(idx.sizes[0] * each);
   const auto differs = [&](const char* how, const std::string& there) {
     return Invalid(idx.file.path(),
-                   absl::StrCat(how, ": its header promises ", idx.header.sizes[0], " ", what, " in ", wanted,
+                   absl::StrCat(how, ": its header promises ", idx.sizes[0], " ", what, " in ", wanted,
                                 " bytes, and there are ", there, "; fetch it again"));
   };
   if (wanted > idx.file.bytes_left_max())
@@ -130,26 +123,25 @@ absl::StatusOr<IdxPart> IdxPart::Read(const std::filesystem::path& folder, const
   }
   IdxPart part;
   ASSIGN_OR_RETURN(OpenIdxFile images, OpenHeader(*images_file, roots));
-  RETURN_IF_ERROR(part.SetSizes(*images_file, images.header.magic == kLabelsMagic, images.header.sizes));
+  if (images.magic == kLabelsMagic) return Invalid(*images_file, "labels, where images are needed");
+  RETURN_IF_ERROR(part.SetSizes(*images_file, images.sizes));
   ASSIGN_OR_RETURN(OpenIdxFile labels, OpenHeader(*labels_file, roots));
-  if (labels.header.magic != kLabelsMagic) return Invalid(*labels_file, "images, where labels are needed");
-  if (images.header.sizes[0] != labels.header.sizes[0]) {
+  if (labels.magic != kLabelsMagic) return Invalid(*labels_file, "images, where labels are needed");
+  if (images.sizes[0] != labels.sizes[0]) {
     return Invalid(*labels_file,
-                   absl::StrCat(labels.header.sizes[0], " labels for the ", images.header.sizes[0],
-                                " images of ", images_file->string(), "; fetch both from the same place"));
+                   absl::StrCat(labels.sizes[0], " labels for the ", images.sizes[0], " images of ",
+                                images_file->string(), "; fetch both from the same place"));
   }
-  part.size_ = images.header.sizes[0];
+  part.size_ = images.sizes[0];
   if (part.size_ == 0) return Invalid(*images_file, "no images in it");
-  part.first_pixel_ = images.header.bytes.size();
+  part.first_pixel_ = images.header.size();
   ASSIGN_OR_RETURN(part.image_file_, ReadBody(images, part.first_pixel_, part.image_bytes(), "images"));
-  std::copy(images.header.bytes.begin(), images.header.bytes.end(), part.image_file_.get());
+  std::copy(images.header.begin(), images.header.end(), part.image_file_.get());
   ASSIGN_OR_RETURN(part.labels_, ReadBody(labels, 0, 1, "labels"));
   return part;
 }
 
-absl::Status IdxPart::SetSizes(const std::filesystem::path& file, bool labels,
-                               const std::vector<std::int64_t>& sizes) {
-  if (labels) return Invalid(file, "labels, where images are needed");
+absl::Status IdxPart::SetSizes(const std::filesystem::path& file, const std::vector<std::int64_t>& sizes) {
   channels_ = sizes.size() == 4 ? static_cast<int>(std::min<std::int64_t>(sizes[3], kSideMax)) : 1;
   if (sizes[1] < 1 || sizes[1] > kSideMax || sizes[2] < 1 || sizes[2] > kSideMax ||
       (channels_ != 1 && channels_ != 3)) {

@@ -5,8 +5,6 @@
 //   labels  0x00000801, count                           (magic 2049)
 //
 // Each file may be compressed with gzip.
-//
-// Thread safety: pure functions; an IdxPart is immutable once read.
 #ifndef INLIER_CORE_IMAGES_IDX_FILE_H_
 #define INLIER_CORE_IMAGES_IDX_FILE_H_
 
@@ -14,7 +12,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,8 +40,7 @@ class IdxPart {
   std::string ContentDigest() const;
 
  private:
-  absl::Status SetSizes(const std::filesystem::path& file, bool labels,
-                        const std::vector<std::int64_t>& sizes);
+  absl::Status SetSizes(const std::filesystem::path& file, const std::vector<std::int64_t>& sizes);
   std::int64_t image_bytes() const { return std::int64_t{height_} * width_ * channels_; }
 
   std::int64_t size_ = 0;

@@ -1,7 +1,4 @@
-// An image as the model's input: always the same in validation, drawn by the trial's augmentation in
-// training.
-//
-// Thread safety: pure functions.
+// An image as the model's input: always the same in validation, drawn by the trial's augmentation in training.
 #ifndef INLIER_CORE_IMAGES_IMAGE_AUGMENTATION_H_
 #define INLIER_CORE_IMAGES_IMAGE_AUGMENTATION_H_
 

@@ -10,10 +10,8 @@
 namespace inlier {
 namespace {
 
-// The new value of each value.
-using Values = std::array<std::uint8_t, 256>;
-// The count of each value.
-using Histogram = std::array<std::int64_t, 256>;
+using Values = std::array<std::uint8_t, 256>;     // The new value of each value.
+using Histogram = std::array<std::int64_t, 256>;  // The count of each value.
 
 // ITU-R 601 in 16 fractional bits; the weights sum to 1.
 std::uint8_t Luma(const std::uint8_t* rgb) {

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <csetjmp>
-#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <memory>

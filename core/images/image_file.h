@@ -1,6 +1,4 @@
 // PNG and JPEG files as images. The first bytes decide the format, not the name.
-//
-// Thread safety: pure functions.
 #ifndef INLIER_CORE_IMAGES_IMAGE_FILE_H_
 #define INLIER_CORE_IMAGES_IMAGE_FILE_H_
 
@@ -20,15 +18,14 @@ inline constexpr std::int64_t kImagePixelsMax = std::int64_t{1} << 28;
 // (photographs), kImagePixelsMax at most.
 std::int64_t PixelsMax(std::int64_t image_size);
 
-// OK when `bytes` begin as a PNG or JPEG of at most `pixels_max`. InvalidArgument with their actual format;
-// it names no file.
+// OK when `bytes` begin as a PNG or JPEG of at most `pixels_max`. InvalidArgument with their actual format.
 absl::Status CheckImageHeader(std::string_view bytes, std::int64_t pixels_max = kImagePixelsMax);
 
 // The pixels that Pillow's convert("RGB") gives, with one channel for a grey image: the stored values of a
 // PNG without gamma, colour profile and transparency, of sixteen bits the high byte (of grey all above 255 is
-// white); CMYK becomes RGB; the camera's orientation (EXIF) is ignored. The size is checked, and memory for the decoding reserved in the process' one budget of a gigabyte, before any is
-// taken: it is given back with the image. InvalidArgument where the bytes end early or are damaged; the
-// reason quotes none of them.
+// white); CMYK becomes RGB; the camera's orientation (EXIF) is ignored. The size is checked, and memory for the
+// decoding reserved in the process' one budget of a gigabyte, before any is taken: it is given back with the image.
+// InvalidArgument where the bytes end early or are damaged; the reason quotes none of them.
 absl::StatusOr<Image> DecodeImage(std::string_view bytes, std::int64_t pixels_max = kImagePixelsMax);
 
 }  // namespace inlier

@@ -3,8 +3,6 @@
 //   PATH/train/<class>/…/*.png|jpg|jpeg       PATH/validation/<class>/…    (or val/, or test/)
 //
 // Hidden files and files of other endings are skipped, so that a README may be there.
-//
-// Thread safety: immutable once opened.
 #ifndef INLIER_CORE_IMAGES_IMAGE_FOLDER_H_
 #define INLIER_CORE_IMAGES_IMAGE_FOLDER_H_
 
@@ -21,7 +19,6 @@
 
 namespace inlier {
 
-// Limits of reading.
 struct ImageAccess {
   DataRoots roots;
   std::int64_t pixels_max = kImagePixelsMax;  // Of one file.
@@ -60,8 +57,7 @@ class ImageFolder {
   std::vector<File> files_;
 };
 
-// Both parts below `path`. InvalidArgument: no part for training or validation, or different classes in the
-// two.
+// Both parts below `path`. InvalidArgument: no part for training or validation, or different classes in the two.
 struct ImageFolders {
   ImageFolder train;
   ImageFolder validation;

@@ -1,6 +1,4 @@
 // Geometric operations on images. Pixels from outside of an image are black.
-//
-// Thread safety: pure functions.
 #ifndef INLIER_CORE_IMAGES_IMAGE_GEOMETRY_H_
 #define INLIER_CORE_IMAGES_IMAGE_GEOMETRY_H_
 
@@ -14,7 +12,7 @@ Image Crop(const Image& image, int top, int left, int height, int width);
 // `pixels` of black added on every side.
 Image PadWithBlack(const Image& image, int pixels);
 
-// A mirror image, left and right exchanged.
+// Left and right exchanged.
 Image Mirror(const Image& image);
 
 enum class ResizeFilter { kBilinear, kBicubic };

@@ -7,6 +7,7 @@
 #include "base/random_draws.h"
 
 namespace inlier {
+
 double DrawBeta(double alpha, RandomStream& stream) {
   INLIER_CHECK(alpha > 0);
   const double a = DrawLogGamma(alpha, stream), b = DrawLogGamma(alpha, stream);

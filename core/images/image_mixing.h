@@ -1,6 +1,4 @@
 // How the images of a batch are mixed with each other: drawn here, applied by the owner of the tensors.
-//
-// Thread safety: pure functions.
 #ifndef INLIER_CORE_IMAGES_IMAGE_MIXING_H_
 #define INLIER_CORE_IMAGES_IMAGE_MIXING_H_
 
@@ -12,8 +10,7 @@ namespace inlier {
 struct ImageMix {
   enum class Kind {
     kMixup,   // share * x + (1 - share) * x'.   (Zhang et al. 2018)
-    kCutmix,  // x with the box of x' put into it; 1 - share is the box's part of the area.   (Yun et al.
-              // 2019)
+    kCutmix,  // x with the box of x' put into it; 1 - share is the box's part of the area.   (Yun et al. 2019)
   };
   Kind kind;
   double share;

@@ -1,7 +1,4 @@
-// Sources of images: a named data set of the data folder, or a folder of the user's; as IDX files or as a
-// tree of image files.
-//
-// Thread safety: immutable once opened.
+// Sources of images: a named data set of the data folder, or a folder of the user's; as IDX files or as a tree of files.
 #ifndef INLIER_CORE_IMAGES_IMAGE_SOURCE_H_
 #define INLIER_CORE_IMAGES_IMAGE_SOURCE_H_
 
@@ -45,8 +42,7 @@ absl::StatusOr<std::filesystem::path> FindImages(const v1::ImageDataSpec& spec,
 // The folder of Debian's package of fashion-mnist, which a worker may read like its data folder.
 inline constexpr char kDebiansFashionMnist[] = "/usr/share/datasets/fashion-mnist";
 
-// Opens the images in `folder`: IDX files where it has them, else a folder tree. Errors: idx_file.h,
-// image_folder.h.
+// Opens the images in `folder`: IDX files where it has them, else a folder tree. Errors: idx_file.h, image_folder.h.
 absl::StatusOr<ImageSource> OpenImageSource(
     const std::filesystem::path& folder, int threads,
     const std::function<void(std::string_view phase, double fraction)>& progress,

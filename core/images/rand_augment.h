@@ -13,8 +13,6 @@
 //   colour, contrast, brightness, sharpness   by the factor 1 + 0.9 m / 10 or 1 - 0.9 m / 10
 //   shear x, y      by 0.3 m / 10, either way
 //   translate x, y  by 0.45 m / 10 of the side, either way
-//
-// Thread safety: pure functions.
 #ifndef INLIER_CORE_IMAGES_RAND_AUGMENT_H_
 #define INLIER_CORE_IMAGES_RAND_AUGMENT_H_
 

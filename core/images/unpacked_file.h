@@ -1,7 +1,5 @@
 // A file read from front to back, decompressed where it is gzip's, in as many bytes as are asked for: the
 // reader knows from a header how many there must be, and no file can make it take more.
-//
-// Thread safety: none.
 #ifndef INLIER_CORE_IMAGES_UNPACKED_FILE_H_
 #define INLIER_CORE_IMAGES_UNPACKED_FILE_H_
 
@@ -29,8 +27,7 @@ class UnpackedFile {
   // The most bytes that can still come: those of the file, or what gzip can make of them.
   std::uint64_t bytes_left_max() const;
 
-  // The next bytes; fewer only at the end. InvalidArgument with the file when its gzip stream is damaged or
-  // ends early.
+  // The next bytes; fewer only at the end. InvalidArgument with the file when its gzip stream is damaged or ends early.
   absl::StatusOr<std::size_t> Read(char* to, std::size_t bytes);
 
  private:

@@ -13,12 +13,10 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/status.h"
 #include "nlohmann/json.hpp"
 
 namespace inlier {
@@ -202,25 +201,16 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
       if (depth_ == ignored_above_) ignored_above_ = 0;
       return true;
     }
-    switch (place_) {
-      case Place::kShape:
-      case Place::kOffsets:
-        place_ = Place::kEntry;
-        return true;
-      case Place::kEntry: {
-        place_ = Place::kTop;
-        const std::string problem = Finish(open_, data_bytes_);
-        if (!problem.empty()) return Fail(problem);
-        return header_.entries.try_emplace(std::move(name_), std::move(open_.entry)).second ||
-               Fail("its name occurs twice");
-      }
-      case Place::kMetadata:
-        place_ = Place::kTop;
-        return true;
-      default:
-        place_ = Place::kOutside;
-        return true;
+    if (place_ == Place::kShape || place_ == Place::kOffsets) {
+      place_ = Place::kEntry;
+      return true;
     }
+    const Place closed = std::exchange(place_, place_ == Place::kTop ? Place::kOutside : Place::kTop);
+    if (closed != Place::kEntry) return true;
+    const std::string problem = Finish(open_, data_bytes_);
+    if (!problem.empty()) return Fail(problem);
+    return header_.entries.try_emplace(std::move(name_), std::move(open_.entry)).second ||
+           Fail("its name occurs twice");
   }
 
   bool Fail(const std::string& what) { return FailWhole(TensorText(tensors_, what)); }
@@ -234,7 +224,7 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
   std::string fault_;
   Place place_ = Place::kOutside;
   int depth_ = 0;           // Open objects and arrays.
-  int ignored_above_ = 0;   // Depth around the value that is not looked at; 0: none is.
+  int ignored_above_ = 0;   // Depth around the value that is ignored; 0: none is.
   std::string key_, name_;  // The last ones: of any object, of a tensor.
   bool has_metadata_ = false;
   std::uint32_t tensors_ = 0;

@@ -4,8 +4,6 @@
 // It is read without a tree of JSON values, so that a hostile header takes a small multiple of its own bytes:
 // at most 2^20 tensors of at most 64 axes, nothing nested deeper than 16. Errors name a tensor by its place
 // in the header, because its name is content of the file.
-//
-// Thread safety: pure functions.
 #ifndef INLIER_CORE_IO_SAFETENSORS_HEADER_H_
 #define INLIER_CORE_IO_SAFETENSORS_HEADER_H_
 

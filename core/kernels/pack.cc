@@ -1,7 +1,6 @@
 #include "core/kernels/pack.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "core/kernels/transpose.h"
 

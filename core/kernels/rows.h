@@ -13,8 +13,11 @@
 
 namespace inlier::kernels {
 
-// As NormOptions::Kind (core/nn/norms.h).
-enum class NormKind { kLayerNorm, kRmsPerChannel, kRmsSingle };
+enum class NormKind {
+  kLayerNorm,      // (x - mean) / sqrt(var + epsilon) * gain + offset, var over n elements (not n - 1).
+  kRmsPerChannel,  // gain * x / sqrt(mean(x^2) + epsilon), one gain a channel: RMSNorm-M.
+  kRmsSingle,      // The same with one gain for all: RMSNorm-S (Kaul et al. 2025, section 4).
+};
 
 template <typename R>
 struct NormWeights {
@@ -64,7 +67,6 @@ template <typename R>
 void PowerGradient(const ScaledPower& scaled, std::int64_t rows, std::int64_t width, const R* x, R scale,
                    R* dx);
 
-// As Nonlinearity (core/nn/linear.h).
 enum class Activation { kGeluErf, kGeluTanh, kRelu, kSilu };
 
 // h = product + bias (null for none), kept as T; f = activation(h as T), as T.

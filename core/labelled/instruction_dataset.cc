@@ -2,10 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <functional>
 #include <system_error>
-#include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -17,11 +14,8 @@
 #include "base/files/mapped_file.h"
 #include "base/json_text.h"
 #include "base/status.h"
-#include "core/data/example_order.h"
 #include "core/text/json_line.h"
 #include "core/text/masking.h"
-#include "core/text/special_tokens.h"
-#include "core/text/token_cache.h"
 #include "core/text/tokenizer_of_spec.h"
 #include "torch/types.h"
 
@@ -103,56 +97,37 @@ absl::StatusOr<std::int64_t> PutInParts(const v1::InstructionDataSpec& spec,
 
 }  // namespace
 
-struct InstructionDataset::State {
-  explicit State(TokenCache opened) : cache(std::move(opened)) {}
-
-  // Pairs [first, end) whose prompt leaves space for an answer.
-  std::vector<std::int64_t> Fitting(std::int64_t first, std::int64_t end) const;
-  Batch MakeBatch(const std::vector<std::int64_t>& part, const std::vector<std::int64_t>& chosen) const;
-
-  TokenCache cache;
-  SpecialTokens special_tokens;
-  std::int64_t sequence_length = 0;
-  std::int64_t left_out = 0;
-  std::vector<std::int64_t> train;  // Numbers of the pairs in the file.
-  std::vector<std::int64_t> validation;
-  std::string digest;
-};
-
-std::vector<std::int64_t> InstructionDataset::State::Fitting(std::int64_t first, std::int64_t end) const {
+std::vector<std::int64_t> InstructionDataset::Fitting(std::int64_t first, std::int64_t end) const {
   std::vector<std::int64_t> fitting;
   for (std::int64_t pair = first; pair < end; ++pair) {
     // With the token before it, and one of the answer.
-    if (cache.TextLength(2 * pair) + 2 <= sequence_length) fitting.push_back(pair);
+    if (cache_.TextLength(2 * pair) + 2 <= sequence_length_) fitting.push_back(pair);
   }
   return fitting;
 }
 
-Batch InstructionDataset::State::MakeBatch(const std::vector<std::int64_t>& part,
-                                           const std::vector<std::int64_t>& chosen) const {
-  const auto count = static_cast<std::int64_t>(chosen.size());
+Batch InstructionDataset::MakeBatch(const Place& place, const std::vector<std::int64_t>& examples) const {
+  const std::vector<std::int64_t>& part = place.train ? train_ : validation_;
+  const auto count = static_cast<std::int64_t>(examples.size());
   Batch batch;
-  batch.ids = torch::full({count, sequence_length}, special_tokens.pad, torch::kInt64);
-  batch.labels = torch::full({count, sequence_length}, kNoTarget, torch::kInt64);
-  batch.attention_mask = torch::zeros({count, sequence_length}, torch::kInt64);
+  batch.ids = torch::full({count, sequence_length_}, special_tokens_.pad, torch::kInt64);
+  batch.labels = torch::full({count, sequence_length_}, kNoTarget, torch::kInt64);
+  batch.attention_mask = torch::zeros({count, sequence_length_}, torch::kInt64);
   for (std::int64_t i = 0; i < count; ++i) {
-    const std::uint64_t prompt = 2 * static_cast<std::uint64_t>(part[chosen[i]]), answer = prompt + 1;
-    std::int64_t* ids = batch.ids.data_ptr<std::int64_t>() + i * sequence_length;
-    ids[0] = special_tokens.begin;
-    const std::int64_t start = 1 + cache.TextLength(prompt);
-    cache.Read(cache.text_begins()[prompt], {ids + 1, static_cast<std::size_t>(start - 1)});
-    const std::int64_t kept = std::min(cache.TextLength(answer), sequence_length - start);
-    cache.Read(cache.text_begins()[answer], {ids + start, static_cast<std::size_t>(kept)});
+    const std::uint64_t prompt = 2 * static_cast<std::uint64_t>(part[examples[i]]), answer = prompt + 1;
+    std::int64_t* ids = batch.ids.data_ptr<std::int64_t>() + i * sequence_length_;
+    ids[0] = special_tokens_.begin;
+    const std::int64_t start = 1 + cache_.TextLength(prompt);
+    cache_.Read(cache_.text_begins()[prompt], {ids + 1, static_cast<std::size_t>(start - 1)});
+    const std::int64_t kept = std::min(cache_.TextLength(answer), sequence_length_ - start);
+    cache_.Read(cache_.text_begins()[answer], {ids + start, static_cast<std::size_t>(kept)});
     std::int64_t end = start + kept;
-    if (end < sequence_length) ids[end++] = special_tokens.begin;
-    std::copy(ids + start, ids + end, batch.labels.data_ptr<std::int64_t>() + i * sequence_length + start);
-    std::fill_n(batch.attention_mask.data_ptr<std::int64_t>() + i * sequence_length, end, 1);
+    if (end < sequence_length_) ids[end++] = special_tokens_.begin;
+    std::copy(ids + start, ids + end, batch.labels.data_ptr<std::int64_t>() + i * sequence_length_ + start);
+    std::fill_n(batch.attention_mask.data_ptr<std::int64_t>() + i * sequence_length_, end, 1);
   }
   return batch;
 }
-
-InstructionDataset::InstructionDataset(std::unique_ptr<State> state) : state_(std::move(state)) {}
-InstructionDataset::~InstructionDataset() = default;
 
 absl::StatusOr<std::unique_ptr<InstructionDataset>> InstructionDataset::Open(
     const v1::InstructionDataSpec& spec, const TextOpenOptions& options) {
@@ -165,49 +140,21 @@ absl::StatusOr<std::unique_ptr<InstructionDataset>> InstructionDataset::Open(
                    TokenizerSourceOf(spec.tokenizer(), kInstructionTokenizer, options));
   ASSIGN_OR_RETURN(TokenCache cache, TokenCache::OpenOrMake(texts, tokenizer, options));
 
-  auto state = std::make_unique<State>(std::move(cache));
-  ASSIGN_OR_RETURN(state->special_tokens,
-                   SpecialTokensOf(state->cache.tokenizer(), v1::CLM, kInstructionTokenizer));
-  state->sequence_length = spec.sequence_length();
-  state->train = state->Fitting(0, train);
-  state->validation = state->Fitting(train, count);
-  state->left_out = count - static_cast<std::int64_t>(state->train.size() + state->validation.size());
-  if (state->train.empty() || state->validation.empty()) {
+  std::unique_ptr<InstructionDataset> made(new InstructionDataset(std::move(cache)));
+  ASSIGN_OR_RETURN(made->special_tokens_, SpecialTokensOf(made->tokenizer(), v1::CLM, kInstructionTokenizer));
+  made->sequence_length_ = spec.sequence_length();
+  made->train_ = made->Fitting(0, train);
+  made->validation_ = made->Fitting(train, count);
+  made->left_out_ = count - made->train_examples() - made->validation_examples();
+  if (made->train_.empty() || made->validation_.empty()) {
     return absl::InvalidArgumentError(
-        absl::StrCat(spec.path(), ": every prompt of the ", state->train.empty() ? "training" : "validation",
-                     " part fills a sequence of ", state->sequence_length,
+        absl::StrCat(spec.path(), ": every prompt of the ", made->train_.empty() ? "training" : "validation",
+                     " part fills a sequence of ", made->sequence_length_,
                      " tokens, with no space for an answer; raise data.instructions.sequence_length"));
   }
-  state->digest = Sha256Hex(absl::StrFormat("inlier instruction dataset 1\ntokens %s\nT %d\n",
-                                            state->cache.digest(), state->sequence_length));
-  return std::unique_ptr<InstructionDataset>(new InstructionDataset(std::move(state)));
-}
-
-const Tokenizer& InstructionDataset::tokenizer() const { return state_->cache.tokenizer(); }
-std::int64_t InstructionDataset::vocab_size() const { return state_->cache.tokenizer().size(); }
-std::int64_t InstructionDataset::left_out() const { return state_->left_out; }
-const std::string& InstructionDataset::dataset_digest() const { return state_->digest; }
-std::int64_t InstructionDataset::train_examples() const {
-  return static_cast<std::int64_t>(state_->train.size());
-}
-std::int64_t InstructionDataset::validation_examples() const {
-  return static_cast<std::int64_t>(state_->validation.size());
-}
-std::int64_t InstructionDataset::sequence_length() const { return state_->sequence_length; }
-
-Batch InstructionDataset::TrainBatch(std::uint64_t seed, std::uint64_t index, std::int64_t batch_size) const {
-  return state_->MakeBatch(state_->train, TrainExamples(train_examples(), seed, index, batch_size));
-}
-
-Batch InstructionDataset::ValidationBatch(std::int64_t index, std::int64_t batch_size, std::uint64_t) const {
-  return state_->MakeBatch(state_->validation, ValidationExamples(validation_examples(), index, batch_size));
-}
-
-Batch InstructionDataset::CalibrationBatch(v1::Split split, std::int64_t index, std::int64_t batch_size,
-                                           std::uint64_t seed) const {
-  const std::vector<std::int64_t>& part = split == v1::TRAIN ? state_->train : state_->validation;
-  return state_->MakeBatch(part, CalibrationExamples(static_cast<std::int64_t>(part.size()),
-                                                     /*drawn=*/split == v1::TRAIN, seed, index, batch_size));
+  made->digest_ = Sha256Hex(absl::StrFormat("inlier instruction dataset 1\ntokens %s\nT %d\n",
+                                            made->cache_.digest(), made->sequence_length_));
+  return made;
 }
 
 }  // namespace inlier

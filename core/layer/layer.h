@@ -57,8 +57,8 @@ struct Weights {
   Norm attention_norm = {};
   Norm ffn_norm = {};
   at::Tensor sinks = {};  // (heads); undefined but for the sink softmax.
-  Norm query_norm =
-      {};  // (h) each: of the queries and keys of a head, before rotation; without a gain: none.
+  // (h) each: of the queries and keys of a head, before rotation; without a gain: none.
+  Norm query_norm = {};
   Norm key_norm = {};
 };
 
@@ -105,14 +105,13 @@ struct Shape {
   std::optional<kernels::ScaledPower> ffn_penalty = {};  // Of the same before dropout: the mean is a result.
 };
 
-// Inputs of one call. Real<T>, contiguous.
+// Real<T>, contiguous.
 struct Inputs {
   at::Tensor x = {};  // (B, T, d)
-  at::Tensor attention_input =
-      {};  // (B, T, d), what query, key and value are projected from; undefined: x, or its norm
-           // with pre_norm.
-  at::Tensor gate =
-      {};  // (B, n, T), factors of the gated part's n heads, or (B, n, T, h), of their elements; undefined: none.
+  // (B, T, d), what query, key and value are projected from; undefined: x, or its norm with pre_norm.
+  at::Tensor attention_input = {};
+  // (B, n, T), factors of the gated part's n heads, or (B, n, T, h), of their elements; undefined: none.
+  at::Tensor gate = {};
   at::Tensor key_mask = {};           // (B, T) uint8, 1 = hidden; undefined: all keys are visible.
   at::Tensor cosine = {}, sine = {};  // (T, h / 2), of rotary positions; undefined: none.
   at::Tensor row_constant = {};       // (B, T) or (1, T), one a query: gamma of kClipped, ln n of kSigmoid.
@@ -123,7 +122,7 @@ inline std::int64_t QkvWidth(const Shape& shape) {
   return shape.width + 2 * shape.kv_heads * (shape.width / shape.heads);
 }
 
-// What the backward pass reads of the forward pass. M = B * T; as T but where Real is named.
+// The results of the forward pass that the backward pass reads. M = B * T; as T but where Real is named.
 struct Saved {
   at::Tensor projected = {};    // (M, d), what query, key and value are projected from.
   at::Tensor qkv = {};          // (M, QkvWidth), rotated.

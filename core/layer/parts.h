@@ -33,7 +33,6 @@ T* Data(const at::Tensor& tensor) {
   return tensor.defined() ? static_cast<T*>(tensor.mutable_data_ptr()) : nullptr;
 }
 
-// What the passes in both directions name often.
 struct Pass {
   explicit Pass(const Call& call) : shape(call.shape), weights(call.weights), inputs(call.inputs) {}
 

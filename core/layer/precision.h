@@ -10,7 +10,7 @@ enum class Products {
   kBfloat16,   // By fused kernels: factors rounded to bfloat16, sums in float32.
 };
 
-// Where fused kernels run, with products of what.
+// Where fused kernels run, and the type of their products.
 enum class Place {
   kCpuFloat32,
   kCpuBfloat16,  // Depths of products are even.

@@ -19,8 +19,8 @@ struct VocabularyResult {
   at::Tensor loss;  // One number: the mean over the targets that are not ignored; 0 where there are none.
   // Undefined where they are not asked for.
   at::Tensor hidden_gradient, weight_gradient, bias_gradient;
-  at::Tensor gradient_factor =
-      {};  // One number with which the gradients are still to be multiplied; undefined: 1.
+  // One number with which the gradients are still to be multiplied; undefined: 1.
+  at::Tensor gradient_factor = {};
 };
 
 }  // namespace inlier::layer

@@ -59,7 +59,7 @@ struct Memory {
   R* v_gradient = nullptr;
 };
 
-// Blocks of queries, and the keys that matter to a block.
+// A block of queries, and the keys that matter to it.
 template <typename T>
 struct Block {
   Block(const AttentionShape& shape, const AttentionHead<T>& head, std::int64_t first)
@@ -91,10 +91,10 @@ struct Block {
 // c = a (rows, keys) b, of which b (tokens, width), packed by rows, has more rows than `keys`.
 template <typename T>
 void MultiplyFirstRows(std::int64_t rows, std::int64_t keys, std::int64_t tokens, std::int64_t width,
-                       const T* a, std::int64_t stride, const T* packed, Real<T>* c) {
+                       const T* a, std::int64_t stride, const T* packed, Real<T>* c, std::int64_t c_stride) {
   for (std::int64_t column = 0; column < width; column += kPanel) {
     Multiply<T>(rows, std::min(kPanel, width - column), keys, a, stride,
-                packed + column * PaddedDepth<T>(tokens), c + column, width, /*add=*/false);
+                packed + column * PaddedDepth<T>(tokens), c + column, c_stride, /*add=*/false);
   }
 }
 
@@ -128,12 +128,8 @@ void AttentionForward(const AttentionShape& shape, const AttentionHead<T>& head,
                 memory.keys_by_column, memory.scores, memory.stride, /*add=*/false);
     kernels::SoftmaxForward<T>(block.rows, PaddedDepth<T>(block.keys), memory.scores, memory.stride,
                                memory.left, memory.stride, statistics, memory.factors);
-    for (std::int64_t column = 0; column < size; column += kPanel) {
-      Multiply<T>(block.queries, std::min(kPanel, size - column), block.keys, memory.left, memory.stride,
-                  memory.values_by_row + column * PaddedDepth<T>(tokens), o + first * o_stride + column,
-                  o_stride,
-                  /*add=*/false);
-    }
+    MultiplyFirstRows<T>(block.queries, block.keys, tokens, size, memory.left, memory.stride,
+                         memory.values_by_row, o + first * o_stride, o_stride);
   }
 }
 
@@ -156,13 +152,12 @@ void AttentionBackward(const AttentionShape& shape, const AttentionHead<T>& head
     Multiply<T>(queries, keys, size, q, head.stride, memory.keys_by_column, memory.scores, memory.stride,
                 /*add=*/false);
     Multiply<T>(queries, keys, size, gradient, o_stride, memory.values_by_column, memory.gradients,
-                memory.stride,
-                /*add=*/false);
+                memory.stride, /*add=*/false);
     kernels::SoftmaxBackward<T>(block.rows, PaddedDepth<T>(keys), memory.scores, memory.gradients,
                                 memory.stride, statistics, memory.left, memory.score_gradients, memory.stride,
                                 null_score_gradient, memory.factors);
     MultiplyFirstRows<T>(queries, keys, tokens, size, memory.score_gradients, memory.stride,
-                         memory.keys_by_row, memory.block);
+                         memory.keys_by_row, memory.block, size);
     kernels::StoreHead<T>(queries, size, memory.block, {}, nullptr, dq + first * d_stride, d_stride);
     // The sums over queries.
     AddOverQueries<T>(memory, block, size, memory.score_gradients, q, head.stride, memory.k_gradient);

@@ -21,7 +21,7 @@
 
 namespace inlier::layer::cpu {
 
-// One head of one sequence. T: type of operands.
+// T: type of operands.
 template <typename T>
 struct AttentionHead {
   const T* q = nullptr;  // Row t begins at q + t * stride.
@@ -29,8 +29,8 @@ struct AttentionHead {
   const T* v = nullptr;
   std::int64_t stride = 0;        // Of q, k and v.
   std::int64_t visible_keys = 0;  // Keys from here on are padding; T without padding. At least 1.
-  const std::uint8_t* key_hidden =
-      nullptr;  // (T), 1 = hidden, for padding that is not at the end; null for none.
+  // (T), 1 = hidden, for padding that is not at the end; null for none.
+  const std::uint8_t* key_hidden = nullptr;
   const Real<T>* row_constant = nullptr;  // (T): gamma of kClipped, ln n of kSigmoid.
   Real<T> null_score = 0;                 // kNullKey.
   kernels::Dropout dropout;               // On the probabilities; row first_row + t, column = key.

@@ -1,5 +1,6 @@
-// What happens to heads between a projection and its use, in Real<T>: a gate of their elements, and the norms of queries
-// and keys (core/nn/attention/projected_gate.h, core/nn/attention/query_key_norm.h). Heads lie side by side in a row, a row a token.
+// The steps between the projection of heads and their use, in Real<T>: a gate of their elements, and the norms of queries
+// and keys (core/nn/attention/projected_gate.h, core/nn/attention/query_key_norm.h). Heads lie side by side in a row, a
+// row a token.
 #ifndef INLIER_CORE_LAYER_CPU_HEAD_PARTS_H_
 #define INLIER_CORE_LAYER_CPU_HEAD_PARTS_H_
 

@@ -11,11 +11,9 @@
 namespace inlier::layer::cpu {
 
 Result LayerForward(Call& call);
-// From the gradients of the results.
 Gradients LayerBackward(const Call& call, const at::Tensor& y_gradient, double ffn_penalty_gradient);
 
-// Logits exist for a few rows at a time, their gradients for about a thousand. Throws c10::Error when a target is not
-// below V.
+// Logits exist for a few rows at a time, their gradients for about a thousand. Throws c10::Error for a target >= V.
 VocabularyResult ComputeVocabularyLoss(const VocabularyInputs& inputs, Products products, bool gradients);
 
 }  // namespace inlier::layer::cpu

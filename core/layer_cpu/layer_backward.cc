@@ -152,8 +152,7 @@ struct Backward : Pass {
     ParallelFor(shape.batch * shape.kv_heads, [&](std::int64_t item) {
       const std::int64_t sequence = item / shape.kv_heads, key_head = item % shape.kv_heads;
       ScratchCutter cutter(Scratch(ScratchSlot::kAttention, shared + scratch));
-      T* const further =
-          group == 1 ? nullptr : cutter.Take<T>(tokens * qkv_width);  // With the stride of a row.
+      T* const further = group == 1 ? nullptr : cutter.Take<T>(tokens * qkv_width);
       std::byte* const inner = cutter.Take<std::byte>(static_cast<std::int64_t>(scratch));
       T* const row = Data<T>(qkv) + sequence * tokens * qkv_width;
       T* const k = row + d + key_head * size;

@@ -7,7 +7,6 @@
 #include <type_traits>
 #include <vector>
 
-#include "core/kernels/pack.h"
 #include "core/layer_cpu/parallel.h"
 
 namespace inlier::layer::cpu {

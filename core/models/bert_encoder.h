@@ -1,8 +1,7 @@
 // The body of BERT: embeddings and layers, for any head.   (Devlin et al. 2019)
 //
 //   embeddings: drop(LN(word + token type + position));  layers: core/nn/transformer_layer.h
-//
-// Thread safety: none; its parameters belong to the model of `root`.
+// Its parameters belong to the model of `root`.
 #ifndef INLIER_CORE_MODELS_BERT_ENCODER_H_
 #define INLIER_CORE_MODELS_BERT_ENCODER_H_
 
@@ -21,8 +20,8 @@ struct BertOptions {
   std::int64_t vocab_size = 0;
   std::int64_t max_positions = 0;
   PositionOptions position;
-  LayerOptions layer;  // Also the head's non-linearity and every norm; its dropout follows the
-                       // embeddings too.
+  // Also the head's non-linearity and every norm; its dropout follows the embeddings too.
+  LayerOptions layer;
 };
 
 class BertEncoder {

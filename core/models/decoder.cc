@@ -45,7 +45,7 @@ Decoder::Decoder(const DecoderStyle& style, const DecoderOptions& options)
 }
 
 at::Tensor Decoder::Embed(const ModelInput& input, const ForwardContext& context) const {
-  CheckLength(input, style_.architecture);
+  CheckLengthFits(input.ids.size(1), max_positions(), style_.architecture);
   at::Tensor x = at::embedding(context.Weight(style_.tokens, tokens_), input.ids);
   if (positions_.defined())
     x = x + context.Weight(style_.positions, positions_).slice(0, 0, input.ids.size(1));

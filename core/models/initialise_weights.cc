@@ -15,10 +15,6 @@
 namespace inlier {
 namespace {
 
-bool EndsWith(std::string_view text, std::string_view end) {
-  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
-}
-
 bool Contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
@@ -70,8 +66,8 @@ std::int64_t FanIn(const torch::OrderedDict<std::string, at::Tensor>& parameters
   const std::string weight = name.substr(0, name.rfind('.')) + ".weight";
   INLIER_CHECK(parameters.contains(weight));
   const at::Tensor& values = parameters[weight];
-  return IsStoredInOut(weight) ? values.size(0)
-                               : values.numel() / values.size(0);  // A convolution has 4 dimensions.
+  // A convolution has 4 dimensions.
+  return IsStoredInOut(weight) ? values.size(0) : values.numel() / values.size(0);
 }
 
 // Initial distribution of an architecture's ordinary weights.
@@ -112,26 +108,26 @@ void InitialiseWeights(Model& model, const v1::TrialSpec& resolved, std::uint64_
     };
     if (IsGateParameter(name)) {
       const v1::GateSpec& gate = resolved.attention().gate();
-      if (gate_logit && !EndsWith(name, ".weight")) {
+      if (gate_logit && !name.ends_with(".weight")) {
         start.fill_(*gate_logit);
-      } else if (gate.has_initial_std() && EndsWith(name, ".weight")) {
+      } else if (gate.has_initial_std() && name.ends_with(".weight")) {
         start.normal_(0, gate.initial_std(), generator);
       } else if (gate.has_projected()) {
         start.normal_(0, from.std, generator);
       } else {
         default_uniform();
       }
-    } else if (EndsWith(name, ".sinks")) {
+    } else if (name.ends_with(".sinks")) {
       start.normal_(0, resolved.attention().softmax().sink().initial_std(), generator);
     } else if (IsNormParameter(name)) {
-      start.fill_(EndsWith(name, ".weight") ? 1 : 0);
+      start.fill_(name.ends_with(".weight") ? 1 : 0);
     } else if ((from.how == v1::REFERENCE && IsFreshInReference(name)) ||
                (uniform_patches && Contains(name, ".patch_embeddings.projection."))) {
       default_uniform();
-    } else if (!EndsWith(name, "bias")) {
-      start.normal_(0, EndsWith(name, ".c_proj.weight") ? from.residual_std : from.std, generator);
+    } else if (!name.ends_with("bias")) {
+      start.normal_(0, name.ends_with(".c_proj.weight") ? from.residual_std : from.std, generator);
       if (pad_id >= 0 &&
-          (EndsWith(name, ".word_embeddings.weight") || EndsWith(name, ".embed_tokens.weight")))
+          (name.ends_with(".word_embeddings.weight") || name.ends_with(".embed_tokens.weight")))
         start[pad_id].zero_();
     }
     parameter.copy_(start);

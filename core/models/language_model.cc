@@ -2,15 +2,10 @@
 
 #include <ATen/Functions.h>
 
-#include "core/models/layer_stack.h"
 #include "core/nn/precision.h"
 #include "core/nn/vocabulary_loss.h"
 
 namespace inlier {
-
-void LanguageModel::CheckLength(const ModelInput& input, const char* architecture) const {
-  CheckLengthFits(input.ids.size(1), max_positions(), architecture);
-}
 
 at::Tensor LanguageModel::Logits(const ModelInput& input, ActivationTap* tap) {
   return Head(Encode(input, tap), tap);

@@ -16,12 +16,12 @@ class LanguageModel : public Model {
 
   // Over the targets: the labels (B, T) that are not kIgnoredLabel. A masked model (BERT) predicts each label
   // at its own position; a causal one predicts the label of t + 1 at t, and the first label is never a
-  // target, nor those within prefix_tokens(). 0 when there is no target. Without a tap the head is computed at the targets only.
+  // target, nor those within prefix_tokens(). 0 when there is no target. Without a tap the head is computed at the
+  // targets only.
   at::Tensor Loss(const ModelInput& input, const at::Tensor& labels, ActivationTap* tap = nullptr,
                   double label_smoothing = 0) override;
 
   std::int64_t TargetsIn(const at::Tensor& labels) const override;
-
   void Observe(const ModelInput& input, ActivationTap& tap) override;
 
   // Position t of a causal model predicts the label of t + 1. labels (B, T). A head that the tap does not see is computed
@@ -51,9 +51,6 @@ class LanguageModel : public Model {
   virtual Vocabulary HeadVocabulary() const = 0;
   // True where Head passes tensors to its tap.
   virtual bool tap_sees_head() const { return true; }
-
-  // Throws when the batch has more tokens than max_positions(); `architecture` is the model's in the spec.
-  void CheckLength(const ModelInput& input, const char* architecture) const;
 
  private:
   // Predicting positions with their targets: hidden (N, width) or logits (N, V) in, with targets (N).

@@ -2,7 +2,7 @@
 
 #include <cmath>
 #include <optional>
-#include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
@@ -144,53 +144,47 @@ std::optional<NormOptions> QueryKeyNormFromSpec(v1::QueryKeyNorm norm, double ep
     case v1::NO_NORM:
       return std::nullopt;
     case v1::HEAD_RMS:
-      return NormOptions{.kind = NormOptions::Kind::kRmsNormPerChannel, .epsilon = epsilon};
+      return NormOptions{.kind = kernels::NormKind::kRmsPerChannel, .epsilon = epsilon};
     case v1::HEAD_LAYER:
-      return NormOptions{.kind = NormOptions::Kind::kLayerNorm, .epsilon = epsilon};
+      return NormOptions{.kind = kernels::NormKind::kLayerNorm, .epsilon = epsilon};
   }
   return std::nullopt;
 }
 
-absl::StatusOr<Nonlinearity> NonlinearityFromSpec(v1::Activation activation) {
+absl::StatusOr<kernels::Activation> NonlinearityFromSpec(v1::Activation activation) {
   switch (activation) {
     case v1::GELU_ERF:
-      return Nonlinearity::kGeluErf;
+      return kernels::Activation::kGeluErf;
     case v1::GELU_TANH:
-      return Nonlinearity::kGeluTanh;
+      return kernels::Activation::kGeluTanh;
     case v1::RELU:
-      return Nonlinearity::kRelu;
+      return kernels::Activation::kRelu;
     case v1::SILU:
-      return Nonlinearity::kSilu;
+      return kernels::Activation::kSilu;
   }
   return InvalidField("model activation", absl::StrCat("unknown value ", static_cast<int>(activation)));
 }
 
-NormOptions::Kind NormFromSpec(v1::NormKind norm) {
+kernels::NormKind NormFromSpec(v1::NormKind norm) {
   switch (norm) {
     case v1::LAYER_NORM:
-      return NormOptions::Kind::kLayerNorm;
+      return kernels::NormKind::kLayerNorm;
     case v1::RMS_NORM_M:
-      return NormOptions::Kind::kRmsNormPerChannel;
+      return kernels::NormKind::kRmsPerChannel;
     case v1::RMS_NORM_S:
-      return NormOptions::Kind::kRmsNormSingle;
+      return kernels::NormKind::kRmsSingle;
   }
-  return NormOptions::Kind::kLayerNorm;
+  return kernels::NormKind::kLayerNorm;
 }
 
 }  // namespace
 
 absl::StatusOr<LayerOptions> MakeLayerOptions(const v1::TrialSpec& trial, const LayerSizes& sizes,
                                               const std::string& path) {
-  const struct {
-    const char* name;
-    std::int64_t value;
-  } required[] = {{"layers", sizes.layers},
-                  {"hidden_size", sizes.hidden_size},
-                  {"heads", sizes.heads},
-                  {"ffn_size", sizes.ffn_size}};
-  for (const auto& size : required) {
-    if (size.value == 0)
-      return InvalidField(absl::StrCat(path, ".", size.name), "must be given and at least 1");
+  for (const auto& [name, size] :
+       {std::pair("layers", sizes.layers), std::pair("hidden_size", sizes.hidden_size),
+        std::pair("heads", sizes.heads), std::pair("ffn_size", sizes.ffn_size)}) {
+    if (size == 0) return InvalidField(absl::StrCat(path, ".", name), "must be given and at least 1");
   }
   if (sizes.hidden_size % sizes.heads != 0) {
     return InvalidField(path + ".heads",

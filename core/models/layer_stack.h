@@ -11,7 +11,6 @@
 
 namespace inlier {
 
-// The encoding of a token's position.
 struct PositionOptions {
   enum class Kind { kLearned, kRotary, kNone };
   Kind kind = Kind::kLearned;
@@ -21,8 +20,7 @@ struct PositionOptions {
 // The inputs of such layers' attentions for one batch.
 FrameOptions FrameOptionsOf(const LayerOptions& layer, const PositionOptions& position, bool causal);
 
-// Throws when a sequence has more tokens than the model has positions; `architecture` is its name in the
-// spec.
+// Throws when a sequence has more tokens than the model has positions; `architecture` is its name in the spec.
 void CheckLengthFits(std::int64_t tokens, std::int64_t max_positions, const char* architecture);
 
 // As Model::can_fuse.

@@ -14,22 +14,22 @@
 namespace inlier {
 namespace {
 
-// Sizes of a language model that the resolver must have filled in.
-template <typename Spec>
-absl::Status RequireTextSizes(const Spec& spec, const std::string& path) {
+// The options that all language models have; the resolver must have filled in the sizes.
+template <typename Options, typename Spec>
+absl::StatusOr<Options> TextOptions(const v1::TrialSpec& trial, const Spec& spec, const std::string& path) {
+  Options options;
+  ASSIGN_OR_RETURN(options.layer, MakeLayerOptions(trial, SizesOf(spec), path));
   if (spec.vocab_size() == 0) return InvalidField(path + ".vocab_size", "must be given and at least 1");
   if (spec.max_positions() == 0) return InvalidField(path + ".max_positions", "must be given and at least 1");
-  return absl::OkStatus();
+  options.layers = spec.layers();
+  options.vocab_size = spec.vocab_size();
+  options.max_positions = spec.max_positions();
+  return options;
 }
 
 absl::StatusOr<BertOptions> MakeBertOptions(const v1::TrialSpec& trial) {
   const v1::BertSpec& spec = trial.model().bert();
-  BertOptions options;
-  ASSIGN_OR_RETURN(options.layer, MakeLayerOptions(trial, SizesOf(spec), "model.bert"));
-  RETURN_IF_ERROR(RequireTextSizes(spec, "model.bert"));
-  options.layers = spec.layers();
-  options.vocab_size = spec.vocab_size();
-  options.max_positions = spec.max_positions();
+  ASSIGN_OR_RETURN(BertOptions options, TextOptions<BertOptions>(trial, spec, "model.bert"));
   options.position = MakePositionOptions(spec.position(), spec.rotary_theta());
   return options;
 }
@@ -49,12 +49,7 @@ absl::StatusOr<std::shared_ptr<Model>> MakeClassifier(const v1::TrialSpec& trial
 
 absl::StatusOr<std::shared_ptr<LanguageModel>> MakeOpt(const v1::TrialSpec& trial) {
   const v1::OptSpec& spec = trial.model().opt();
-  OptOptions options;
-  ASSIGN_OR_RETURN(options.layer, MakeLayerOptions(trial, SizesOf(spec), "model.opt"));
-  RETURN_IF_ERROR(RequireTextSizes(spec, "model.opt"));
-  options.layers = spec.layers();
-  options.vocab_size = spec.vocab_size();
-  options.max_positions = spec.max_positions();
+  ASSIGN_OR_RETURN(OptOptions options, TextOptions<OptOptions>(trial, spec, "model.opt"));
   options.embedding_size = spec.has_embedding_size() ? spec.embedding_size() : spec.hidden_size();
   return std::make_shared<Opt>(options);
 }
@@ -63,13 +58,8 @@ absl::StatusOr<std::shared_ptr<LanguageModel>> MakeOpt(const v1::TrialSpec& tria
 template <typename Spec>
 absl::StatusOr<std::shared_ptr<LanguageModel>> MakeDecoder(const v1::TrialSpec& trial, const Spec& spec,
                                                            const DecoderStyle& style) {
-  const std::string path = absl::StrCat("model.", style.architecture);
-  DecoderOptions options;
-  ASSIGN_OR_RETURN(options.layer, MakeLayerOptions(trial, SizesOf(spec), path));
-  RETURN_IF_ERROR(RequireTextSizes(spec, path));
-  options.layers = spec.layers();
-  options.vocab_size = spec.vocab_size();
-  options.max_positions = spec.max_positions();
+  ASSIGN_OR_RETURN(DecoderOptions options,
+                   TextOptions<DecoderOptions>(trial, spec, absl::StrCat("model.", style.architecture)));
   options.position = MakePositionOptions(spec.position(), spec.rotary_theta());
   options.tied_head = spec.tied_head();
   return std::make_shared<Decoder>(style, options);

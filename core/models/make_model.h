@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <memory>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/models/language_model.h"
 #include "inlier/v1/trial_spec.pb.h"
@@ -30,12 +29,12 @@ absl::StatusOr<std::shared_ptr<LanguageModel>> MakeLanguageModel(const v1::Trial
 // is drawn on the CPU: two models that differ in a gate start from the same weights elsewhere, and so do a
 // CPU and a GPU. LIBRARY: linears and embeddings normal with initial_std, biases 0, norms 1 and 0, the pad
 // row of the token table 0; GPT-2's linears that write the residual with initial_std / sqrt(2 layers), as
-// Hugging Face; learned null keys normal with their own initial_std. Keys and values of key_value_bias, registers and the
-// weights of a projected gate are drawn as linears are, the latter with the gate's initial_std where it is given. REFERENCE: as LIBRARY, but attention
-// linears as the official code leaves them: weight and bias uniform in +-1/sqrt(hidden_size), for BERT query,
-// key and value, for OPT the output projection too. Other gates in both: weights uniform in +-1/sqrt(fan in), or
-// normal with the gate's initial_std; bias logit(pi_init) where the gate has a pi_init, else uniform in the
-// same limits. REQUIRES: `model` was made from `resolved`.
+// Hugging Face; learned null keys normal with their own initial_std. Keys and values of key_value_bias, registers and
+// the weights of a projected gate are drawn as linears are, the latter with the gate's initial_std where it is given.
+// REFERENCE: as LIBRARY, but attention linears as the official code leaves them: weight and bias uniform in
+// +-1/sqrt(hidden_size), for BERT query, key and value, for OPT the output projection too. Other gates in both: weights
+// uniform in +-1/sqrt(fan in), or normal with the gate's initial_std; bias logit(pi_init) where the gate has a pi_init,
+// else uniform in the same limits. REQUIRES: `model` was made from `resolved`.
 void InitialiseWeights(Model& model, const v1::TrialSpec& resolved, std::uint64_t seed);
 
 // The number of parameter values, tied ones once.

@@ -5,8 +5,6 @@
 // have no name. Dropout follows is_training() (train() / eval()). Every weight and activation that the
 // reference code quantizes or measures goes through the tap of the call, in the order and under the names of
 // core/models/sites.h; without a tap this costs nothing.
-//
-// Thread safety: none.
 #ifndef INLIER_CORE_MODELS_MODEL_H_
 #define INLIER_CORE_MODELS_MODEL_H_
 
@@ -48,13 +46,13 @@ class Model : public torch::nn::Module {
   virtual at::Tensor Loss(const ModelInput& input, const at::Tensor& labels, ActivationTap* tap = nullptr,
                           double label_smoothing = 0) = 0;
 
-  // Of a batch with these labels, wherever they are: how many targets Loss is the mean over.
+  // The number of targets that Loss is the mean over in a batch with these labels.
   virtual std::int64_t TargetsIn(const at::Tensor& labels) const { return labels.size(0); }
 
-  // Runs the model for what the tap sees of it.
+  // Runs the model for the tap alone.
   virtual void Observe(const ModelInput& input, ActivationTap& tap) { Logits(input, &tap); }
 
-  // Logits and what they are to predict, as pairs: (N, classes), (N). Without the positions whose label is kIgnoredLabel.
+  // Logits and their targets: (N, classes), (N). Without the positions whose label is kIgnoredLabel.
   virtual std::pair<at::Tensor, at::Tensor> Predictions(const ModelInput& input, const at::Tensor& labels,
                                                         ActivationTap* tap = nullptr) {
     return {Logits(input, tap), labels};

@@ -5,11 +5,8 @@
 #include "core/models/sites.h"
 
 namespace inlier {
-namespace {
 
 constexpr std::int64_t kUnusedPositionRows = 2;
-
-}  // namespace
 
 Opt::Opt(const OptOptions& options)
     : options_(options), frame_(FrameOptionsOf(options.layer, PositionOptions(), /*causal=*/true)) {
@@ -35,7 +32,7 @@ Opt::Opt(const OptOptions& options)
 at::Tensor Opt::Embed(const ModelInput& input, const ForwardContext& context) const {
   static const std::string kScope = "model.decoder";
   const std::int64_t tokens = input.ids.size(1);
-  CheckLength(input, "opt");
+  CheckLengthFits(tokens, max_positions(), "opt");
   at::Tensor x = at::embedding(context.Weight(kScope + ".embed_tokens", tokens_), input.ids, pad_id());
   const at::Tensor table = context.Weight(kScope + ".embed_positions.quant_embedding", positions_);
   at::Tensor positions;

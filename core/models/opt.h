@@ -1,5 +1,4 @@
-// OPT as a causal language model: decoder with learned positions, head tied to the token embedding.   (Zhang
-// et al. 2022)
+// OPT as a causal language model: decoder with learned positions, head tied to the token embedding.   (Zhang et al. 2022)
 //
 //   embeddings: project_in(token) + position, no norm, no dropout;  layers: core/nn/transformer_layer.h
 //   pre-LN: a final norm;  head: project_out(x) . token table^T, no bias
@@ -47,7 +46,6 @@ class Opt : public LanguageModel {
   FrameOptions frame_;
   at::Tensor tokens_;     // (V, E)
   at::Tensor positions_;  // (max_positions + 2, d)
-  // At most one of each.
   std::vector<Linear> project_in_;
   std::vector<Linear> project_out_;
   std::vector<TransformerLayer> layers_;

@@ -23,11 +23,7 @@ bool IsNormParameter(std::string_view name) {
          IsQueryKeyNorm(name) || HasPart(owner, "layer_norm") || HasPart(owner, "layernorm");
 }
 
-bool IsGateParameter(std::string_view name) {
-  constexpr std::string_view kGate = ".gate";
-  return HasPart(name, ".gate.") ||
-         (name.size() >= kGate.size() && name.substr(name.size() - kGate.size()) == kGate);
-}
+bool IsGateParameter(std::string_view name) { return HasPart(name, ".gate.") || name.ends_with(".gate"); }
 
 bool IsKeyValueBias(std::string_view name) { return name.ends_with(".bias_k") || name.ends_with(".bias_v"); }
 

@@ -26,7 +26,7 @@ Vit::Vit(const VitOptions& options)
   if (options.patch_norm) {
     patch_norm_.push_back(
         Norm::Create(patches.Child("norm"), width,
-                     {.kind = NormOptions::Kind::kLayerNorm, .epsilon = options.layer.norm.epsilon}));
+                     {.kind = kernels::NormKind::kLayerNorm, .epsilon = options.layer.norm.epsilon}));
   }
   for (std::int64_t i = 0; i < options.layers; ++i) {
     layers_.emplace_back(root.Child("vit.encoder.layer." + std::to_string(i)), kVitLayerStyle, options.layer);
@@ -75,7 +75,7 @@ at::Tensor Vit::Logits(const ModelInput& input, ActivationTap* tap) {
 at::Tensor Vit::Loss(const ModelInput& input, const at::Tensor& labels, ActivationTap* tap,
                      double label_smoothing) {
   return at::cross_entropy_loss(AtLeastFloat32(Logits(input, tap)), labels, {}, at::Reduction::Mean,
-                                /*ignore_index=*/-100, label_smoothing);
+                                kIgnoredLabel, label_smoothing);
 }
 
 }  // namespace inlier

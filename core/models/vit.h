@@ -3,9 +3,9 @@
 //   p = patches . W^T + b, row by row;  patch_norm: p = LN(p);  x = drop([[class, p] + position, registers])
 //   layers: core/nn/transformer_layer.h;  pre-LN: a final norm;  logits = x_class . W_c^T + b_c
 //
-// Registers are learned tokens behind the patches, without positions, that no output reads (Darcet et al. 2024); named as in
-// transformers' Dinov2WithRegisters. The T of alpha / T and of NCS with CONFIGURED is that without them
-// (SequenceLength, spec/trial/data_kind.h).
+// Registers are learned tokens behind the patches, without positions, that no output reads (Darcet et al. 2024); named
+// as in transformers' Dinov2WithRegisters. SequenceLength (spec/trial/data_kind.h), the T of alpha / T and of NCS with
+// CONFIGURED, does not count them.
 #ifndef INLIER_CORE_MODELS_VIT_H_
 #define INLIER_CORE_MODELS_VIT_H_
 
@@ -33,9 +33,9 @@ class Vit : public Model {
  public:
   explicit Vit(const VitOptions& options);
 
-  // pixels (B, channels, image_size, image_size) -> (B, classes).
   bool can_fuse(layer::Place place) const override { return CanFuseLayers(layers_, place); }
 
+  // pixels (B, channels, image_size, image_size) -> (B, classes).
   at::Tensor Logits(const ModelInput& input, ActivationTap* tap = nullptr) override;
 
   // labels: (B) int64.

@@ -1,7 +1,5 @@
 #include "core/nn/ffn_penalty.h"
 
-#include <ATen/Functions.h>
-
 #include "core/nn/precision.h"
 
 namespace inlier {

@@ -2,9 +2,8 @@
 //
 //   weight * mean over layers of mean((|x| / tau)^power), x the output of a layer's network before dropout
 //
-// Layers give it in both engines. Computed in float32 at least; tokens of padding count as others.
-//
-// Thread safety: none; one penalty, one pass.
+// Layers give it in both engines. Computed in float32 at least; tokens of padding count as others. One penalty serves one
+// pass.
 #ifndef INLIER_CORE_NN_FFN_PENALTY_H_
 #define INLIER_CORE_NN_FFN_PENALTY_H_
 
@@ -21,7 +20,7 @@ class FfnPenalty {
 
   const kernels::ScaledPower& scaled() const { return scaled_; }
 
-  // Of a layer: its network's output, or the mean of that by other code.
+  // Adds a layer: its network's output, or the mean that other code has computed of it.
   void AddOutput(const at::Tensor& x);
   void AddMean(const at::Tensor& mean) { means_.Add(mean); }
 

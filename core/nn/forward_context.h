@@ -13,9 +13,9 @@
 namespace inlier {
 
 struct ForwardContext {
-  ActivationTap* tap = nullptr;  // Null: no observer.
-  bool training = false;         // Dropout is on.
-  // By which code layers compute; taps see the reference's operations always.
+  ActivationTap* tap = nullptr;
+  bool training = false;  // Dropout is on.
+  // The code by which layers compute; taps see the reference's operations always.
   layer::Products products = layer::Products::kReference;
   std::uint64_t dropout_seed = 0;
   std::int64_t examples = 1;           // In this pass.
@@ -23,7 +23,8 @@ struct ForwardContext {
   FfnPenalty* ffn_penalty = nullptr;   // Null: none. Every layer adds to it.
   mutable std::uint32_t dropouts = 0;  // So far in this pass: the number of the next one.
 
-  // Of a matrix with so many rows an example. Inactive outside of training and for p = 0; then it has no number.
+  // The next dropout, of a matrix with so many rows an example. Outside of training and for p = 0 it is inactive and has
+  // no number.
   kernels::Dropout NextDropout(double p, std::int64_t rows_of_example) const {
     if (!training || p == 0) return {};
     return {.seed = dropout_seed,
@@ -38,7 +39,6 @@ struct ForwardContext {
   at::Tensor Activation(const std::string& site, const at::Tensor& activation) const {
     return tap == nullptr ? activation : tap->OnActivation(site, activation);
   }
-  // At the site `below` `site`.
   at::Tensor Activation(const std::string& site, const char* below, const at::Tensor& activation) const {
     return tap == nullptr ? activation : tap->OnActivation(site + "." + below, activation);
   }

@@ -4,15 +4,15 @@
 
 namespace inlier {
 
-at::Tensor Apply(Nonlinearity nonlinearity, const at::Tensor& x) {
+at::Tensor Apply(kernels::Activation nonlinearity, const at::Tensor& x) {
   switch (nonlinearity) {
-    case Nonlinearity::kGeluErf:
+    case kernels::Activation::kGeluErf:
       return at::gelu(x);
-    case Nonlinearity::kGeluTanh:
+    case kernels::Activation::kGeluTanh:
       return at::gelu(x, "tanh");
-    case Nonlinearity::kRelu:
+    case kernels::Activation::kRelu:
       return at::relu(x);
-    case Nonlinearity::kSilu:
+    case kernels::Activation::kSilu:
       return at::silu(x);
   }
   TORCH_CHECK(false, "unknown nonlinearity ", static_cast<int>(nonlinearity));

@@ -5,16 +5,14 @@
 #include <cstdint>
 #include <string>
 
+#include "core/kernels/rows.h"
 #include "core/nn/forward_context.h"
 #include "core/nn/parameter_scope.h"
 
 namespace inlier {
 
-enum class Nonlinearity { kGeluErf, kGeluTanh, kRelu, kSilu };
+at::Tensor Apply(kernels::Activation nonlinearity, const at::Tensor& x);
 
-at::Tensor Apply(Nonlinearity nonlinearity, const at::Tensor& x);
-
-// Memory layout of a weight.
 enum class WeightLayout {
   kOutIn,  // (out, in), as torch's Linear.
   kInOut   // (in, out), as GPT-2's Conv1D.

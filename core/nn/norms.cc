@@ -8,40 +8,28 @@
 
 namespace inlier {
 
-kernels::NormKind KindOf(const NormOptions& norm) {
-  switch (norm.kind) {
-    case NormOptions::Kind::kLayerNorm:
-      return kernels::NormKind::kLayerNorm;
-    case NormOptions::Kind::kRmsNormPerChannel:
-      return kernels::NormKind::kRmsPerChannel;
-    case NormOptions::Kind::kRmsNormSingle:
-      return kernels::NormKind::kRmsSingle;
-  }
-  TORCH_CHECK(false, "unknown norm ", static_cast<int>(norm.kind));
-}
-
 Norm Norm::Create(const ParameterScope& scope, std::int64_t size, const NormOptions& options) {
   Norm norm{.site = scope.path(), .gain = {}, .offset = {}, .options = options};
-  norm.gain = scope.Create("weight", {options.kind == NormOptions::Kind::kRmsNormSingle ? 1 : size});
-  if (options.kind == NormOptions::Kind::kLayerNorm) norm.offset = scope.Create("bias", {size});
+  norm.gain = scope.Create("weight", {options.kind == kernels::NormKind::kRmsSingle ? 1 : size});
+  if (options.kind == kernels::NormKind::kLayerNorm) norm.offset = scope.Create("bias", {size});
   return norm;
 }
 
 at::Tensor Norm::operator()(const at::Tensor& x, const ForwardContext& context) const {
   if (context.products != layer::Products::kReference && context.tap == nullptr && !layer::gpu::Holds(x))
-    return FusedNorm(x, KindOf(options), options.epsilon, gain, offset);
+    return FusedNorm(x, options.kind, options.epsilon, gain, offset);
   const at::Tensor used_gain = context.Weight(site, gain);
   const at::Tensor wide = AtLeastFloat32(x);
   const std::int64_t width[] = {x.size(-1)};
   at::Tensor y;
   switch (options.kind) {
-    case NormOptions::Kind::kLayerNorm:
+    case kernels::NormKind::kLayerNorm:
       y = at::layer_norm(wide, width, used_gain, offset, options.epsilon);
       break;
-    case NormOptions::Kind::kRmsNormPerChannel:
+    case kernels::NormKind::kRmsPerChannel:
       y = at::rms_norm(wide, width, used_gain, options.epsilon);
       break;
-    case NormOptions::Kind::kRmsNormSingle:
+    case kernels::NormKind::kRmsSingle:
       y = at::rms_norm(wide, width, {}, options.epsilon) * used_gain;
       break;
   }

@@ -12,17 +12,9 @@
 namespace inlier {
 
 struct NormOptions {
-  enum class Kind {
-    kLayerNorm,          // (x - mean) / sqrt(var + epsilon) * gain + offset, var over n elements (not n - 1).
-    kRmsNormPerChannel,  // gain * x / sqrt(mean(x^2) + epsilon), one gain a channel: RMSNorm-M.
-    kRmsNormSingle,      // The same with one gain for all: RMSNorm-S (Kaul et al. 2025, section 4).
-  };
-  Kind kind = Kind::kLayerNorm;
+  kernels::NormKind kind = kernels::NormKind::kLayerNorm;
   double epsilon = 0;
 };
-
-// The same for the fused engine's kernels.
-kernels::NormKind KindOf(const NormOptions& norm);
 
 // Computed in float32 at least: half-width input, as autocast makes it, is widened first.
 struct Norm {

@@ -1,6 +1,5 @@
-// The padding of a batch, for what a tap measures: metrics and dynamic scales are those of real tokens.
-//
-// Thread safety: pure functions. On a GPU none of them waits for the device.
+// The padding of a batch, for what a tap measures: metrics and dynamic scales are those of real tokens. On a GPU no call
+// waits for the device.
 #ifndef INLIER_CORE_NN_TOKEN_MASK_H_
 #define INLIER_CORE_NN_TOKEN_MASK_H_
 

@@ -1,7 +1,5 @@
 #include "core/nn/transformer_layer.h"
 
-#include <ATen/Functions.h>
-
 #include <vector>
 
 #include "core/nn/dropout.h"
@@ -14,20 +12,6 @@ namespace {
 LayerOptions WithLayout(LayerOptions options, const LayerStyle& style) {
   options.attention.linear.layout = style.weight_layout;
   return options;
-}
-
-kernels::Activation KindOf(Nonlinearity nonlinearity) {
-  switch (nonlinearity) {
-    case Nonlinearity::kGeluErf:
-      return kernels::Activation::kGeluErf;
-    case Nonlinearity::kGeluTanh:
-      return kernels::Activation::kGeluTanh;
-    case Nonlinearity::kRelu:
-      return kernels::Activation::kRelu;
-    case Nonlinearity::kSilu:
-      return kernels::Activation::kSilu;
-  }
-  TORCH_CHECK(false, "unknown nonlinearity ", static_cast<int>(nonlinearity));
 }
 
 }  // namespace
@@ -91,9 +75,9 @@ at::Tensor TransformerLayer::Fused(const at::Tensor& x, const AttentionFrame& fr
                              .ffn = options_.ffn_size,
                              .in_out = style_.weight_layout == WeightLayout::kInOut,
                              .pre_norm = options_.pre_norm,
-                             .norm = KindOf(options_.norm),
+                             .norm = options_.norm.kind,
                              .epsilon = options_.norm.epsilon,
-                             .activation = KindOf(options_.nonlinearity)},
+                             .activation = options_.nonlinearity},
                    .weights = {.output = linear(attention_output_),
                                .ffn_gate = linear(ffn_gate_),
                                .ffn_input = linear(ffn_input_),

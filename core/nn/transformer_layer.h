@@ -26,17 +26,17 @@ struct LayerStyle {
   const char* attention_output;
   const char* attention_norm;
   const char* attention_residual_site;
-  const char* ffn_gate;  // The linear under the non-linearity of a gated network.
+  const char* ffn_gate = nullptr;  // The linear under the non-linearity of a gated network.
   const char* ffn_input;
-  const char* ffn_input_site;       // Where its weight is tapped, when not under its own name.
-  const char* ffn_activation_site;  // Input of the second linear.
+  const char* ffn_input_site = nullptr;  // Where its weight is tapped, when not under its own name.
+  const char* ffn_activation_site;       // Input of the second linear.
   const char* ffn_output;
   const char* ffn_norm;
-  const char* ffn_norm_input_site;  // Observation of the norm's input.
+  const char* ffn_norm_input_site = nullptr;  // Observation of the norm's input.
   const char* ffn_residual_site;
-  WeightLayout weight_layout;
-  bool flat_tokens;           // The second half works on (B*T, d), as a tap sees it.
-  bool observe_layer_output;  // At the layer's own name.
+  WeightLayout weight_layout = WeightLayout::kOutIn;
+  bool flat_tokens = false;          // The second half works on (B*T, d), as a tap sees it.
+  bool observe_layer_output = true;  // At the layer's own name.
 };
 
 extern const LayerStyle kBertLayerStyle;
@@ -48,7 +48,7 @@ extern const LayerStyle kVitLayerStyle;
 struct LayerOptions {
   SelfAttentionOptions attention;  // Its `linear` applies to all linears of the layer.
   std::int64_t ffn_size = 0;
-  Nonlinearity nonlinearity = Nonlinearity::kGeluErf;
+  kernels::Activation nonlinearity = kernels::Activation::kGeluErf;
   NormOptions norm;
   bool pre_norm = false;
   double dropout = 0;  // After the attention's output projection and after the second feed-forward linear.

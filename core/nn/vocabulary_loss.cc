@@ -1,6 +1,5 @@
 #include "core/nn/vocabulary_loss.h"
 
-#include <ATen/ops/mul.h>
 #include <c10/core/GradMode.h>
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/custom_class.h>

@@ -15,6 +15,7 @@
 namespace inlier {
 
 Adam::Adam(const ParameterGroups& groups, const Options& options) : options_(options) {
+  INLIER_CHECK(!groups.decayed.empty() || !groups.not_decayed.empty());
   for (ParameterList& list : MakeParameterLists(groups, options.weight_decay)) {
     if (!updates_.defined()) {
       numbers_ = at::ones({3}, list.parameters.front().options().dtype(at::kFloat).requires_grad(false));
@@ -82,10 +83,6 @@ std::vector<NamedParameter> Adam::State() const {
     AppendState("second_moment", group.list.names, group.second_moments, state);
   }
   return state;
-}
-
-absl::Status Adam::LoadState(const std::map<std::string, at::Tensor>& state) {
-  return CopyState(state, State());
 }
 
 }  // namespace inlier

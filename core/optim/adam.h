@@ -1,5 +1,5 @@
-// Adam (Kingma and Ba 2015) and AdamW (Loshchilov and Hutter 2019): one fused pass over all parameters of a
-// group, on a GPU over all parameters.
+// Adam (Kingma and Ba 2015) and AdamW (Loshchilov and Hutter 2019): one fused pass over all parameters of a group, on a
+// GPU over all parameters.
 //
 //   AdamW, kDecoupled:  p <- p (1 - lr wd)        Adam, kPenalty:  g <- g + wd p
 //   then  m <- b1 m + (1 - b1) g;  v <- b2 v + (1 - b2) g^2;
@@ -28,7 +28,7 @@ class Adam : public Optimizer {
     double beta2;
     double epsilon;
     double weight_decay;  // Of the decayed group.
-    Decay decay;
+    Decay decay = Decay::kDecoupled;
   };
 
   Adam(const ParameterGroups& groups, const Options& options);
@@ -36,7 +36,6 @@ class Adam : public Optimizer {
   void Step(double learning_rate) override;
   // "first_moment/<name>", "second_moment/<name>" and "updates" (one number, float32).
   std::vector<NamedParameter> State() const override;
-  absl::Status LoadState(const std::map<std::string, at::Tensor>& state) override;
 
  private:
   struct Group {

@@ -17,15 +17,28 @@ namespace {
 
 using Parameters = std::vector<NamedParameter>;
 
-// Adam and AdamW have the same fields, and so has AdamW's part of others.
+// Adam, AdamW and OrthoAdam have the same fields, and so has AdamW's part of others.
+template <typename Spec>
+Adam::Options AdamOptionsOf(const Spec& spec, Adam::Decay decay) {
+  return {.beta1 = spec.beta1(),
+          .beta2 = spec.beta2(),
+          .epsilon = spec.epsilon(),
+          .weight_decay = spec.weight_decay(),
+          .decay = decay};
+}
+
 template <typename Spec>
 std::unique_ptr<Optimizer> Make(const Spec& spec, const Parameters& parameters, Adam::Decay decay) {
   return std::make_unique<Adam>(SplitForDecay(parameters, spec.decay_norm_gamma()),
-                                Adam::Options{.beta1 = spec.beta1(),
-                                              .beta2 = spec.beta2(),
-                                              .epsilon = spec.epsilon(),
-                                              .weight_decay = spec.weight_decay(),
-                                              .decay = decay});
+                                AdamOptionsOf(spec, decay));
+}
+
+std::unique_ptr<Optimizer> Make(const v1::AdamWSpec& spec, const Parameters& parameters) {
+  return Make(spec, parameters, Adam::Decay::kDecoupled);
+}
+
+std::unique_ptr<Optimizer> Make(const v1::AdamSpec& spec, const Parameters& parameters) {
+  return Make(spec, parameters, Adam::Decay::kPenalty);
 }
 
 std::unique_ptr<Optimizer> Make(const v1::RmsPropSpec& spec, const Parameters& parameters) {
@@ -47,10 +60,7 @@ std::unique_ptr<Optimizer> Make(const v1::SgdSpec& spec, const Parameters& param
 std::unique_ptr<Optimizer> Make(const v1::OrthoAdamSpec& spec, const Parameters& parameters) {
   INLIER_CHECK(CheckRotations(spec, parameters).ok());
   return std::make_unique<OrthoAdam>(SplitForDecay(parameters, spec.decay_norm_gamma()),
-                                     OrthoAdam::Options{.beta1 = spec.beta1(),
-                                                        .beta2 = spec.beta2(),
-                                                        .epsilon = spec.epsilon(),
-                                                        .weight_decay = spec.weight_decay()},
+                                     AdamOptionsOf(spec, Adam::Decay::kDecoupled),
                                      DrawRotations(spec, parameters));
 }
 
@@ -97,6 +107,29 @@ std::unique_ptr<Optimizer> Make(const v1::SoapSpec& spec, const Parameters& para
       MakeAdamWOf(spec, others));
 }
 
+// Calls with the message of the optimizer that `spec` names, or AdamW's.
+template <typename Visit>
+auto VisitKind(const v1::OptimizerSpec& spec, const Visit& visit) {
+  switch (spec.kind_case()) {
+    case v1::OptimizerSpec::kAdam:
+      return visit(spec.adam());
+    case v1::OptimizerSpec::kRmsprop:
+      return visit(spec.rmsprop());
+    case v1::OptimizerSpec::kSgd:
+      return visit(spec.sgd());
+    case v1::OptimizerSpec::kOrthoAdam:
+      return visit(spec.ortho_adam());
+    case v1::OptimizerSpec::kMuon:
+      return visit(spec.muon());
+    case v1::OptimizerSpec::kSoap:
+      return visit(spec.soap());
+    case v1::OptimizerSpec::kAdamw:
+    case v1::OptimizerSpec::KIND_NOT_SET:
+      break;
+  }
+  return visit(spec.adamw());
+}
+
 }  // namespace
 
 absl::Status CheckOptimizer(const v1::OptimizerSpec& spec, const Parameters& parameters) {
@@ -104,45 +137,11 @@ absl::Status CheckOptimizer(const v1::OptimizerSpec& spec, const Parameters& par
 }
 
 std::unique_ptr<Optimizer> MakeOptimizer(const v1::OptimizerSpec& spec, const Parameters& parameters) {
-  switch (spec.kind_case()) {
-    case v1::OptimizerSpec::kAdam:
-      return Make(spec.adam(), parameters, Adam::Decay::kPenalty);
-    case v1::OptimizerSpec::kRmsprop:
-      return Make(spec.rmsprop(), parameters);
-    case v1::OptimizerSpec::kSgd:
-      return Make(spec.sgd(), parameters);
-    case v1::OptimizerSpec::kOrthoAdam:
-      return Make(spec.ortho_adam(), parameters);
-    case v1::OptimizerSpec::kMuon:
-      return Make(spec.muon(), parameters);
-    case v1::OptimizerSpec::kSoap:
-      return Make(spec.soap(), parameters);
-    case v1::OptimizerSpec::kAdamw:
-    case v1::OptimizerSpec::KIND_NOT_SET:
-      break;
-  }
-  return Make(spec.adamw(), parameters, Adam::Decay::kDecoupled);
+  return VisitKind(spec, [&parameters](const auto& kind) { return Make(kind, parameters); });
 }
 
 double PeakLearningRate(const v1::OptimizerSpec& spec) {
-  switch (spec.kind_case()) {
-    case v1::OptimizerSpec::kAdam:
-      return spec.adam().learning_rate();
-    case v1::OptimizerSpec::kRmsprop:
-      return spec.rmsprop().learning_rate();
-    case v1::OptimizerSpec::kSgd:
-      return spec.sgd().learning_rate();
-    case v1::OptimizerSpec::kOrthoAdam:
-      return spec.ortho_adam().learning_rate();
-    case v1::OptimizerSpec::kMuon:
-      return spec.muon().learning_rate();
-    case v1::OptimizerSpec::kSoap:
-      return spec.soap().learning_rate();
-    case v1::OptimizerSpec::kAdamw:
-    case v1::OptimizerSpec::KIND_NOT_SET:
-      break;
-  }
-  return spec.adamw().learning_rate();
+  return VisitKind(spec, [](const auto& kind) { return kind.learning_rate(); });
 }
 
 }  // namespace inlier

@@ -27,7 +27,6 @@ at::Tensor Orthogonalised(const at::Tensor& matrix, int steps) {
 
 Muon::Muon(const ParameterGroups& matrices, const Options& options, std::unique_ptr<Optimizer> others)
     : options_(options), others_(std::move(others)) {
-  if (matrices.decayed.empty() && matrices.not_decayed.empty()) return;
   for (ParameterList& list : MakeParameterLists(matrices, options.weight_decay)) {
     for (const at::Tensor& parameter : list.parameters) INLIER_CHECK(parameter.dim() == 2);
     Group group{.list = std::move(list), .momenta = {}};
@@ -68,10 +67,6 @@ std::vector<NamedParameter> Muon::State() const {
   if (others_ != nullptr) state = others_->State();
   for (const Group& group : groups_) AppendState("momentum", group.list.names, group.momenta, state);
   return state;
-}
-
-absl::Status Muon::LoadState(const std::map<std::string, at::Tensor>& state) {
-  return CopyState(state, State());
 }
 
 }  // namespace inlier

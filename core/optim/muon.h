@@ -13,7 +13,6 @@
 #ifndef INLIER_CORE_OPTIM_MUON_H_
 #define INLIER_CORE_OPTIM_MUON_H_
 
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -42,7 +41,6 @@ class Muon : public Optimizer {
   void Step(double learning_rate) override;
   // "momentum/<name>", and those of the others.
   std::vector<NamedParameter> State() const override;
-  absl::Status LoadState(const std::map<std::string, at::Tensor>& state) override;
 
  private:
   struct Group {

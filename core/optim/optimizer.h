@@ -3,8 +3,6 @@
 // An optimizer is made for a list of parameters and keeps handles to them (updates happen in place). It reads
 // gradients from the tensors' grad(); a parameter without one is a programmer's error. Its state is a list of
 // named tensors, for checkpoints.
-//
-// Thread safety: none.
 #ifndef INLIER_CORE_OPTIM_OPTIMIZER_H_
 #define INLIER_CORE_OPTIM_OPTIMIZER_H_
 
@@ -29,9 +27,9 @@ class Optimizer {
   // name>" (the tensors themselves, not copies); empty when there is none.
   virtual std::vector<NamedParameter> State() const = 0;
 
-  // Copies `state` (a result of State) into the optimizer. NotFound or InvalidArgument with the tensor's name
+  // Copies `state` (a result of State) into the tensors of State(). NotFound or InvalidArgument with the tensor's name
   // where one is missing or of another shape; the optimizer is then partly loaded and must not be used.
-  virtual absl::Status LoadState(const std::map<std::string, at::Tensor>& state) = 0;
+  virtual absl::Status LoadState(const std::map<std::string, at::Tensor>& state);
 };
 
 }  // namespace inlier

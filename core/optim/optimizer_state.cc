@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/check.h"
+#include "core/optim/optimizer.h"
 
 namespace inlier {
 namespace {
@@ -22,10 +23,9 @@ void AppendState(const std::string& what, const std::vector<std::string>& names,
     state.emplace_back(absl::StrCat(what, "/", names[i]), tensors[i]);
 }
 
-absl::Status CopyState(const std::map<std::string, at::Tensor>& state,
-                       const std::vector<NamedParameter>& targets) {
+absl::Status Optimizer::LoadState(const std::map<std::string, at::Tensor>& state) {
   c10::NoGradGuard no_grad;
-  for (const auto& [name, target] : targets) {
+  for (const auto& [name, target] : State()) {
     const auto found = state.find(name);
     if (found == state.end())
       return absl::NotFoundError(absl::StrCat("the optimizer's state has no tensor ", name));

@@ -10,7 +10,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
-#include "core/optim/optimizer_state.h"
 
 namespace inlier {
 namespace {
@@ -39,25 +38,19 @@ OrthoAdam::OrthoAdam(const ParameterGroups& groups, const Options& options,
   sort(groups.decayed, turned.decayed, adams.decayed);
   sort(groups.not_decayed, turned.not_decayed, adams.not_decayed);
   INLIER_CHECK(turned.decayed.size() + turned.not_decayed.size() == rotations.size());
-  if (!rotations.empty()) {
-    for (ParameterList& list : MakeParameterLists(turned, options.weight_decay)) {
-      Group group{.list = std::move(list), .rotations = {}, .steps = {}};
-      group.steps = group.list.Zeros();
-      for (std::size_t i = 0; i < group.list.names.size(); ++i) {
-        const std::string& name = group.list.names[i];
-        const Rotation& rotation = rotations.at(name);
-        group.rotations.push_back(rotation.To(group.list.parameters[i]));
-        checksums_.emplace(kChecksum + name, rotation.Checksum());
-        adams.not_decayed.emplace_back(name, group.steps[i]);  // The decay acts in the original basis.
-      }
-      rotated_.push_back(std::move(group));
+  for (ParameterList& list : MakeParameterLists(turned, options.weight_decay)) {
+    Group group{.list = std::move(list), .rotations = {}, .steps = {}};
+    group.steps = group.list.Zeros();
+    for (std::size_t i = 0; i < group.list.names.size(); ++i) {
+      const std::string& name = group.list.names[i];
+      const Rotation& rotation = rotations.at(name);
+      group.rotations.push_back(rotation.To(group.list.parameters[i]));
+      checksums_.emplace(kChecksum + name, rotation.Checksum());
+      adams.not_decayed.emplace_back(name, group.steps[i]);  // The decay acts in the original basis.
     }
+    rotated_.push_back(std::move(group));
   }
-  adam_ = std::make_unique<Adam>(adams, Adam::Options{.beta1 = options.beta1,
-                                                      .beta2 = options.beta2,
-                                                      .epsilon = options.epsilon,
-                                                      .weight_decay = options.weight_decay,
-                                                      .decay = Adam::Decay::kDecoupled});
+  adam_ = std::make_unique<Adam>(adams, options);
 }
 
 void OrthoAdam::Step(double learning_rate) {

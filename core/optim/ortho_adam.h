@@ -21,12 +21,7 @@ namespace inlier {
 
 class OrthoAdam : public Optimizer {
  public:
-  struct Options {
-    double beta1;
-    double beta2;
-    double epsilon;
-    double weight_decay;  // Of the decayed group.
-  };
+  using Options = Adam::Options;  // With decoupled decay.
 
   // `rotations` by parameter's name, of any type and on any device; an unknown name is an error.
   OrthoAdam(const ParameterGroups& groups, const Options& options,

@@ -10,7 +10,6 @@
 #include <bit>
 #include <cmath>
 #include <numbers>
-#include <tuple>
 
 #include "base/check.h"
 

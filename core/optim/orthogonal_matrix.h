@@ -1,5 +1,4 @@
-// Random orthogonal matrices, as functions of a random stream alone: the same on every device and after every
-// restart (up to the last bits, which are LAPACK's).
+// Random orthogonal matrices, as functions of a random stream alone, up to the last bits, which are LAPACK's.
 #ifndef INLIER_CORE_OPTIM_ORTHOGONAL_MATRIX_H_
 #define INLIER_CORE_OPTIM_ORTHOGONAL_MATRIX_H_
 

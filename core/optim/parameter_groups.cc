@@ -6,8 +6,7 @@
 namespace inlier {
 namespace {
 
-// The module of a gain, in lower case: "layernorm" of "bert.embeddings.LayerNorm.weight"; empty when the name
-// is no module's weight.
+// The module of a gain, in lower case: "layernorm" of "bert.embeddings.LayerNorm.weight"; empty for any other name.
 std::string ModuleOfWeight(const std::string& name) {
   if (!absl::EndsWith(name, ".weight")) return "";
   const std::size_t end = name.rfind('.');
@@ -21,8 +20,6 @@ bool IsGainOfNorm(const std::string& name) {
   return absl::StrContains(module, "norm") || absl::StartsWith(module, "ln_");
 }
 
-bool IsSink(const std::string& name) { return absl::EndsWith(name, ".sinks"); }
-
 bool IsTokenOfVit(const std::string& name) {
   constexpr char kScope[] = "vit.embeddings.";
   if (!absl::StartsWith(name, kScope)) return false;
@@ -34,7 +31,7 @@ bool IsTokenOfVit(const std::string& name) {
 
 bool IsDecayed(const std::string& name, bool decay_norm_gamma) {
   // Of learned keys and values too: "….bias_k", "….bias_v".
-  if (absl::StrContains(name, "bias") || IsSink(name) || IsTokenOfVit(name)) return false;
+  if (absl::StrContains(name, "bias") || absl::EndsWith(name, ".sinks") || IsTokenOfVit(name)) return false;
   return decay_norm_gamma || !IsGainOfNorm(name);
 }
 

@@ -32,7 +32,6 @@ std::vector<at::Tensor> ParameterList::Zeros() const {
 }
 
 std::vector<ParameterList> MakeParameterLists(const ParameterGroups& groups, double weight_decay) {
-  INLIER_CHECK(!groups.decayed.empty() || !groups.not_decayed.empty());
   std::vector<ParameterList> lists;
   const auto add = [&lists](const std::vector<NamedParameter>& parameters, double decay) {
     if (parameters.empty()) return;

@@ -27,7 +27,6 @@ struct ParameterList {
 };
 
 // One list for each group that is not empty: the decayed ones with `weight_decay`, the others with 0.
-// REQUIRES: there is a parameter.
 std::vector<ParameterList> MakeParameterLists(const ParameterGroups& groups, double weight_decay);
 
 }  // namespace inlier

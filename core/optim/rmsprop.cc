@@ -11,11 +11,13 @@
 
 #include <utility>
 
+#include "base/check.h"
 #include "core/optim/optimizer_state.h"
 
 namespace inlier {
 
 RmsProp::RmsProp(const ParameterGroups& groups, const Options& options) : options_(options) {
+  INLIER_CHECK(!groups.decayed.empty() || !groups.not_decayed.empty());
   for (ParameterList& list : MakeParameterLists(groups, options.weight_decay)) {
     Group group{.list = std::move(list), .second_moments = {}, .mean_gradients = {}, .momenta = {}};
     group.second_moments = group.list.Zeros();
@@ -61,10 +63,6 @@ std::vector<NamedParameter> RmsProp::State() const {
     if (options_.momentum > 0) AppendState("momentum", group.list.names, group.momenta, state);
   }
   return state;
-}
-
-absl::Status RmsProp::LoadState(const std::map<std::string, at::Tensor>& state) {
-  return CopyState(state, State());
 }
 
 }  // namespace inlier

@@ -1,5 +1,4 @@
-// RMSProp (Tieleman and Hinton 2012), with momentum and centering as PyTorch has them; a few foreach kernels
-// for all parameters.
+// RMSProp (Tieleman and Hinton 2012), with momentum and centering as PyTorch has them.
 //
 //   g <- g + wd p;  v <- a v + (1 - a) g^2;  s = v, or v - c^2 with c <- a c + (1 - a) g when centered;
 //   p <- p - lr g / (sqrt(s) + eps), or with momentum  b <- mu b + g / (sqrt(s) + eps);  p <- p - lr b
@@ -30,7 +29,6 @@ class RmsProp : public Optimizer {
   void Step(double learning_rate) override;
   // "second_moment/<name>"; "mean_gradient/<name>" when centered; "momentum/<name>" with momentum.
   std::vector<NamedParameter> State() const override;
-  absl::Status LoadState(const std::map<std::string, at::Tensor>& state) override;
 
  private:
   struct Group {

@@ -6,8 +6,6 @@
 //   y[.., i, ..] = sum_j Q[i, j] x[.., j, ..]     of a matrix: Q X on axis 0, X Q^T on axis 1
 //
 // Q is dense or block diagonal; either way one batched product an axis.
-//
-// Thread safety: const calls may run together.
 #ifndef INLIER_CORE_OPTIM_ROTATION_H_
 #define INLIER_CORE_OPTIM_ROTATION_H_
 

@@ -5,11 +5,13 @@
 
 #include <utility>
 
+#include "base/check.h"
 #include "core/optim/optimizer_state.h"
 
 namespace inlier {
 
 Sgd::Sgd(const ParameterGroups& groups, const Options& options) : options_(options) {
+  INLIER_CHECK(!groups.decayed.empty() || !groups.not_decayed.empty());
   for (ParameterList& list : MakeParameterLists(groups, options.weight_decay)) {
     Group group{.list = std::move(list), .momenta = {}};
     if (options.momentum > 0) group.momenta = group.list.Zeros();
@@ -32,10 +34,6 @@ std::vector<NamedParameter> Sgd::State() const {
   if (options_.momentum == 0) return state;
   for (const Group& group : groups_) AppendState("momentum", group.list.names, group.momenta, state);
   return state;
-}
-
-absl::Status Sgd::LoadState(const std::map<std::string, at::Tensor>& state) {
-  return CopyState(state, State());
 }
 
 }  // namespace inlier

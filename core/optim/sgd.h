@@ -1,5 +1,4 @@
-// Stochastic gradient descent, with or without (Nesterov) momentum as PyTorch has it; one fused pass over all
-// parameters of a group.
+// Stochastic gradient descent, with or without (Nesterov) momentum as PyTorch has it; one fused pass a group.
 //
 //   g <- g + wd p;  b <- mu b + g;  p <- p - lr d,  d = b, or g + mu b (Nesterov), or g without momentum
 //
@@ -27,7 +26,6 @@ class Sgd : public Optimizer {
   void Step(double learning_rate) override;
   // "momentum/<name>"; nothing without momentum.
   std::vector<NamedParameter> State() const override;
-  absl::Status LoadState(const std::map<std::string, at::Tensor>& state) override;
 
  private:
   struct Group {

@@ -6,8 +6,6 @@
 #include <cstdint>
 #include <cstring>
 #include <numeric>
-#include <set>
-#include <utility>
 
 #include "nlohmann/json.hpp"
 
@@ -36,9 +34,9 @@ std::string LayoutOf(const std::vector<NamedParameter>& state) {
 std::vector<NamedParameter> ZerosOf(const std::string& layout) {
   std::vector<NamedParameter> state;
   for (const nlohmann::json& item : nlohmann::json::parse(layout)) {
-    state.emplace_back(item[0].get<std::string>(),
-                       at::zeros(item[2].get<std::vector<std::int64_t>>(),
-                                 static_cast<at::ScalarType>(item[1].get<int>())));
+    state.emplace_back(
+        item[0].get<std::string>(),
+        at::zeros(item[2].get<std::vector<std::int64_t>>(), static_cast<at::ScalarType>(item[1].get<int>())));
   }
   return state;
 }

@@ -39,7 +39,7 @@ class ShardedOptimizer : public Optimizer {
   std::unique_ptr<Optimizer> own_;                   // Null where there are more ranks than parameters.
 };
 
-// Which rank updates each of the parameters: the largest first, each to the rank with the fewest elements so far.
+// The rank that updates each of the parameters: the largest first, each to the rank with the fewest elements so far.
 std::vector<int> RanksOf(const std::vector<NamedParameter>& parameters, int ranks);
 
 }  // namespace inlier

@@ -8,7 +8,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
-#include "core/optim/optimizer_state.h"
 #include "core/optim/weight_axes.h"
 
 namespace inlier {
@@ -25,7 +24,6 @@ at::Tensor Soap::Matrix::ProjectBack(const at::Tensor& x) const {
 
 Soap::Soap(const ParameterGroups& matrices, const Options& options, std::unique_ptr<Optimizer> others)
     : options_(options), updates_(at::zeros({1}, at::kDouble)), others_(std::move(others)) {
-  if (matrices.decayed.empty() && matrices.not_decayed.empty()) return;
   for (ParameterList& list : MakeParameterLists(matrices, options.weight_decay)) {
     Group group{.list = std::move(list), .matrices = {}};
     for (std::size_t i = 0; i < group.list.names.size(); ++i)
@@ -131,10 +129,6 @@ std::vector<NamedParameter> Soap::State() const {
     }
   }
   return state;
-}
-
-absl::Status Soap::LoadState(const std::map<std::string, at::Tensor>& state) {
-  return CopyState(state, State());
 }
 
 }  // namespace inlier

@@ -15,7 +15,6 @@
 #define INLIER_CORE_OPTIM_SOAP_H_
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -44,10 +43,8 @@ class Soap : public Optimizer {
   // "soap_updates" (one number), for each matrix "soap_first_moment/<name>" and "soap_second_moment/<name>" in its bases, and
   // "preconditioner_0/<name>", "basis_0/<name>" and those of axis 1 where the axis has a basis; and those of the others.
   std::vector<NamedParameter> State() const override;
-  absl::Status LoadState(const std::map<std::string, at::Tensor>& state) override;
 
  private:
-  // Of one axis; undefined where it keeps its basis.
   struct Side {
     at::Tensor preconditioner;
     at::Tensor basis;

@@ -40,13 +40,6 @@ struct Largest {
 
 }  // namespace
 
-// A measured tensor: its site, with "*" for the layer's number, and its role.
-struct ActivationRecorder::MeasuredSite {
-  std::string_view path;
-  Role role;
-  bool kurtosis;
-};
-
 // The values of the rows of one metric of one tensor.
 struct ActivationRecorder::RowSum {
   at::Tensor sum;    // On the device of the activations, without synchronisation. The same for the next.
@@ -70,74 +63,18 @@ struct ActivationRecorder::RowSum {
 };
 
 struct ActivationRecorder::Record {
-  Record(const std::string& site, const MeasuredSite& measured)
-      : name(site), role(measured.role), kurtosis(measured.kurtosis) {}
-
   std::string name;
   Role role;
   bool kurtosis;
   int batches = 0;
-  RowSum inf_norms;
-  RowSum kurtoses;
+  RowSum inf_norms = {};
+  RowSum kurtoses = {};
 };
-
-const std::vector<ActivationRecorder::MeasuredSite>& ActivationRecorder::MeasuredSites(
-    v1::ModelSpec::ArchitectureCase architecture) {
-  static const auto* const bert = new std::vector<MeasuredSite>{
-      {"bert.encoder.layer.*.output.dense", Role::kFfnOutput, true},
-      {"bert.encoder.layer.*.output.LayerNorm.input", Role::kResidual, false},
-      {"bert.encoder.layer.*.output.LayerNorm", Role::kLayerOutput, true},
-  };
-  static const auto* const opt = new std::vector<MeasuredSite>{
-      {"model.decoder.layers.*.self_attn_layer_norm", Role::kOther, true},
-      {"model.decoder.layers.*.self_attn.out_proj", Role::kOther, true},
-      {"model.decoder.layers.*.final_layer_norm", Role::kOther, true},
-      {"model.decoder.layers.*.fc2", Role::kFfnOutput, true},
-      {"model.decoder.layers.*", Role::kLayerOutput, true},
-      {"model.decoder.final_layer_norm", Role::kOther, true},
-  };
-  static const auto* const gpt2 = new std::vector<MeasuredSite>{
-      {"transformer.h.*.ln_1", Role::kOther, true},  {"transformer.h.*.attn.c_proj", Role::kOther, true},
-      {"transformer.h.*.ln_2", Role::kOther, true},  {"transformer.h.*.mlp.c_proj", Role::kFfnOutput, true},
-      {"transformer.h.*", Role::kLayerOutput, true}, {"transformer.ln_f", Role::kOther, true},
-  };
-  static const auto* const llama = new std::vector<MeasuredSite>{
-      {"model.layers.*.input_layernorm", Role::kOther, true},
-      {"model.layers.*.self_attn.o_proj", Role::kOther, true},
-      {"model.layers.*.post_attention_layernorm", Role::kOther, true},
-      {"model.layers.*.mlp.down_proj", Role::kFfnOutput, true},
-      {"model.layers.*", Role::kLayerOutput, true},
-      {"model.norm", Role::kOther, true},
-  };
-  static const auto* const vit = new std::vector<MeasuredSite>{
-      {"vit.encoder.layer.*.layernorm_before", Role::kOther, true},
-      {"vit.encoder.layer.*.attention.output.dense", Role::kOther, true},
-      {"vit.encoder.layer.*.layernorm_after", Role::kOther, true},
-      {"vit.encoder.layer.*.output.dense", Role::kFfnOutput, true},
-      {"vit.encoder.layer.*", Role::kLayerOutput, true},
-      {"vit.layernorm", Role::kOther, true},
-  };
-  switch (architecture) {
-    case v1::ModelSpec::kBert:
-      return *bert;
-    case v1::ModelSpec::kOpt:
-      return *opt;
-    case v1::ModelSpec::kGpt2:
-      return *gpt2;
-    case v1::ModelSpec::kLlama:
-      return *llama;
-    case v1::ModelSpec::kVit:
-      return *vit;
-    case v1::ModelSpec::ARCHITECTURE_NOT_SET:
-      break;
-  }
-  INLIER_CHECK(false && "a model without an architecture");
-}
 
 ActivationRecorder::ActivationRecorder(v1::ModelSpec::ArchitectureCase architecture,
                                        const RecorderOptions& options)
     : architecture_(architecture), options_(options) {
-  INLIER_CHECK(options.kurtosis_batches >= 1);
+  INLIER_CHECK(options.kurtosis_batches >= 1 && architecture != v1::ModelSpec::ARCHITECTURE_NOT_SET);
 }
 
 ActivationRecorder::~ActivationRecorder() = default;
@@ -147,17 +84,49 @@ void ActivationRecorder::OnPass(const at::Tensor& attention_mask) {
 }
 
 ActivationRecorder::Record* ActivationRecorder::Find(const std::string& site) {
-  const auto found = record_of_site_.find(site);
-  if (found != record_of_site_.end()) return found->second;
-  Record* record = nullptr;
+  using Spec = v1::ModelSpec;
+  static constexpr struct {
+    Spec::ArchitectureCase architecture;
+    std::string_view path;  // With "*" for the layer's number.
+    Role role = Role::kOther;
+    bool kurtosis = true;
+  } kMeasured[] = {
+      {Spec::kBert, "bert.encoder.layer.*.output.dense", Role::kFfnOutput},
+      {Spec::kBert, "bert.encoder.layer.*.output.LayerNorm.input", Role::kResidual, false},
+      {Spec::kBert, "bert.encoder.layer.*.output.LayerNorm", Role::kLayerOutput},
+      {Spec::kOpt, "model.decoder.layers.*.self_attn_layer_norm"},
+      {Spec::kOpt, "model.decoder.layers.*.self_attn.out_proj"},
+      {Spec::kOpt, "model.decoder.layers.*.final_layer_norm"},
+      {Spec::kOpt, "model.decoder.layers.*.fc2", Role::kFfnOutput},
+      {Spec::kOpt, "model.decoder.layers.*", Role::kLayerOutput},
+      {Spec::kOpt, "model.decoder.final_layer_norm"},
+      {Spec::kGpt2, "transformer.h.*.ln_1"},
+      {Spec::kGpt2, "transformer.h.*.attn.c_proj"},
+      {Spec::kGpt2, "transformer.h.*.ln_2"},
+      {Spec::kGpt2, "transformer.h.*.mlp.c_proj", Role::kFfnOutput},
+      {Spec::kGpt2, "transformer.h.*", Role::kLayerOutput},
+      {Spec::kGpt2, "transformer.ln_f"},
+      {Spec::kLlama, "model.layers.*.input_layernorm"},
+      {Spec::kLlama, "model.layers.*.self_attn.o_proj"},
+      {Spec::kLlama, "model.layers.*.post_attention_layernorm"},
+      {Spec::kLlama, "model.layers.*.mlp.down_proj", Role::kFfnOutput},
+      {Spec::kLlama, "model.layers.*", Role::kLayerOutput},
+      {Spec::kLlama, "model.norm"},
+      {Spec::kVit, "vit.encoder.layer.*.layernorm_before"},
+      {Spec::kVit, "vit.encoder.layer.*.attention.output.dense"},
+      {Spec::kVit, "vit.encoder.layer.*.layernorm_after"},
+      {Spec::kVit, "vit.encoder.layer.*.output.dense", Role::kFfnOutput},
+      {Spec::kVit, "vit.encoder.layer.*", Role::kLayerOutput},
+      {Spec::kVit, "vit.layernorm"},
+  };
+  const auto [place, is_new] = record_of_site_.try_emplace(site, nullptr);
+  if (!is_new) return place->second;
   const std::string path = WithoutLayerNumber(site);
-  for (const MeasuredSite& measured : MeasuredSites(architecture_)) {
-    if (measured.path != path) continue;
-    records_.push_back(std::make_unique<Record>(site, measured));
-    record = records_.back().get();
+  for (const auto& measured : kMeasured) {
+    if (measured.architecture != architecture_ || measured.path != path) continue;
+    place->second = records_.emplace_back(new Record{site, measured.role, measured.kurtosis}).get();
   }
-  record_of_site_.emplace(site, record);
-  return record;
+  return place->second;
 }
 
 at::Tensor ActivationRecorder::OnActivation(const std::string& site, const at::Tensor& activation) {
@@ -213,7 +182,6 @@ OutlierSummary ActivationRecorder::Summary() const {
   OutlierSummary summary = {.max_inf_norm = architecture_ == v1::ModelSpec::kBert ? ffn.value : layer.value,
                             .max_ffn_inf_norm = ffn.value,
                             .max_layer_inf_norm = layer.value,
-                            .max_residual_inf_norm = std::nullopt,
                             .max_any_inf_norm = any.value,
                             .avg_kurtosis = kurtosis_sum / kurtosis_count,
                             .max_kurtosis = kurtosis.value,

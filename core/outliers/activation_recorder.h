@@ -13,10 +13,10 @@
 //   GPT-2, Llama, ViT, which that code does not have: the tensors of OPT, by the same roles.
 //                   Row = sequence or image.
 // A metric of a tensor is the plain mean of its rows over all batches; kurtosis only over the first
-// `kurtosis_batches`. Padding of a row is left out of it, and a row of padding alone is none; with count_padding it is
+// `kurtosis_batches`. Padding of a row is left out of it, and a row of padding alone does not count; with count_padding it is
 // measured like text, as the reference code does (docs/decisions/0024-padding.md).
 //
-// Thread safety: none. On a GPU no call before Sites() or Summary() waits for the device.
+// On a GPU no call before Sites() or Summary() waits for the device.
 #ifndef INLIER_CORE_OUTLIERS_ACTIVATION_RECORDER_H_
 #define INLIER_CORE_OUTLIERS_ACTIVATION_RECORDER_H_
 
@@ -34,7 +34,6 @@
 
 namespace inlier {
 
-// The results for one tensor.
 struct SiteOutliers {
   std::string name;                // As in the list above.
   double inf_norm = 0;             // Mean over rows.
@@ -48,9 +47,9 @@ struct OutlierSummary {
   double max_inf_norm;        // The figure the papers print: BERT max over F, others max over layer outputs.
   double max_ffn_inf_norm;    // F, or fc2.
   double max_layer_inf_norm;  // Layer outputs.
-  std::optional<double> max_residual_inf_norm;  // R; BERT only.
-  double max_any_inf_norm;                      // Every measured tensor.
-  double avg_kurtosis;                          // Every tensor whose kurtosis is taken.
+  std::optional<double> max_residual_inf_norm = {};  // R; BERT only.
+  double max_any_inf_norm;                           // Every measured tensor.
+  double avg_kurtosis;                               // Every tensor whose kurtosis is taken.
   double max_kurtosis;
   double max_layer_kurtosis;  // Layer outputs.
 };
@@ -63,7 +62,6 @@ struct RecorderOptions {
 
 class ActivationRecorder : public ActivationTap {
  public:
-  // For a model of `architecture`.
   // REQUIRES: kurtosis_batches >= 1.
   ActivationRecorder(v1::ModelSpec::ArchitectureCase architecture, const RecorderOptions& options);
   ~ActivationRecorder() override;
@@ -79,11 +77,9 @@ class ActivationRecorder : public ActivationTap {
 
  private:
   enum class Role { kOther, kFfnOutput, kLayerOutput, kResidual };
-  struct MeasuredSite;
   struct RowSum;
   struct Record;
 
-  static const std::vector<MeasuredSite>& MeasuredSites(v1::ModelSpec::ArchitectureCase architecture);
   Record* Find(const std::string& site);
 
   const v1::ModelSpec::ArchitectureCase architecture_;

@@ -1,7 +1,6 @@
 #include "core/outliers/attention_recorder.h"
 
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/amax.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/ones_like.h>
@@ -10,7 +9,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <string_view>
 
 #include "base/check.h"
 #include "core/nn/attention/attention_frame.h"
@@ -35,10 +33,6 @@ enum Sum {
   kFirstQueries,
   kWeights  // Of visible keys.
 };
-
-bool EndsWith(std::string_view text, std::string_view end) {
-  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
-}
 
 // The record of `site`, made at its first use.
 template <typename Record>
@@ -118,8 +112,8 @@ void AttentionRecorder::OnPass(const at::Tensor& attention_mask) {
 }
 
 at::Tensor AttentionRecorder::OnActivation(const std::string& site, const at::Tensor& activation) {
-  if (EndsWith(site, ".probs")) RecordWeights(site, activation);
-  if (EndsWith(site, ".gate")) RecordGate(site, activation);
+  if (site.ends_with(".probs")) RecordWeights(site, activation);
+  if (site.ends_with(".gate")) RecordGate(site, activation);
   return activation;
 }
 

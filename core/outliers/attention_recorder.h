@@ -2,8 +2,8 @@
 // of gates. A tap (core/nn/activation_tap.h) that passes all tensors unchanged.
 //
 // A[q, k] are the weights at the sites "….probs" (core/models/sites.h): (B, H, T, T), after the normaliser,
-// rows = queries; tokens count from 1. A learned key behind the tokens (AttentionSpec.key_value_bias) is none and is left out,
-// as null keys are, so that a row sums to less than 1. Means are over layers, sequences, heads and queries:
+// rows = queries; tokens count from 1. A learned key behind the tokens (AttentionSpec.key_value_bias) is left out, as null
+// keys are, so that a row sums to less than 1. Means are over layers, sequences, heads and queries:
 //
 //   first_share        share of queries with A[q, 1] = max_k A[q, k] > 0: they attend to the first token most
 //   first_key_mass     mean of A[q, 1]
@@ -19,11 +19,11 @@
 //   zero_row_share     share of queries whose weights are all 0
 //
 // (Kaul et al. 2025; Gu et al. 2025, section 3.2, for sinks; Bondarenko et al. 2023 for the zeros that clipped softmax is
-// to allow.) Padding is no token: it is no query and no visible key, and token 1 is the first that is none; with
+// to allow.) Padding counts neither as query nor as visible key, and token 1 is the first that is not padding; with
 // count_padding all are tokens (docs/decisions/0024-padding.md). Sums stay on the device. A NaN anywhere makes every
 // number of its layer, and of the summary, NaN.
 //
-// Thread safety: none. On a GPU no call before Layers(), Summary() or Gates() waits for the device.
+// On a GPU no call before Layers(), Summary() or Gates() waits for the device.
 #ifndef INLIER_CORE_OUTLIERS_ATTENTION_RECORDER_H_
 #define INLIER_CORE_OUTLIERS_ATTENTION_RECORDER_H_
 

@@ -1,6 +1,4 @@
-// Which block of a model a site is the output of.
-//
-// Thread safety: pure functions.
+// The block of a model whose output a site is.
 #ifndef INLIER_CORE_OUTLIERS_BLOCK_SITE_H_
 #define INLIER_CORE_OUTLIERS_BLOCK_SITE_H_
 

@@ -1,7 +1,6 @@
 #include "core/outliers/outlier_metrics.h"
 
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/amax.h>
 #include <ATen/ops/nanmedian.h>
 
 #include <cstdint>
@@ -30,7 +29,7 @@ at::Tensor PaddingOfRows(const at::Tensor& padding, const at::Tensor& x, std::in
   return padding.expand(x.sizes()).reshape({rows, -1});
 }
 
-// The elements of each row that are no padding, (rows, 1), in the rows' type.
+// The number of elements of each row that are not padding, (rows, 1), in the rows' type.
 at::Tensor Counted(const at::Tensor& padding_of_rows, const at::Tensor& rows) {
   return padding_of_rows.logical_not().sum(1, /*keepdim=*/true).to(rows.scalar_type());
 }

@@ -12,8 +12,6 @@
 // that a large mean does not cancel the digits that matter.
 //
 // `padding` broadcasts to x; its true elements count nowhere, and n is the number of the others. Undefined: all count.
-//
-// Thread safety: pure functions.
 #ifndef INLIER_CORE_OUTLIERS_OUTLIER_METRICS_H_
 #define INLIER_CORE_OUTLIERS_OUTLIER_METRICS_H_
 
@@ -36,7 +34,7 @@ enum class SixSigmaScope {
 };
 
 // x: (N, T, d) -> (N, T, d) bool, on x's device: elements with |x - mean| > 6 * standard deviation (strictly, population
-// standard deviation). Compared in double: a count is an integer, and elements near the threshold must not depend on the order of a sum.
+// standard deviation). Compared in double, so that elements near the threshold do not depend on the order of a sum.
 at::Tensor BeyondSixSigma(const at::Tensor& x, SixSigmaScope scope, const at::Tensor& padding = {});
 
 // x: (N, T, d) -> (N, T, d) bool, on x's device: |x| > 100 and |x| > 1000 times the median of the |x| of its sequence

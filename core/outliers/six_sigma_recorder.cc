@@ -16,14 +16,6 @@ void SixSigmaRecorder::OnPass(const at::Tensor& attention_mask) {
   if (!count_padding_) mask_ = MakeTokenMask(attention_mask);
 }
 
-SixSigmaRecorder::Record& SixSigmaRecorder::FindOrAdd(const std::string& site) {
-  const auto found = std::find_if(records_.begin(), records_.end(),
-                                  [&site](const Record& record) { return record.site == site; });
-  if (found != records_.end()) return *found;
-  records_.emplace_back().site = site;
-  return records_.back();
-}
-
 at::Tensor SixSigmaRecorder::OnActivation(const std::string& site, const at::Tensor& activation) {
   // Some models have the output as (B * T, d): B is that of the embeddings, which come first.
   if (site == "hidden.0") sequences_ = activation.size(0);
@@ -40,18 +32,17 @@ at::Tensor SixSigmaRecorder::OnActivation(const std::string& site, const at::Ten
   const at::Tensor visible_nan =
       (padding.defined() ? x.masked_fill(padding, 0) : x).detach().sum(at::kDouble).mul_(0);
 
-  Record& record = FindOrAdd(site);
-  record.sequences += x.size(0);
-  if (record.per_position.defined()) {
-    INLIER_CHECK(record.per_position.sizes() == per_position.sizes());
-    record.per_position = record.per_position + per_position;
-    record.per_dimension = record.per_dimension + per_dimension;
-    record.visible_nan = record.visible_nan + visible_nan;
-  } else {
-    record.per_position = per_position;
-    record.per_dimension = per_dimension;
-    record.visible_nan = visible_nan;
+  const auto found = std::find_if(records_.begin(), records_.end(),
+                                  [&site](const Record& record) { return record.site == site; });
+  if (found == records_.end()) {
+    records_.push_back({site, x.size(0), per_position, per_dimension, visible_nan});
+    return activation;
   }
+  INLIER_CHECK(found->per_position.sizes() == per_position.sizes());
+  found->sequences += x.size(0);
+  found->per_position = found->per_position + per_position;
+  found->per_dimension = found->per_dimension + per_dimension;
+  found->visible_nan = found->visible_nan + visible_nan;
   return activation;
 }
 

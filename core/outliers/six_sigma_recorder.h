@@ -5,7 +5,7 @@
 // of a layer's feed-forward network (IsFfnOutputSite of core/models/sites.h).   (Bondarenko et al. 2023, section 3 and figure 1)
 // Padding is left out of both; with count_padding it is measured like text (docs/decisions/0024-padding.md).
 //
-// REQUIRES: the sequences of all batches have the same T. Thread safety: none. On a GPU no call before Sites() waits for
+// REQUIRES: the sequences of all batches have the same T. On a GPU no call before Sites() waits for
 // the device.
 #ifndef INLIER_CORE_OUTLIERS_SIX_SIGMA_RECORDER_H_
 #define INLIER_CORE_OUTLIERS_SIX_SIGMA_RECORDER_H_
@@ -21,7 +21,6 @@
 
 namespace inlier {
 
-// Of one layer, over all sequences.
 struct SixSigmaSite {
   std::string site;
   double mean_count = 0;     // Of a sequence; NaN where an element was NaN.
@@ -47,8 +46,6 @@ class SixSigmaRecorder : public ActivationTap {
     at::Tensor per_dimension;
     at::Tensor visible_nan;  // 0, or NaN.
   };
-
-  Record& FindOrAdd(const std::string& site);
 
   const bool count_padding_;
   TokenMask mask_;              // Of this pass. The same for the next.

@@ -1,8 +1,6 @@
 #include "core/outliers/token_metrics.h"
 
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/amax.h>
-#include <ATen/ops/amin.h>
 
 #include "base/check.h"
 

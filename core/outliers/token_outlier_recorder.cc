@@ -1,12 +1,12 @@
 #include "core/outliers/token_outlier_recorder.h"
 
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/amax.h>
 #include <ATen/ops/maximum.h>
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/stack.h>
 #include <c10/core/GradMode.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -73,32 +73,22 @@ double Pearson(const std::vector<double>& x, const std::vector<double>& y) {
 }
 
 bool Varies(const std::vector<double>& values) {
-  for (const double value : values) {
-    if (value != values[0]) return true;
-  }
-  return false;
+  return std::any_of(values.begin(), values.end(), [&](double value) { return value != values[0]; });
 }
 
-// The part of a summary for one group of tokens.
-struct Group {
-  TokenOutliers mean;
-  std::optional<double> over_ceiling;
-  std::optional<double> pearson;
-};
-
-Group Summarise(const std::vector<TokenOutliers>& blocks, std::int64_t width) {
+TokenGroupSummary Summarise(const std::vector<TokenOutliers>& blocks, std::int64_t width) {
   const double size = static_cast<double>(blocks.size());
-  Group group;
+  TokenGroupSummary group;
   std::vector<double> kurtoses, ratios;
   for (const TokenOutliers& block : blocks) {
-    group.mean.kurtosis += block.kurtosis / size;
-    group.mean.norm_ratio += block.norm_ratio / size;
-    group.mean.max_abs += block.max_abs / size;
-    group.mean.mean_max_abs += block.mean_max_abs / size;
+    group.kurtosis += block.kurtosis / size;
+    group.norm_ratio += block.norm_ratio / size;
+    group.max_abs += block.max_abs / size;
+    group.mean_max_abs += block.mean_max_abs / size;
     kurtoses.push_back(block.kurtosis);
     ratios.push_back(block.norm_ratio);
   }
-  if (width > 2) group.over_ceiling = group.mean.kurtosis / static_cast<double>(width - 2);
+  if (width > 2) group.over_ceiling = group.kurtosis / static_cast<double>(width - 2);
   if (blocks.size() > 2 && Varies(kurtoses) && Varies(ratios)) group.pearson = Pearson(kurtoses, ratios);
   return group;
 }
@@ -180,15 +170,8 @@ std::optional<TokenOutlierSummary> TokenOutlierRecorder::Summary() const {
     if (!(block.massive_count <= summary.massive_count) && !std::isnan(summary.massive_count))
       summary.massive_count = block.massive_count;
   }
-  const Group of_first = Summarise(first, blocks[0].width);
-  summary.first = of_first.mean;
-  summary.first_over_ceiling = of_first.over_ceiling;
-  summary.first_pearson = of_first.pearson;
-  if (rest.empty()) return summary;
-  const Group of_rest = Summarise(rest, blocks[0].width);
-  summary.rest = of_rest.mean;
-  summary.rest_over_ceiling = of_rest.over_ceiling;
-  summary.rest_pearson = of_rest.pearson;
+  summary.first = Summarise(first, blocks[0].width);
+  if (!rest.empty()) summary.rest = Summarise(rest, blocks[0].width);
   return summary;
 }
 

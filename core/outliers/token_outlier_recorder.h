@@ -1,23 +1,21 @@
 // Outliers in the hidden states of single tokens, the first of each sequence apart from the rest, over an
 // evaluation, as a tap (core/nn/activation_tap.h) that passes all tensors unchanged.
 //
-// Measured at the output of each block, (B, T, d), after its last residual sum and before the final norm
-// (block_site.h).
+// Measured at the output of each block, (B, T, d), after its last residual sum and before the final norm (block_site.h).
 //
 //   kurtosis         per token (token_metrics.h); mean over the group's tokens and sequences, then blocks
 //   norm_ratio       the same
 //   max_abs          largest |x| over the group's tokens, sequences and features; mean over blocks. It grows with the
 //                    number of sequences
 //   mean_max_abs     largest |x| over a sequence's tokens and features; mean over sequences, then blocks
-//   six_sigma_count  elements of a sequence's (T, d) with |x - mean| > 6 standard deviations; mean over
-//                    sequences
+//   six_sigma_count  elements of a sequence's (T, d) with |x - mean| > 6 standard deviations; mean over sequences
 //   massive_count    elements of a sequence's (T, d) that are massive (outlier_metrics.h); mean over sequences
 //
-// (Kaul et al. 2025; Bondarenko et al. 2023, section 3; Sun et al. 2024.) Groups: token 1, tokens 2 .. T. Padding is no
-// token, token 1 the first that is none; with count_padding all are tokens (docs/decisions/0024-padding.md). Sums stay on
+// (Kaul et al. 2025; Bondarenko et al. 2023, section 3; Sun et al. 2024.) Groups: token 1, tokens 2 .. T. Padding does not
+// count, and token 1 is the first real one; with count_padding all count (docs/decisions/0024-padding.md). Sums stay on
 // the device; nothing is kept for a token. A NaN anywhere makes the numbers of its block, and every mean over blocks, NaN.
 //
-// Thread safety: none. On a GPU no call before Blocks() or Summary() waits for the device.
+// On a GPU no call before Blocks() or Summary() waits for the device.
 #ifndef INLIER_CORE_OUTLIERS_TOKEN_OUTLIER_RECORDER_H_
 #define INLIER_CORE_OUTLIERS_TOKEN_OUTLIER_RECORDER_H_
 
@@ -53,18 +51,18 @@ struct BlockTokenOutliers {
   double massive_count = 0;
 };
 
+struct TokenGroupSummary : TokenOutliers {
+  // Kurtosis / (d - 2), about the largest that d features can have; nothing for d <= 2.
+  std::optional<double> over_ceiling;
+  // Correlation over blocks of kurtosis and norm_ratio; nothing for two blocks or fewer, or where one does not vary.
+  std::optional<double> pearson;
+};
+
 // Means over the blocks.
 struct TokenOutlierSummary {
-  TokenOutliers first;
-  std::optional<TokenOutliers> rest;
+  TokenGroupSummary first;
+  std::optional<TokenGroupSummary> rest;
   double kurtosis = 0;
-  // Kurtosis / (d - 2), about the largest that d features can have; nothing for d <= 2.
-  std::optional<double> first_over_ceiling;
-  std::optional<double> rest_over_ceiling;
-  // Correlation over blocks of kurtosis and norm_ratio; nothing for two blocks or fewer, or where one does
-  // not vary.
-  std::optional<double> first_pearson;
-  std::optional<double> rest_pearson;
   double massive_count = 0;  // Of the block that has most: the same elements pass through many blocks.
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace inlier {
 namespace {
@@ -14,14 +15,8 @@ struct Point {
   double f;
 };
 
-// The step from `best` to the lowest point of the parabola through three points, as a fraction p / q with q
-// >= 0.
-struct ParabolaStep {
-  double p;
-  double q;
-};
-
-ParabolaStep StepOfParabola(const Point& best, const Point& second, const Point& third) {
+// The step from `best` to the lowest point of the parabola through three points, as a fraction p / q with q >= 0.
+std::pair<double, double> StepOfParabola(const Point& best, const Point& second, const Point& third) {
   const double r = (best.x - second.x) * (best.f - third.f);
   double q = (best.x - third.x) * (best.f - second.f);
   double p = (best.x - third.x) * q - (best.x - second.x) * r;

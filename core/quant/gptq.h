@@ -2,8 +2,6 @@
 //
 // Input channels are rounded one after another. After each, the channels that follow are moved so that the output of
 // the linear changes least: Q has a small loss tr((W - Q) H (W - Q)^T), where H are the second moments of the input.
-//
-// Thread safety: none of an object; GptqRound is a pure function if `round` is one.
 #ifndef INLIER_CORE_QUANT_GPTQ_H_
 #define INLIER_CORE_QUANT_GPTQ_H_
 

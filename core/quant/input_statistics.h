@@ -1,16 +1,13 @@
 // What calibration batches show of the inputs of a model's linears: the largest magnitude of each feature, and second
-// moments. Linears that read the same tensor share both; it is counted once.
-//
-// Thread safety: none. On a GPU moments of a batch with padding wait for the device.
+// moments. Linears that read the same tensor share both; it is counted once. On a GPU moments of a batch with padding
+// wait for the device.
 #ifndef INLIER_CORE_QUANT_INPUT_STATISTICS_H_
 #define INLIER_CORE_QUANT_INPUT_STATISTICS_H_
 
 #include <ATen/core/Tensor.h>
 
-#include <cstddef>
 #include <map>
 #include <string>
-#include <vector>
 
 #include "core/nn/token_mask.h"
 #include "core/quant/gptq.h"

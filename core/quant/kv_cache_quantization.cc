@@ -36,9 +36,7 @@ std::vector<QuantizerReport> KvCacheQuantization::Table() const {
                      .symmetric = false,
                      .is_signed = false,
                      .shape = entry.shape,
-                     .range = {},
-                     .grid = ReportedGrid(entry.grid),
-                     .group_size = 0});
+                     .grid = ReportedGrid(entry.grid)});
   }
   return table;
 }

@@ -6,8 +6,6 @@
 //
 // The query's own key and value are rounded too, as if they were read from the cache. Keys and values are not rotated by a
 // Hadamard matrix first, as they are in the paper.
-//
-// Thread safety: none; one model, one thread.
 #ifndef INLIER_CORE_QUANT_KV_CACHE_QUANTIZATION_H_
 #define INLIER_CORE_QUANT_KV_CACHE_QUANTIZATION_H_
 

@@ -11,8 +11,7 @@
 
 namespace inlier {
 
-// The tap of `spec`'s scheme for a model of `architecture`. InvalidArgument, with the path of the field, for
-// an unsupported setting.
+// The tap of `spec`'s scheme for a model of `architecture`. InvalidArgument, with the path, for an unsupported setting.
 absl::StatusOr<std::unique_ptr<Quantization>> MakeQuantization(const v1::QuantizationSpec& spec,
                                                                v1::ModelSpec::ArchitectureCase architecture);
 

@@ -13,13 +13,11 @@
 //   x' = s E2M1(x / s).  The last block of a row may be shorter.
 //
 // Divisions are true ones in x's own precision; half and bfloat16 tensors are rounded in float. What shares a scale with NaN
-// or infinity becomes NaN. No call waits for the device. Thread safety: pure functions.
+// or infinity becomes NaN. No call waits for the device.
 #ifndef INLIER_CORE_QUANT_NUMBER_FORMAT_H_
 #define INLIER_CORE_QUANT_NUMBER_FORMAT_H_
 
 #include <ATen/core/Tensor.h>
-
-#include <cstdint>
 
 #include "inlier/v1/quantization_spec.pb.h"
 

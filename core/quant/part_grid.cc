@@ -1,7 +1,6 @@
 #include "core/quant/part_grid.h"
 
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/amax.h>
 
 #include <vector>
 

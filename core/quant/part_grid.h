@@ -1,5 +1,5 @@
 // The grid of one weight, input or output in the schemes `absmax` and `zeropoint`: integers (slice_grid.h) or small
-// floating-point numbers (number_format.h). Thread safety: pure functions.
+// floating-point numbers (number_format.h).
 #ifndef INLIER_CORE_QUANT_PART_GRID_H_
 #define INLIER_CORE_QUANT_PART_GRID_H_
 
@@ -16,8 +16,8 @@ namespace inlier {
 struct PartGrid {
   SliceGrid slices;  // Of other formats than INTEGER the scales alone; integer_max is the largest number.
   v1::NumberFormat format = v1::INTEGER;
-  std::int64_t group_size =
-      0;  // Entries of the last axis that share a scale; 0: `slices` broadcasts to the tensor.
+  // Entries of the last axis that share a scale; 0: `slices` broadcasts to the tensor.
+  std::int64_t group_size = 0;
 
   bool defined() const { return slices.scale.defined(); }
 };

@@ -12,8 +12,6 @@
 namespace inlier {
 namespace {
 
-constexpr int kSixteenBits = 16;
-
 bool HasSixteenBits(v1::ReferenceSchemeSpec::Setup setup, SitePart part) {
   switch (setup) {
     case v1::ReferenceSchemeSpec::FP32_HEAD_INT16_FINAL_LN:
@@ -66,7 +64,7 @@ std::unique_ptr<PostTrainingQuantization::Entry> PostTrainingQuantization::MakeE
   if (place->part == SitePart::kHead && options_.setup != v1::ReferenceSchemeSpec::ALL) return nullptr;
 
   QuantizerOptions options = *wanted;
-  if (HasSixteenBits(options_.setup, place->part)) options.bits = kSixteenBits;
+  if (HasSixteenBits(options_.setup, place->part)) options.bits = 16;
   options.per_channel = options.per_channel && has_channels;
   return std::make_unique<Entry>(options, MakeRangeEstimator(options));
 }
@@ -136,8 +134,7 @@ std::vector<QuantizerReport> PostTrainingQuantization::Table() const {
                        .is_signed = quantizer.grid().is_signed,
                        .shape = entry->shape,
                        .range = quantizer.range(),
-                       .grid = quantizer.grid(),
-                       .group_size = 0});
+                       .grid = quantizer.grid()});
     }
   }
   std::sort(table.begin(), table.end(),

@@ -7,11 +7,7 @@
 //   evaluate with ptq.get()
 //
 // During calibration each range is updated with the tensor just seen, then used at once; from Freeze on
-// ranges stay as they are.
-//
-// Sites outside the table of the architecture pass unchanged. See also core/quant/quantization.h.
-//
-// Thread safety: none; one model, one thread.
+// ranges stay as they are. Sites outside the table of the architecture pass unchanged. See also core/quant/quantization.h.
 #ifndef INLIER_CORE_QUANT_POST_TRAINING_QUANTIZATION_H_
 #define INLIER_CORE_QUANT_POST_TRAINING_QUANTIZATION_H_
 
@@ -61,8 +57,8 @@ class PostTrainingQuantization : public Quantization {
 
  private:
   struct Entry;
-  using EntryMap =
-      std::unordered_map<std::string, std::unique_ptr<Entry>>;  // By site; null: passes unchanged.
+  // By site; null: passes unchanged.
+  using EntryMap = std::unordered_map<std::string, std::unique_ptr<Entry>>;
 
   // The quantizer of `site`, made at its first use; null where there is none.
   Entry* Find(const std::string& site, bool is_weight, bool has_channels);

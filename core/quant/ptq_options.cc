@@ -20,9 +20,7 @@ absl::StatusOr<QuantizerOptions> WeightOptions(const v1::WeightQuantizationSpec&
   QuantizerOptions options = {.bits = static_cast<int>(spec.bits()),
                               .symmetric = spec.symmetric(),
                               .per_channel = spec.per_channel(),
-                              .method = RangeMethod::kMinMax,
-                              .momentum = 0,
-                              .percentile = std::nullopt};
+                              .method = RangeMethod::kMinMax};
   switch (spec.range().kind_case()) {
     case v1::WeightRangeSpec::kMinmax:
     case v1::WeightRangeSpec::KIND_NOT_SET:
@@ -49,10 +47,7 @@ absl::StatusOr<QuantizerOptions> ActivationOptions(const v1::ActivationQuantizat
   RETURN_IF_ERROR(CheckBits("activations", spec.bits()));
   QuantizerOptions options = {.bits = static_cast<int>(spec.bits()),
                               .symmetric = spec.symmetric(),
-                              .per_channel = false,
-                              .method = RangeMethod::kRunningMinMax,
-                              .momentum = 0,
-                              .percentile = std::nullopt};
+                              .method = RangeMethod::kRunningMinMax};
   switch (spec.range().kind_case()) {
     case v1::ActivationRangeSpec::kRunningMinmax:
     case v1::ActivationRangeSpec::KIND_NOT_SET: {

@@ -17,7 +17,7 @@ struct PtqOptions {
   v1::ReferenceSchemeSpec::Setup setup;
 };
 
-// The options of `spec`. InvalidArgument, with the path, for an unsupported setting.
+// InvalidArgument, with the path, for an unsupported setting.
 absl::StatusOr<PtqOptions> PtqOptionsFromSpec(const v1::QuantizationSpec& spec);
 
 }  // namespace inlier

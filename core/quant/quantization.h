@@ -1,5 +1,4 @@
-// Quantization of a whole model for its evaluation, as a tap (core/nn/activation_tap.h): the interface of all
-// schemes.
+// Quantization of a whole model for its evaluation, as a tap (core/nn/activation_tap.h): the interface of all schemes.
 //
 //   ASSIGN_OR_RETURN(auto quantization, MakeQuantization(spec, ModelSpec::kBert));
 //   if (quantization->needs_calibration()) {
@@ -54,10 +53,10 @@ struct QuantizerReport {
   bool symmetric;
   bool is_signed;
   std::vector<std::int64_t> shape;  // Of the tensor first seen.
-  ValueRange range;                 // Empty where the scheme has none.
+  ValueRange range = {};            // Empty where the scheme has none.
   QuantizationGrid grid;            // Of the last tensor, where each has its own.
-  std::int64_t group_size =
-      0;  // Entries of a row that share a scale of the grid, row by row; 0: a whole slice.
+  // Entries of a row that share a scale of the grid, row by row; 0: a whole slice.
+  std::int64_t group_size = 0;
 
   bool is_weight() const { return part == QuantizedPart::kWeight; }
 };
@@ -74,8 +73,8 @@ class Quantization : public ActivationTap {
   // Every quantizer in use, in order of first use.
   virtual std::vector<QuantizerReport> Table() const = 0;
 
-  // What a quantizer has done to the `tensor` of `part` at `site` that it has just replaced by `used`; nothing where there is
-  // none.
+  // Tells how a quantizer has rounded the `tensor` of `part` at `site` that it has just replaced by `used`; nothing where
+  // there is no quantizer.
   virtual std::optional<Rounding> RoundingOf(const std::string& site, QuantizedPart part,
                                              const at::Tensor& tensor, const at::Tensor& used) {
     if (used.is_same(tensor)) return std::nullopt;

@@ -3,11 +3,11 @@
 // Of all elements x that a quantizer rounds to q(x), sums and differences in double:
 //   SQNR          10 log10(sum x^2 / sum (x - q(x))^2), in dB: the signal-to-quantization-noise ratio
 //   crest factor  max |x| / s, with s^2 = mean x^2 - (mean x)^2
-// A weight counts once. x is the tensor in the quantized model: what quantizers before it have done is in it. It is the one
-// that is rounded: smoothed or rotated where the quantization does so first. Padding
-// counts nowhere, of attention scores and weights neither as query nor as key (docs/decisions/0024-padding.md).
+// A weight counts once. x is the tensor in the quantized model: what quantizers before it have done is in it. It is the
+// one that is rounded: smoothed or rotated where the quantization does so first. Padding counts nowhere, of attention
+// scores and weights neither as query nor as key (docs/decisions/0024-padding.md).
 //
-// Thread safety: none. On a GPU no call before Report() waits for the device; there differences are taken in the
+// On a GPU no call before Report() waits for the device; there differences are taken in the
 // tensor's own precision.
 #ifndef INLIER_CORE_QUANT_QUANTIZATION_ERROR_H_
 #define INLIER_CORE_QUANT_QUANTIZATION_ERROR_H_

@@ -65,8 +65,7 @@ const std::vector<QuantizedSite>& OptSites() {
   return *table;
 }
 
-// All weights and activations, as BERT has them, and the head: by the paper's text, for which there is no
-// code.
+// All weights and activations, as BERT has them, and the head: by the paper's text, for which there is no code.
 const std::vector<QuantizedSite>& VitSites() {
   using enum SitePart;
   static const auto* const table = new std::vector<QuantizedSite>{

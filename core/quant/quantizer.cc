@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <utility>
 
 #include "base/check.h"
 #include "core/layer_cpu/parallel.h"

@@ -51,7 +51,6 @@ std::vector<double> ToDoubles(const at::Tensor& x);
 // REQUIRES: 2 <= bits <= 16; the range's ends are of equal number, at least one.
 QuantizationGrid MakeGrid(const ValueRange& range, int bits, bool symmetric);
 
-// Rounds tensors to one grid.
 class Quantizer {
  public:
   // REQUIRES: 2 <= bits <= 16.
@@ -60,7 +59,6 @@ class Quantizer {
   int bits() const { return bits_; }
   bool symmetric() const { return symmetric_; }
 
-  // Replaces the grid by that of `range`.
   void SetRange(const ValueRange& range);
 
   bool has_range() const { return !grid_.scale.empty(); }

@@ -1,7 +1,4 @@
-// A quantization as a tap that hands each tensor and its rounded form on to a subclass, under the name of the
-// quantizer.
-//
-// Thread safety: none.
+// A quantization as a tap that hands each tensor and its rounded form on to a subclass, under the quantizer's name.
 #ifndef INLIER_CORE_QUANT_QUANTIZER_TAP_H_
 #define INLIER_CORE_QUANT_QUANTIZER_TAP_H_
 
@@ -23,13 +20,27 @@ class QuantizerTap : public ActivationTap {
   explicit QuantizerTap(Quantization& quantization) : quantization_(quantization) {}
 
   void OnPass(const at::Tensor& attention_mask) override { quantization_.OnPass(attention_mask); }
-  at::Tensor OnWeight(const std::string& site, const at::Tensor& weight) override;
-  at::Tensor OnActivation(const std::string& site, const at::Tensor& activation) override;
-  at::Tensor OnLinearInput(const std::string& site, const at::Tensor& input) override;
-  at::Tensor OnLinearWeight(const std::string& site, const at::Tensor& weight) override;
-  at::Tensor OnLinearOutput(const std::string& site, const at::Tensor& output) override;
-  at::Tensor OnKeys(const std::string& site, const at::Tensor& keys) override;
-  at::Tensor OnValues(const std::string& site, const at::Tensor& values) override;
+  at::Tensor OnWeight(const std::string& site, const at::Tensor& weight) override {
+    return Pass(site, QuantizedPart::kWeight, weight, quantization_.OnWeight(site, weight));
+  }
+  at::Tensor OnActivation(const std::string& site, const at::Tensor& activation) override {
+    return Pass(site, QuantizedPart::kActivation, activation, quantization_.OnActivation(site, activation));
+  }
+  at::Tensor OnLinearInput(const std::string& site, const at::Tensor& input) override {
+    return Pass(site, QuantizedPart::kInput, input, quantization_.OnLinearInput(site, input));
+  }
+  at::Tensor OnLinearWeight(const std::string& site, const at::Tensor& weight) override {
+    return Pass(site, QuantizedPart::kWeight, weight, quantization_.OnLinearWeight(site, weight));
+  }
+  at::Tensor OnLinearOutput(const std::string& site, const at::Tensor& output) override {
+    return Pass(site, QuantizedPart::kOutput, output, quantization_.OnLinearOutput(site, output));
+  }
+  at::Tensor OnKeys(const std::string& site, const at::Tensor& keys) override {
+    return Pass(site, QuantizedPart::kKeys, keys, quantization_.OnKeys(site, keys));
+  }
+  at::Tensor OnValues(const std::string& site, const at::Tensor& values) override {
+    return Pass(site, QuantizedPart::kValues, values, quantization_.OnValues(site, values));
+  }
 
  protected:
   // The quantization has replaced the `tensor` of `part` at `site` by `used`; the returned one is used in its place.
@@ -40,7 +51,9 @@ class QuantizerTap : public ActivationTap {
 
  private:
   at::Tensor Pass(const std::string& site, QuantizedPart part, const at::Tensor& tensor,
-                  const at::Tensor& used);
+                  const at::Tensor& used) {
+    return used.is_same(tensor) ? used : OnReplaced(site, part, tensor, used);  // The same: no quantizer.
+  }
 
   Quantization& quantization_;
 };

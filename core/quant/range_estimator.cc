@@ -9,9 +9,9 @@
 #include <cstdint>
 #include <limits>
 #include <tuple>
-#include <utility>
 
 #include "base/check.h"
+#include "core/nn/precision.h"
 #include "core/quant/bounded_search.h"
 
 namespace inlier {
@@ -22,31 +22,7 @@ constexpr double kMargin = 0.5;  // Of the widest range beyond the first batch's
 
 at::Tensor Rows(const at::Tensor& x) { return x.dim() == 0 ? x.reshape({1, 1}) : x.reshape({x.size(0), -1}); }
 
-at::Tensor AtLeastFloat(const at::Tensor& x) { return x.scalar_type() == at::kDouble ? x : x.to(at::kFloat); }
-
 double AsFloat(double value) { return static_cast<double>(static_cast<float>(value)); }
-
-class MinMaxEstimator : public RangeEstimator {
- public:
-  explicit MinMaxEstimator(bool per_channel) : per_channel_(per_channel) {}
-  ValueRange Update(const at::Tensor& batch) override { return MinMaxRange(batch, per_channel_); }
-
- private:
-  const bool per_channel_;
-};
-
-class PercentileEstimator : public RangeEstimator {
- public:
-  PercentileEstimator(double percentile, bool per_channel)
-      : percentile_(percentile), per_channel_(per_channel) {}
-  ValueRange Update(const at::Tensor& batch) override {
-    return PercentileRange(batch, 100.0 - percentile_, percentile_, per_channel_);
-  }
-
- private:
-  const double percentile_;
-  const bool per_channel_;
-};
 
 template <typename Real>
 double Blend(double momentum, double old_value, double new_value) {
@@ -54,27 +30,26 @@ double Blend(double momentum, double old_value, double new_value) {
          static_cast<Real>(momentum) * static_cast<Real>(old_value);
 }
 
-class RunningMinMaxEstimator : public RangeEstimator {
+// MinMax, Percentile and RunningMinMax.
+class EndsEstimator : public RangeEstimator {
  public:
-  RunningMinMaxEstimator(double momentum, std::optional<double> percentile)
-      : momentum_(momentum), percentile_(percentile) {}
+  explicit EndsEstimator(const QuantizerOptions& options) : options_(options) {}
 
   ValueRange Update(const at::Tensor& batch) override {
-    const ValueRange seen = percentile_ ? PercentileRange(batch, 100.0 - *percentile_, *percentile_, false)
-                                        : MinMaxRange(batch, false);
-    if (range_.minimum.empty()) {
-      range_ = seen;
-      return range_;
-    }
+    const double percentile = options_.percentile.value_or(100);
+    const ValueRange seen = options_.percentile
+                                ? PercentileRange(batch, 100.0 - percentile, percentile, options_.per_channel)
+                                : MinMaxRange(batch, options_.per_channel);
+    if (options_.method != RangeMethod::kRunningMinMax) return seen;
+    if (range_.minimum.empty()) return range_ = seen;
     const auto blend = seen.single_precision ? &Blend<float> : &Blend<double>;
-    range_.minimum[0] = blend(momentum_, range_.minimum[0], seen.minimum[0]);
-    range_.maximum[0] = blend(momentum_, range_.maximum[0], seen.maximum[0]);
+    range_.minimum[0] = blend(options_.momentum, range_.minimum[0], seen.minimum[0]);
+    range_.maximum[0] = blend(options_.momentum, range_.maximum[0], seen.maximum[0]);
     return range_;
   }
 
  private:
-  const double momentum_;
-  const std::optional<double> percentile_;
+  const QuantizerOptions options_;
   ValueRange range_;
 };
 
@@ -105,20 +80,28 @@ std::vector<double> Percentiles(const at::Tensor& rows, double percent) {
   return values;
 }
 
+SearchBounds BoundsOf(const at::Tensor& batch, bool symmetric) {
+  const ValueRange extremes = MinMaxRange(batch, false);
+  const double minimum = extremes.minimum[0], maximum = extremes.maximum[0];
+  SearchBounds bounds = {
+      .one_sided = minimum >= 0, .low = minimum - kMargin, .high = maximum + kMargin, .reach = 0};
+  bounds.reach = symmetric || bounds.one_sided ? std::max(std::abs(minimum), maximum) + kMargin
+                                               : std::max(std::abs(bounds.low), std::abs(bounds.high));
+  return bounds;
+}
+
 }  // namespace
 
 std::unique_ptr<RangeEstimator> MakeRangeEstimator(const QuantizerOptions& options) {
   INLIER_CHECK(!options.per_channel || options.method == RangeMethod::kMinMax ||
                options.method == RangeMethod::kPercentile ||
                (options.method == RangeMethod::kMseGrid && options.symmetric));
+  INLIER_CHECK(options.method != RangeMethod::kPercentile || options.percentile.has_value());
   switch (options.method) {
     case RangeMethod::kMinMax:
-      return std::make_unique<MinMaxEstimator>(options.per_channel);
     case RangeMethod::kPercentile:
-      INLIER_CHECK(options.percentile.has_value());
-      return std::make_unique<PercentileEstimator>(*options.percentile, options.per_channel);
     case RangeMethod::kRunningMinMax:
-      return std::make_unique<RunningMinMaxEstimator>(options.momentum, options.percentile);
+      return std::make_unique<EndsEstimator>(options);
     case RangeMethod::kMseGrid:
       return std::make_unique<MseGridEstimator>(options.bits, options.symmetric, options.per_channel);
     case RangeMethod::kMseSearch:
@@ -136,7 +119,7 @@ ValueRange MinMaxRange(const at::Tensor& x, bool per_channel) {
 }
 
 ValueRange PercentileRange(const at::Tensor& x, double low, double high, bool per_channel) {
-  const at::Tensor rows = AtLeastFloat(per_channel ? Rows(x) : x.reshape({1, -1}));
+  const at::Tensor rows = AtLeastFloat32(per_channel ? Rows(x) : x.reshape({1, -1}));
   return {Percentiles(rows, low), Percentiles(rows, high), false};
 }
 
@@ -155,32 +138,21 @@ MseGridEstimator::MseGridEstimator(int bits, bool symmetric, bool per_channel)
   INLIER_CHECK(!per_channel || symmetric);
 }
 
-void MseGridEstimator::DefineSearch(const at::Tensor& batch) {
-  const ValueRange extremes = MinMaxRange(batch, false);
-  const double minimum = extremes.minimum[0];
-  const double maximum = extremes.maximum[0];
-  one_sided_ = minimum >= 0;
-  low_ = minimum - kMargin;
-  high_ = maximum + kMargin;
-  reach_ = symmetric_ || one_sided_ ? std::max(std::abs(minimum), maximum) + kMargin
-                                    : std::max(std::abs(low_), std::abs(high_));
-}
-
 ValueRange MseGridEstimator::Update(const at::Tensor& batch) {
-  const at::Tensor values = AtLeastFloat(batch);
-  if (losses_.empty()) DefineSearch(values);
-  return symmetric_ || one_sided_ ? SearchThreshold(values) : SearchWidthAndShift(values);
+  const at::Tensor values = AtLeastFloat32(batch);
+  if (losses_.empty()) bounds_ = BoundsOf(values, symmetric_);
+  return symmetric_ || bounds_.one_sided ? SearchThreshold(values) : SearchWidthAndShift(values);
 }
 
 ValueRange MseGridEstimator::SearchThreshold(const at::Tensor& batch) {
   const std::size_t channels = per_channel_ ? static_cast<std::size_t>(batch.size(0)) : 1;
   if (losses_.empty()) losses_.assign(kCandidates, std::vector<double>(channels, 0.0));
-  const auto threshold = [&](int index) { return AsFloat(index * (reach_ / kCandidates)); };
+  const auto threshold = [&](int index) { return AsFloat(index * (bounds_.reach / kCandidates)); };
 
   chosen_index_.assign(channels, 1);
   chosen_loss_.assign(channels, std::numeric_limits<double>::infinity());
   for (int index = 1; index <= kCandidates; ++index) {
-    const ValueRange range = {{one_sided_ ? 0.0 : -threshold(index)}, {threshold(index)}, true};
+    const ValueRange range = {{bounds_.one_sided ? 0.0 : -threshold(index)}, {threshold(index)}, true};
     const std::vector<double> errors = RoundingError(batch, range, bits_, symmetric_, per_channel_);
     for (std::size_t channel = 0; channel < channels; ++channel) {
       double& loss = losses_[index - 1][channel];
@@ -194,7 +166,7 @@ ValueRange MseGridEstimator::SearchThreshold(const at::Tensor& batch) {
   ValueRange range;
   range.single_precision = true;
   for (int index : chosen_index_) {
-    range.minimum.push_back(one_sided_ ? 0.0 : -threshold(index));
+    range.minimum.push_back(bounds_.one_sided ? 0.0 : -threshold(index));
     range.maximum.push_back(threshold(index));
   }
   return range;
@@ -210,14 +182,14 @@ ValueRange MseGridEstimator::SearchWidthAndShift(const at::Tensor& batch) {
   chosen_loss_ = {std::numeric_limits<double>::infinity()};
   std::size_t candidate = 0;
   for (int index = 1; index <= kCandidates; ++index) {
-    const double half_width = index * (reach_ / kCandidates);
+    const double half_width = index * (bounds_.reach / kCandidates);
     for (int k = 0; k < shifts; ++k) {
       for (const int sign : {1, -1}) {
         double& loss = losses_[candidate++][0];
         if (k == 0 && sign < 0) continue;  // The same range again.
         const double shift = sign * k * (2.0 * half_width / levels);
         const ValueRange range = {
-            {std::max(shift - half_width, low_)}, {std::min(shift + half_width, high_)}, false};
+            {std::max(shift - half_width, bounds_.low)}, {std::min(shift + half_width, bounds_.high)}, false};
         const ValueRange rounded = {{AsFloat(range.minimum[0])}, {AsFloat(range.maximum[0])}, true};
         loss += RoundingError(batch, rounded, bits_, symmetric_, false)[0];
         if (loss < chosen_loss_[0]) {
@@ -232,27 +204,21 @@ ValueRange MseGridEstimator::SearchWidthAndShift(const at::Tensor& batch) {
   return best.minimum.empty() ? MinMaxRange(batch, false) : best;
 }
 
-MseSearchEstimator::MseSearchEstimator(int bits, bool symmetric) : bits_(bits), symmetric_(symmetric) {}
-
 double MseSearchEstimator::Loss(const at::Tensor& batch, double low, double high) const {
   return RoundingError(batch, {{AsFloat(low)}, {AsFloat(high)}, true}, bits_, symmetric_, false)[0];
 }
 
 ValueRange MseSearchEstimator::Update(const at::Tensor& raw) {
-  const at::Tensor batch = AtLeastFloat(raw);
-  if (!reach_) {
-    const ValueRange extremes = MinMaxRange(batch, false);
-    const double minimum = extremes.minimum[0];
-    const double maximum = extremes.maximum[0];
-    one_sided_ = minimum >= 0;
-    reach_ = symmetric_ || one_sided_ ? std::max(std::abs(minimum), maximum) + kMargin
-                                      : std::max(std::abs(maximum + kMargin), std::abs(minimum - kMargin));
-  }
-  const double nearest = 0.01 * *reach_;
-  if (symmetric_ || one_sided_) {
-    const auto loss = [&](double threshold) { return Loss(batch, one_sided_ ? 0.0 : -threshold, threshold); };
-    const double threshold = MinimizeBounded(loss, nearest, *reach_).at;
-    return {{one_sided_ ? 0.0 : -threshold}, {threshold}, false};
+  const at::Tensor batch = AtLeastFloat32(raw);
+  if (!bounds_) bounds_ = BoundsOf(batch, symmetric_);
+  const bool one_sided = bounds_->one_sided;
+  const double reach = bounds_->reach;
+  const double nearest = 0.01 * reach;
+  if (symmetric_ || one_sided) {
+    const auto lowest = [one_sided](double threshold) { return one_sided ? 0.0 : -threshold; };
+    const auto loss = [&](double threshold) { return Loss(batch, lowest(threshold), threshold); };
+    const double threshold = MinimizeBounded(loss, nearest, reach).at;
+    return {{lowest(threshold)}, {threshold}, false};
   }
   const auto best_shift = [&](double half_width) {
     const double limit = ((1 << bits_) / 4) * (2.0 * half_width / ((1 << bits_) - 1));
@@ -260,7 +226,7 @@ ValueRange MseSearchEstimator::Update(const at::Tensor& raw) {
     return MinimizeBounded(loss, -limit, limit);
   };
   const auto loss_of_width = [&](double half_width) { return best_shift(half_width).value; };
-  const double half_width = MinimizeBounded(loss_of_width, nearest, *reach_).at;
+  const double half_width = MinimizeBounded(loss_of_width, nearest, reach).at;
   const double shift = best_shift(half_width).at;
   return {{shift - half_width}, {shift + half_width}, false};
 }

@@ -12,8 +12,7 @@
 //                   alone, the last one decides
 //
 // Thresholds of the two searches are rounded to float before the grid is formed, in double runs too, as in
-// the reference. Thread safety: none. Cost: MseGrid 100 rounding passes a batch (asymmetric and two-sided:
-// 100 * (2^bits / 4) * 2 of them).
+// the reference. Cost: MseGrid 100 rounding passes a batch (asymmetric and two-sided: 100 * (2^bits / 4) * 2 of them).
 #ifndef INLIER_CORE_QUANT_RANGE_ESTIMATOR_H_
 #define INLIER_CORE_QUANT_RANGE_ESTIMATOR_H_
 
@@ -33,12 +32,12 @@ enum class RangeMethod { kMinMax, kPercentile, kRunningMinMax, kMseGrid, kMseSea
 struct QuantizerOptions {
   int bits;
   bool symmetric;
-  bool per_channel;  // One range for each slice of the first axis. kMinMax, kPercentile and kMseGrid
-                     // (symmetric).
+  // One range for each slice of the first axis. kMinMax, kPercentile, symmetric kMseGrid.
+  bool per_channel = false;
   RangeMethod method;
-  double momentum;  // kRunningMinMax only.
-  std::optional<double>
-      percentile;  // kPercentile, which needs it, and kRunningMinMax: above 50, at most 100.
+  double momentum = 0;  // kRunningMinMax only.
+  // Of kPercentile, which needs it, and kRunningMinMax: above 50, at most 100.
+  std::optional<double> percentile = {};
 };
 
 class RangeEstimator {
@@ -53,12 +52,18 @@ class RangeEstimator {
 // REQUIRES: the options agree with their comments.
 std::unique_ptr<RangeEstimator> MakeRangeEstimator(const QuantizerOptions& options);
 
-// Smallest and largest element of the tensor, or of each slice of its first axis.
+// The smallest and the largest element of the tensor, or of each slice of its first axis.
 ValueRange MinMaxRange(const at::Tensor& x, bool per_channel);
 
-// The percentiles `low` and `high` (0 to 100) over all elements, or over each slice of the first axis; always
-// double.
+// The percentiles `low` and `high` (0 to 100) over all elements, or over each slice of the first axis; always double.
 ValueRange PercentileRange(const at::Tensor& x, double low, double high, bool per_channel);
+
+// What the first batch fixes for a search.
+struct SearchBounds {
+  bool one_sided = false;
+  double low = 0, high = 0;  // The widest range.
+  double reach = 0;          // The largest half-width.
+};
 
 // 100 candidates of a range; see MseGrid above. The choice is also reported, for tests and reports.
 class MseGridEstimator : public RangeEstimator {
@@ -67,23 +72,18 @@ class MseGridEstimator : public RangeEstimator {
 
   ValueRange Update(const at::Tensor& batch) override;
 
-  // Index 1 .. 100 of the chosen threshold (or half-width), one a channel, and its summed error. After an
-  // Update.
+  // Index 1 .. 100 of the chosen threshold (or half-width), one a channel, and its summed error. After an Update.
   const std::vector<int>& chosen_index() const { return chosen_index_; }
   const std::vector<double>& loss() const { return chosen_loss_; }
 
  private:
-  void DefineSearch(const at::Tensor& batch);
   ValueRange SearchThreshold(const at::Tensor& batch);
   ValueRange SearchWidthAndShift(const at::Tensor& batch);
 
   const int bits_;
   const bool symmetric_;
   const bool per_channel_;
-  bool one_sided_ = false;
-  double low_ = 0;  // Widest range, fixed by the first batch.
-  double high_ = 0;
-  double reach_ = 0;
+  SearchBounds bounds_;
   std::vector<std::vector<double>> losses_;  // By candidate, then channel; empty before the first batch.
   std::vector<int> chosen_index_;
   std::vector<double> chosen_loss_;
@@ -92,7 +92,7 @@ class MseGridEstimator : public RangeEstimator {
 // A continuous search; see MseSearch above.
 class MseSearchEstimator : public RangeEstimator {
  public:
-  MseSearchEstimator(int bits, bool symmetric);
+  MseSearchEstimator(int bits, bool symmetric) : bits_(bits), symmetric_(symmetric) {}
 
   ValueRange Update(const at::Tensor& batch) override;
 
@@ -101,8 +101,7 @@ class MseSearchEstimator : public RangeEstimator {
 
   const int bits_;
   const bool symmetric_;
-  std::optional<double> reach_;  // Largest half-width, fixed by the first batch.
-  bool one_sided_ = false;
+  std::optional<SearchBounds> bounds_;
 };
 
 // Sum of squared rounding errors of `x` on the grid of `range`: one value, or one for each slice of the first

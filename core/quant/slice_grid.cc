@@ -1,23 +1,15 @@
 #include "core/quant/slice_grid.h"
 
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/amax.h>
-#include <ATen/ops/amin.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/full_like.h>
-#include <ATen/ops/repeat_interleave.h>
 #include <ATen/ops/where.h>
 
-#include <cstdint>
-
 #include "base/check.h"
+#include "core/nn/precision.h"
 
 namespace inlier {
 namespace {
-
-at::Tensor InFloatAtLeast(const at::Tensor& x) {
-  return x.scalar_type() == at::kHalf || x.scalar_type() == at::kBFloat16 ? x.to(at::kFloat) : x;
-}
 
 // On a GPU, a division by a number held by the CPU would become a multiplication by its inverse.
 at::Tensor Divide(const at::Tensor& x, double divisor) { return x.div(at::full_like(x, divisor)); }
@@ -27,13 +19,13 @@ std::int64_t PowerOfTwo(int exponent) { return std::int64_t{1} << exponent; }
 }  // namespace
 
 SliceGrid AbsmaxGrid(const at::Tensor& x, int bits, at::IntArrayRef dims) {
-  return AbsmaxGridOfLargest(InFloatAtLeast(x).abs().amax(dims, /*keepdim=*/true), bits);
+  return AbsmaxGridOfLargest(AtLeastFloat32(x).abs().amax(dims, /*keepdim=*/true), bits);
 }
 
 SliceGrid AbsmaxGridOfLargest(const at::Tensor& largest, int bits) {
   INLIER_CHECK(bits >= 2 && bits <= 16);
   const double levels = static_cast<double>(PowerOfTwo(bits - 1) - 1);
-  at::Tensor scale = Divide(InFloatAtLeast(largest), levels);
+  at::Tensor scale = Divide(AtLeastFloat32(largest), levels);
   scale = scale.masked_fill_(scale.eq(0), 1);
   return {.scale = scale, .zero_point = {}, .integer_min = -levels, .integer_max = levels};
 }
@@ -41,7 +33,7 @@ SliceGrid AbsmaxGridOfLargest(const at::Tensor& largest, int bits) {
 SliceGrid ZeropointGrid(const at::Tensor& x, int bits, at::IntArrayRef dims) {
   INLIER_CHECK(bits >= 2 && bits <= 16);
   const double levels = static_cast<double>(PowerOfTwo(bits) - 1);
-  const at::Tensor values = InFloatAtLeast(x);
+  const at::Tensor values = AtLeastFloat32(x);
   const at::Tensor low = values.amin(dims, /*keepdim=*/true);
   const at::Tensor scale = Divide(values.amax(dims, /*keepdim=*/true).sub_(low), levels);
   return {
@@ -93,7 +85,7 @@ SliceGrid ExpandGroups(const SliceGrid& grid, std::int64_t group_size, std::int6
 }
 
 at::Tensor RoundToIntegers(const at::Tensor& x, const SliceGrid& grid) {
-  at::Tensor integers = InFloatAtLeast(x).div(grid.scale).round_();
+  at::Tensor integers = AtLeastFloat32(x).div(grid.scale).round_();
   if (grid.zero_point.defined()) integers.add_(grid.zero_point);
   return integers.clamp_(grid.integer_min, grid.integer_max);
 }

@@ -1,5 +1,4 @@
-// Grids from a tensor's own extremes, one for each slice of it, and rounding to them. Simulated: everything
-// stays in floating point.
+// Grids from a tensor's own extremes, one for each slice of it, and rounding to them, simulated in floating point.
 //
 //   absmax, b bits:     Q = 2^(b-1) - 1
 //                       s = max|x| / Q, 1 where that is 0
@@ -15,8 +14,6 @@
 // (Dettmers et al. 2022; Kaul et al. 2025, section 5.) round is half to even, x / s a true division in x's
 // own precision; half and bfloat16 tensors are rounded in float. A slice with NaN or infinity becomes NaN, so
 // that an earlier fault stays visible. No call waits for the device.
-//
-// Thread safety: pure functions.
 #ifndef INLIER_CORE_QUANT_SLICE_GRID_H_
 #define INLIER_CORE_QUANT_SLICE_GRID_H_
 
@@ -42,7 +39,7 @@ SliceGrid ZeropointGrid(const at::Tensor& x, int bits, at::IntArrayRef dims);
 SliceGrid AbsmaxGridOfLargest(const at::Tensor& largest, int bits);
 
 // The grids of groups of `group_size` entries of each row of `x`, (rows, columns): scale and zero point are (rows,
-// groups). The last group of a row is smaller where the columns are no multiple.
+// groups). The last group of a row is smaller where the columns are not a multiple.
 // REQUIRES: group_size >= 1.
 SliceGrid AbsmaxGroupGrid(const at::Tensor& x, int bits, std::int64_t group_size);
 SliceGrid ZeropointGroupGrid(const at::Tensor& x, int bits, std::int64_t group_size);

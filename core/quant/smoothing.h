@@ -2,8 +2,6 @@
 // weights that read it are multiplied by the same.   (Xiao et al. 2023, SmoothQuant, eq. 3 and 4)
 //
 //   y = (x / s) (W * s)^T        s_j = max|x_j|^alpha / max|w_j|^(1 - alpha)
-//
-// Thread safety: pure functions.
 #ifndef INLIER_CORE_QUANT_SMOOTHING_H_
 #define INLIER_CORE_QUANT_SMOOTHING_H_
 

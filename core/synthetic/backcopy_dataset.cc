@@ -12,11 +12,8 @@
 #include "torch/types.h"
 
 namespace inlier {
-namespace {
 
 constexpr std::string_view kValidation = "validation sequence";
-
-}  // namespace
 
 BackcopyDataset::BackcopyDataset(const v1::BackcopyDataSpec& spec)
     : chain_({.vocab_size = spec.vocab_size(),

@@ -2,8 +2,6 @@
 //
 // Sequence number n of a stream is a function of (seed, stream, n): training draws from the trial's seed and
 // never repeats, validation from chain_seed, so that all trials on one chain are evaluated on the same sequences.
-//
-// Thread safety: const methods may be called from any threads at once.
 #ifndef INLIER_CORE_SYNTHETIC_BACKCOPY_DATASET_H_
 #define INLIER_CORE_SYNTHETIC_BACKCOPY_DATASET_H_
 

@@ -94,15 +94,10 @@ double BigramChain::Probability(std::int64_t from, std::int64_t to) const {
 }
 
 void BigramChain::Draw(RandomStream& stream, std::span<std::int64_t> ids) const {
-  for (std::size_t n = 0; n < ids.size(); ++n) {
-    if (n == 0) {
-      ids[n] = 0;
-    } else if (n == 1) {
-      ids[n] = DrawFrom(first_sums_, stream);
-    } else {
-      ids[n] = IsTrigger(ids[n - 1]) ? ids[n - 2] : DrawFrom(SumsOf(ids[n - 1]), stream);
-    }
-  }
+  if (!ids.empty()) ids[0] = 0;
+  if (ids.size() > 1) ids[1] = DrawFrom(first_sums_, stream);
+  for (std::size_t n = 2; n < ids.size(); ++n)
+    ids[n] = IsTrigger(ids[n - 1]) ? ids[n - 2] : DrawFrom(SumsOf(ids[n - 1]), stream);
 }
 
 }  // namespace inlier

@@ -11,8 +11,6 @@
 // but bos (as in Edelman et al. 2024, arXiv 2402.11004), sparse where the concentration is small. Tokens are
 // numbered by their share of the steady state of the chain without copies, so that the triggers are the most
 // frequent ones, as in the paper.
-//
-// Thread safety: immutable.
 #ifndef INLIER_CORE_SYNTHETIC_BIGRAM_CHAIN_H_
 #define INLIER_CORE_SYNTHETIC_BIGRAM_CHAIN_H_
 
@@ -38,7 +36,7 @@ class BigramChain {
 
   bool IsTrigger(std::int64_t token) const { return token >= 1 && token <= triggers_; }
 
-  // The row of `from`: the chance of `to` behind it where it is no trigger. 0 for bos. REQUIRES: from >= 1.
+  // The row of `from`: the chance of `to` behind it where it is not a trigger. 0 for bos. REQUIRES: from >= 1.
   double Probability(std::int64_t from, std::int64_t to) const;
 
   // Share of a token in the chain's steady state without copies; falls with the token's number. 0 for bos.

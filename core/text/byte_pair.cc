@@ -2,8 +2,11 @@
 
 #include <algorithm>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "base/data/text_lines.h"
 #include "base/files/mapped_file.h"
 #include "base/json_text.h"
 #include "base/status.h"
@@ -16,8 +19,6 @@ namespace inlier {
 namespace {
 
 constexpr char kMergesHeader[] = "#version: 0.2";
-
-absl::string_view View(std::string_view text) { return {text.data(), text.size()}; }
 
 // vocab.json: an object of tokens and ids. The ids are 0 … size - 1, each once.
 absl::StatusOr<std::vector<std::string>> ReadVocabJson(const std::filesystem::path& path,
@@ -106,31 +107,23 @@ absl::StatusOr<BytePairVocabulary> BytePairVocabulary::Load(const std::filesyste
   }
 
   ASSIGN_OR_RETURN(const MappedFile file, OpenVocabularyFile(merges_txt, roots));
-  const std::string_view text = file.bytes();
   MergeTable known;
-  int line_number = 0;
-  for (size_t begin = 0; begin < text.size();) {
-    const size_t end = std::min(text.find('\n', begin), text.size());
-    std::string_view line = text.substr(begin, end - begin);
-    begin = end + 1;
-    ++line_number;
-    if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
-    if (line.empty() || (line_number == 1 && line.starts_with("#version"))) continue;
-    const size_t space = line.find(' ');
-    const std::string_view left = line.substr(0, space);
-    const std::string_view right =
-        space == std::string_view::npos ? std::string_view() : line.substr(space + 1);
-    const auto left_id = id_of.find(View(left));
-    const auto right_id = id_of.find(View(right));
-    const auto joined_id = id_of.find(absl::StrCat(View(left), View(right)));
+  for (TextLines lines(file.bytes()); lines.Next();) {
+    const absl::string_view line(lines.line().data(), lines.line().size());
+    if (line.empty() || (lines.number() == 1 && absl::StartsWith(line, "#version"))) continue;
+    const std::pair<absl::string_view, absl::string_view> parts =
+        absl::StrSplit(line, absl::MaxSplits(' ', 1));
+    const auto left_id = id_of.find(parts.first);
+    const auto right_id = id_of.find(parts.second);
+    const auto joined_id = id_of.find(absl::StrCat(parts.first, parts.second));
     if (left_id == id_of.end() || right_id == id_of.end() || joined_id == id_of.end()) {
-      return absl::InvalidArgumentError(absl::StrCat(merges_txt.string(), ":", line_number,
+      return absl::InvalidArgumentError(absl::StrCat(merges_txt.string(), ":", lines.number(),
                                                      ": not two tokens of ", vocab_json.string(),
                                                      " whose joined spelling is a token too"));
     }
     if (!known.Add(left_id->second, right_id->second, joined_id->second)) {
       return absl::InvalidArgumentError(
-          absl::StrCat(merges_txt.string(), ":", line_number, ": the merge of an earlier line again"));
+          absl::StrCat(merges_txt.string(), ":", lines.number(), ": the merge of an earlier line again"));
     }
     vocabulary.merges_.emplace_back(left_id->second, right_id->second);
     ordinary[joined_id->second] = true;

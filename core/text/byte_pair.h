@@ -20,8 +20,6 @@
 namespace inlier {
 
 // A vocabulary: the bytes of every token, the merges in their order, and which tokens are special.
-//
-// Thread safety: immutable.
 class BytePairVocabulary {
  public:
   using Merge = std::pair<uint32_t, uint32_t>;  // Ids of the two tokens that are joined.
@@ -41,14 +39,13 @@ class BytePairVocabulary {
   std::string VocabJson() const;
   std::string MergesTxt() const;
 
-  // Number of ids: one more than the largest.
+  // One more than the largest id.
   uint32_t size() const { return static_cast<uint32_t>(tokens_.size()); }
   const std::vector<Merge>& merges() const { return merges_; }
   // Special tokens in the order of their ids.
   const std::vector<uint32_t>& special_ids() const { return special_ids_; }
   bool IsSpecial(uint32_t id) const;
 
-  // The id of a special token spelt so.
   std::optional<uint32_t> SpecialId(std::string_view token) const;
 
   // The bytes of a token; a special token is spelt out. REQUIRES: id < size().

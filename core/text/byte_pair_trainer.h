@@ -22,8 +22,7 @@ struct BytePairTrainerOptions {
   uint32_t vocab_size = 0;                  // Special tokens and the 256 bytes included.
   std::vector<std::string> special_tokens;  // Get the first ids; not searched in the texts. Printable ASCII.
   int threads = 1;                          // For counting words.
-  // May be empty; called with the share of finished merges.
-  std::function<void(double)> progress;
+  std::function<void(double)> progress;     // May be empty; called with the share of finished merges.
 };
 
 // REQUIRES: vocab_size >= special tokens + 256, threads >= 1.

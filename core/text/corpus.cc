@@ -11,7 +11,6 @@
 #include "base/data/utf8_text.h"
 #include "base/digest.h"
 #include "base/status.h"
-#include "core/data/file_digest.h"
 #include "core/text/json_line.h"
 
 namespace inlier {
@@ -54,7 +53,6 @@ absl::StatusOr<std::vector<fs::path>> TextFilesBelow(const fs::path& folder) {
   return files;
 }
 
-// The files of a source, in the order of their texts.
 absl::StatusOr<std::vector<fs::path>> FilesOf(const CorpusSource& source) {
   std::error_code error;
   if (IsFolder(source)) return TextFilesBelow(source.path);
@@ -106,24 +104,19 @@ absl::StatusOr<Corpus> Corpus::Open(const CorpusSource& source) {
     const std::string_view text = file->bytes();
     corpus.files_.push_back(*std::move(file));
     if (source.must_be_utf8) RETURN_IF_ERROR(CheckUtf8(text, path.string()));
-    if (corpus.HasDocuments()) {
-      RETURN_IF_ERROR(corpus.AddJsonLines(text, path.string()));
-    } else {
-      corpus.AddLines(text);
-    }
+    RETURN_IF_ERROR(corpus.AddLines(text, path.string()));
   }
   return corpus;
 }
 
-void Corpus::AddLines(std::string_view text) {
-  for (TextLines lines(text); lines.Next();) {
-    if (!IsBlank(lines.line())) texts_.push_back(lines.line());
-  }
-}
-
-absl::Status Corpus::AddJsonLines(std::string_view text, const std::string& file) {
+absl::Status Corpus::AddLines(std::string_view text, const std::string& file) {
+  const bool json = HasDocuments();
   for (TextLines lines(text); lines.Next();) {
     if (IsBlank(lines.line())) continue;
+    if (!json) {
+      texts_.push_back(lines.line());
+      continue;
+    }
     ASSIGN_OR_RETURN(const JsonLine object,
                      JsonLine::Parse(lines.line(), file, lines.number(), source_.field));
     ASSIGN_OR_RETURN(std::string value, object.Text(source_.field, "data.text.field"));

@@ -1,11 +1,8 @@
 // Sources of texts: a named corpus of the data folder, a text file, a folder of text files, or JSON lines;
 // each identified by the digest of its content.
-//
-// Thread safety: a Corpus is immutable.
 #ifndef INLIER_CORE_TEXT_CORPUS_H_
 #define INLIER_CORE_TEXT_CORPUS_H_
 
-#include <cstdint>
 #include <deque>
 #include <filesystem>
 #include <functional>
@@ -56,7 +53,7 @@ absl::StatusOr<std::string> CachedDigest(const CorpusSource& source, const std::
 
 class Corpus {
  public:
-  // InvalidArgument names file and line: bytes that are not UTF-8, a line that is no JSON object, or one
+  // InvalidArgument names file and line: bytes that are not UTF-8, a line that is not a JSON object, or one
   // without a text in the field.
   static absl::StatusOr<Corpus> Open(const CorpusSource& source);
 
@@ -71,8 +68,7 @@ class Corpus {
   std::string ContentDigest() const;
 
  private:
-  void AddLines(std::string_view text);
-  absl::Status AddJsonLines(std::string_view text, const std::string& file);
+  absl::Status AddLines(std::string_view text, const std::string& file);
 
   CorpusSource source_;
   std::vector<MappedFile> files_;

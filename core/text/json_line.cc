@@ -9,7 +9,6 @@
 namespace inlier {
 namespace {
 
-// Much more than a line of text and its fields need.
 constexpr JsonLimits kLineLimits = {.values_max = 10'000};
 
 }  // namespace

@@ -1,6 +1,4 @@
 // One line of a .jsonl file, or one element of a file with an array: an object with texts in its fields.
-//
-// Thread safety: immutable.
 #ifndef INLIER_CORE_TEXT_JSON_LINE_H_
 #define INLIER_CORE_TEXT_JSON_LINE_H_
 
@@ -15,7 +13,7 @@ namespace inlier {
 
 class JsonLine {
  public:
-  // InvalidArgument with file and line where it is no object; `example_field` is a field that it needs.
+  // InvalidArgument with file and line where it is not an object; `example_field` is a field that it needs.
   static absl::StatusOr<JsonLine> Parse(std::string_view line, const std::string& file, std::size_t number,
                                         const std::string& example_field);
 
@@ -23,8 +21,7 @@ class JsonLine {
   static absl::StatusOr<JsonLine> Of(nlohmann::json element, const std::string& place,
                                      const std::string& example_field);
 
-  // The text of a field. InvalidArgument when it is missing or no string; `spec_field` is the spec's field
-  // that names it.
+  // InvalidArgument when the field is missing or not a string; `spec_field` is the spec's field that names it.
   absl::StatusOr<std::string> Text(const std::string& field, const std::string& spec_field) const;
 
   // The same, but a missing or null field is empty.

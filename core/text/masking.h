@@ -14,10 +14,9 @@ inline constexpr int64_t kNoTarget = -100;  // The label of a position without a
 
 // The outcome of every draw; all spans have the length of the sequence.
 struct MaskDraws {
-  std::span<const uint8_t> selected;  // 1: a target. Must be 0 on special tokens.
-  std::span<const uint8_t> to_mask;   // 1 (of chance 0.8): a target becomes [MASK].
-  std::span<const uint8_t>
-      to_random;  // 1 (of chance 0.5): a target that does not become [MASK] becomes the random id.
+  std::span<const uint8_t> selected;   // 1: a target. Must be 0 on special tokens.
+  std::span<const uint8_t> to_mask;    // 1 (of chance 0.8): a target becomes [MASK].
+  std::span<const uint8_t> to_random;  // 1 (of chance 0.5): a target other than [MASK] becomes the random id.
   std::span<const int64_t> random_ids;  // Uniform over the vocabulary.
 };
 
@@ -30,8 +29,7 @@ struct MaskOptions {
   int64_t vocab_size = 0;
 };
 
-// Draws a mask for one sequence and applies it. `special` is 1 at special tokens and padding, which are never
-// chosen.
+// Draws a mask for one sequence and applies it. `special` is 1 at special tokens and padding, which are never chosen.
 void DrawMask(const MaskOptions& options, std::span<const uint8_t> special, RandomStream& stream,
               std::span<int64_t> ids, std::span<int64_t> labels);
 

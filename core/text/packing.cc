@@ -42,20 +42,21 @@ uint64_t PackedTexts::GroupTokens(size_t group) const {
   return TokensBefore(end, begin);
 }
 
-int64_t PackedTexts::LengthOf(int64_t sequence) const {
+size_t PackedTexts::GroupOf(int64_t sequence) const {
   const auto after =
       std::upper_bound(first_sequence_.begin(), first_sequence_.end(), static_cast<uint64_t>(sequence));
-  const size_t group = after - first_sequence_.begin() - 1;
+  return after - first_sequence_.begin() - 1;
+}
+
+int64_t PackedTexts::LengthOf(int64_t sequence) const {
   return std::min<int64_t>(options_.sequence_length,
-                           head_tokens() + static_cast<int64_t>(GroupTokens(group)));
+                           head_tokens() + static_cast<int64_t>(GroupTokens(GroupOf(sequence))));
 }
 
 void PackedTexts::Read(int64_t sequence, std::span<int64_t> ids, std::span<uint8_t> special) const {
   INLIER_CHECK(sequence >= 0 && sequence < size());
   INLIER_CHECK(ids.size() == special.size() && ids.size() == static_cast<size_t>(LengthOf(sequence)));
-  const auto after =
-      std::upper_bound(first_sequence_.begin(), first_sequence_.end(), static_cast<uint64_t>(sequence));
-  const uint64_t group = after - first_sequence_.begin() - 1;
+  const uint64_t group = GroupOf(sequence);
   const uint64_t group_begin = group * options_.texts_per_group;
   const uint64_t group_end =
       std::min<uint64_t>(group_begin + options_.texts_per_group, text_begins_.size() - 1);
@@ -80,8 +81,8 @@ void PackedTexts::Read(int64_t sequence, std::span<int64_t> ids, std::span<uint8
     special[written++] = 1;
   }
   for (; written < ids.size(); ++text) {
-    uint64_t inside =
-        place - TokensBefore(text, group_begin);  // Where in this text's tokens, special ones counted.
+    // Where in this text's tokens, special ones counted.
+    uint64_t inside = place - TokensBefore(text, group_begin);
     const uint64_t length = text_begins_[text + 1] - text_begins_[text];
     const auto put = [&](int64_t id) {
       ids[written] = id;

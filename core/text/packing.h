@@ -1,6 +1,5 @@
 // From texts to sequences of T tokens: texts are taken in groups of 1000, all ids of a group are joined, cut
 // every T tokens, and the rest is dropped. Texts in one sequence attend to each other, as in the reference.
-//
 // A group of fewer than T tokens is one short sequence for MLM and dropped for CLM.
 //
 // With a head, which the reference does not have, every sequence is one special token and T - 1 ids of the
@@ -18,7 +17,6 @@ namespace inlier {
 
 inline constexpr int64_t kTextsPerGroup = 1000;
 
-// How to treat a group that is shorter than a sequence.
 enum class ShortGroup { kKeep, kDrop };
 
 // As the reference's group_texts over texts whose ids are consecutive in memory, without copying them: sequences are computed
@@ -52,6 +50,7 @@ class PackedTexts {
 
  private:
   int64_t head_tokens() const { return options_.head.has_value() ? 1 : 0; }
+  size_t GroupOf(int64_t sequence) const;
   uint64_t GroupTokens(size_t group) const;
   uint64_t TokensBefore(uint64_t text, uint64_t group_begin) const;
 

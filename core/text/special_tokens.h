@@ -15,7 +15,6 @@ struct SpecialTokens {
   std::optional<int64_t> end;   // Put after every text.
   std::optional<int64_t> mask;  // In place of a token to predict.
 
-  // Never a target of MLM, not a word.
   bool IsSpecial(int64_t id) const { return id == pad || id == begin || id == end || id == mask; }
 };
 

@@ -4,11 +4,8 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <functional>
 #include <system_error>
 #include <thread>
-#include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -49,8 +46,7 @@ struct Header {
 };
 static_assert(sizeof(Header) == 192);
 
-// A checksum against damage, not against malice, at memory speed: words are folded in by multiplication and
-// rotation.
+// A checksum against damage, not against malice, at memory speed: words are folded in by multiplication and rotation.
 class Checksum {
  public:
   void Update(std::string_view bytes) {
@@ -155,7 +151,7 @@ class TokenFileMaker {
     return AppendBytes(BytesOf(begins_));
   }
 
-  // The header of the written data; the caller fills in the digests.
+  // The caller fills in the digests.
   Header MakeHeader() {
     Header header{};
     std::memcpy(header.magic, kMagic, sizeof(kMagic));
@@ -207,7 +203,6 @@ class TokenFileMaker {
   Checksum checksum_;
 };
 
-// Trains the vocabulary on `texts` and writes its files.
 absl::Status TrainVocabulary(std::span<const std::string_view> texts, const TrainedBytePair& settings,
                              const TextOpenOptions& options, const fs::path& folder) {
   Report(options, "train vocabulary", 0);
@@ -223,19 +218,19 @@ absl::Status TrainVocabulary(std::span<const std::string_view> texts, const Trai
 
 absl::Status MakeFiles(const PartedTexts& parted, const TokenizerSource& source,
                        const TextOpenOptions& options, const fs::path& folder, const std::string& digest) {
-  const std::vector<std::string_view>& texts = parted.texts;
   std::error_code error;
   std::filesystem::remove_all(folder, error);  // Left by a process that died.
   RETURN_IF_ERROR(MakeWritableFolder(folder));
   if (const auto* trained = std::get_if<TrainedBytePair>(&source)) {
-    RETURN_IF_ERROR(TrainVocabulary(std::span(texts).first(parted.train_texts), *trained, options, folder));
+    RETURN_IF_ERROR(
+        TrainVocabulary(std::span(parted.texts).first(parted.train_texts), *trained, options, folder));
   }
   ASSIGN_OR_RETURN(const std::unique_ptr<Tokenizer> tokenizer, LoadTokenizer(source, folder));
 
   AtomicFile writer(folder / "tokens.bin");
   RETURN_IF_ERROR(writer.Append(std::string(sizeof(Header), '\0')));
   TokenFileMaker maker(*tokenizer, options.threads, writer);
-  RETURN_IF_ERROR(maker.Write(texts, options));
+  RETURN_IF_ERROR(maker.Write(parted.texts, options));
   Header header = maker.MakeHeader();
   header.train_texts = parted.train_texts;
   ASSIGN_OR_RETURN(const std::string vocabulary_digest, VocabularyDigest(source, folder));

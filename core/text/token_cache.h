@@ -5,14 +5,11 @@
 // for a published vocabulary, its content), the split and the format: tokens.bin, and for a vocabulary
 // trained here its vocab.json and merges.txt (Hugging Face's form). tokens.bin is put in place last and has
 // checksums of itself and of the vocabulary: an incomplete folder after a crash, or a damaged file, is made
-// again. Processes that need the same folder at the same time wait on its lock file while the first one makes
-// it.
+// again. Processes that need the same folder at the same time wait on its lock file while the first one makes it.
 //
 // tokens.bin, little-endian: a header (see token_cache.cc), the ids of all texts one after the other (uint16,
 // or uint32 for vocabularies over 65,536), padding to 8 bytes, where each text begins (uint64, one entry more
 // than there are texts).
-//
-// Thread safety: immutable.
 #ifndef INLIER_CORE_TEXT_TOKEN_CACHE_H_
 #define INLIER_CORE_TEXT_TOKEN_CACHE_H_
 
@@ -41,8 +38,7 @@ struct TokenCacheSettings {
   ValidationTexts validation = ValidationTexts::kLast;
 };
 
-// Texts of another source than a corpus, those for training first. They must live only while the cache is
-// opened.
+// Texts of another source than a corpus, those for training first. They must live only while the cache is opened.
 struct PartedTexts {
   std::vector<std::string_view> texts;
   uint64_t train_texts = 0;  // The input of a trained vocabulary.
@@ -65,7 +61,6 @@ class TokenCache {
 
   // Names the folder and its content.
   const std::string& digest() const { return digest_; }
-  // The folder itself.
   const std::filesystem::path& folder() const { return folder_; }
 
   // Text i has the ids [text_begins()[i], text_begins()[i + 1]), without special tokens. The first

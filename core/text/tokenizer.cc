@@ -191,13 +191,9 @@ class DefinedTokenizer final : public Tokenizer {
 
 absl::StatusOr<std::variant<BytePairModel, WordPieceVocabulary>> ModelOf(
     const TokenizerDefinition& definition) {
-  if (const auto* pairs = std::get_if<BytePairSettings>(&definition.model)) {
-    ASSIGN_OR_RETURN(BytePairModel model, BytePairModel::Make(definition.ids, *pairs));
-    return model;
-  }
-  ASSIGN_OR_RETURN(WordPieceVocabulary model,
-                   WordPieceVocabulary::Make(definition.ids, std::get<WordPieceSettings>(definition.model)));
-  return model;
+  if (const auto* pairs = std::get_if<BytePairSettings>(&definition.model))
+    return BytePairModel::Make(definition.ids, *pairs);
+  return WordPieceVocabulary::Make(definition.ids, std::get<WordPieceSettings>(definition.model));
 }
 
 }  // namespace

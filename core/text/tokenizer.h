@@ -20,7 +20,7 @@
 
 namespace inlier {
 
-// Thread safety: none; one a thread. Its tokenizer must outlive it.
+// Each thread needs its own. Its tokenizer must outlive it.
 class TextEncoder {
  public:
   virtual ~TextEncoder() = default;
@@ -29,12 +29,11 @@ class TextEncoder {
   virtual void Encode(std::string_view text, std::vector<uint32_t>* ids) = 0;
 };
 
-// Thread safety: immutable.
 class Tokenizer {
  public:
   virtual ~Tokenizer() = default;
 
-  // Number of ids: one more than the largest.
+  // One more than the largest id.
   virtual uint32_t size() const = 0;
   virtual std::unique_ptr<TextEncoder> MakeEncoder() const = 0;
 

@@ -8,7 +8,6 @@
 
 namespace inlier {
 
-// Thread safety: immutable.
 struct TokenizerClass {
   const char* name;
   const char* model_type;  // Of config.json, for which it is the default.

@@ -5,7 +5,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
-#include "base/status.h"
 #include "base/utf8.h"
 #include "core/text/encoding/byte_alphabet.h"
 #include "core/text/special_tokens.h"

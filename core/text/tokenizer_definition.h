@@ -10,7 +10,6 @@
 #include <variant>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/text/byte_pair.h"
 #include "core/text/encoding/added_tokens.h"
@@ -27,8 +26,8 @@ struct TokenizerDefinition {
   nlohmann::json normalizer, pre_tokenizer;  // Null: none.
   // Of added tokens, where it is another one than that of texts: transformers changes only the latter.
   std::optional<nlohmann::json> token_normalizer;
-  std::vector<AddedToken> added;             // By Add.
-  bool special_is_text = false;              // A special token spelt in a text is text.
+  std::vector<AddedToken> added;  // By Add.
+  bool special_is_text = false;   // A special token spelt in a text is text.
 
   // The tokens that the post-processor puts around a text; nothing where it adds none.
   struct Around {

@@ -208,18 +208,12 @@ class FolderReader {
     AddedToken token;
     if (value.is_string()) {
       token.content = value.get<std::string>();
-      const auto known = known_.find(token.content);
-      return known == known_.end() ? token : known->second;
+    } else {
+      JsonFields fields(value, place);
+      fields.Skip("__type");
+      token = ReadAddedToken(fields);
+      RETURN_IF_ERROR(fields.Finish());
     }
-    JsonFields fields(value, place);
-    fields.Skip("__type");
-    token.content = fields.Text("content");
-    token.single_word = fields.Flag("single_word", false);
-    token.lstrip = fields.Flag("lstrip", false);
-    token.rstrip = fields.Flag("rstrip", false);
-    token.special = fields.Flag("special", false);
-    token.normalized = fields.Flag("normalized", !token.special);
-    RETURN_IF_ERROR(fields.Finish());
     const auto known = known_.find(token.content);
     return known == known_.end() ? token : known->second;
   }
@@ -349,29 +343,27 @@ class FolderReader {
     if (class_->effect == TokenizerClass::Effect::kBert) RETURN_IF_ERROR(FollowBert(config));
     if (!IsRegular(folder_ / kTokenizerJson) && std::holds_alternative<BytePairSettings>(made_.model) &&
         config.Flag("add_bos_token", false)) {
-      const std::optional<uint32_t> bos = made_.IdOfNamed("bos_token");
-      if (!bos.has_value())
-        return Refuse(kTokenizerConfig, "add_bos_token: is true, and there is no bos_token");
-      made_.around = {.before = {*bos}, .after = {}};
+      made_.around.emplace();
+      ASSIGN_OR_RETURN(made_.around->before, TokenToAdd("add_bos_token", "bos_token"));
     }
     return config.status();
   }
 
   absl::Status FollowLlama(JsonFields& config) {
-    made_.around = TokenizerDefinition::Around();
+    made_.around.emplace();
     if (config.Flag("add_bos_token", true)) {
-      const std::optional<uint32_t> bos = made_.IdOfNamed("bos_token");
-      if (!bos.has_value())
-        return Refuse(kTokenizerConfig, "add_bos_token: is true, and there is no bos_token");
-      made_.around->before = {*bos};
+      ASSIGN_OR_RETURN(made_.around->before, TokenToAdd("add_bos_token", "bos_token"));
     }
     if (config.Flag("add_eos_token", false)) {
-      const std::optional<uint32_t> eos = made_.IdOfNamed("eos_token");
-      if (!eos.has_value())
-        return Refuse(kTokenizerConfig, "add_eos_token: is true, and there is no eos_token");
-      made_.around->after = {*eos};
+      ASSIGN_OR_RETURN(made_.around->after, TokenToAdd("add_eos_token", "eos_token"));
     }
     return config.status();
+  }
+
+  absl::StatusOr<std::vector<uint32_t>> TokenToAdd(const char* flag, const char* name) const {
+    const std::optional<uint32_t> id = made_.IdOfNamed(name);
+    if (id.has_value()) return std::vector<uint32_t>{*id};
+    return Refuse(kTokenizerConfig, absl::StrCat(flag, ": is true, and there is no ", name));
   }
 
   absl::Status FollowBert(JsonFields& config) {

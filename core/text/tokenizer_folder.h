@@ -3,13 +3,10 @@
 // added_tokens.json, and by the class that these or config.json name.
 //
 // A key or type that decides the ids of a text and is not known here is refused by file and key.
-//
-// Thread safety: pure functions of the file system.
 #ifndef INLIER_CORE_TEXT_TOKENIZER_FOLDER_H_
 #define INLIER_CORE_TEXT_TOKENIZER_FOLDER_H_
 
 #include <filesystem>
-#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"

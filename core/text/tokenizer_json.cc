@@ -1,5 +1,4 @@
 // ParseTokenizerJson of tokenizer_definition.h: the format of the `tokenizers` library.
-#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -97,13 +96,7 @@ absl::Status ReadAddedTokens(const json& value, const std::string& place, Tokeni
   for (size_t i = 0; i < value.size(); ++i) {
     JsonFields fields(value[i], absl::StrCat(place, "[", i, "]"));
     const uint32_t id = fields.Count("id", kVocabularyTokensMax);
-    AddedToken token;
-    token.content = fields.Text("content");
-    token.single_word = fields.Flag("single_word", false);
-    token.lstrip = fields.Flag("lstrip", false);
-    token.rstrip = fields.Flag("rstrip", false);
-    token.special = fields.Flag("special", false);
-    token.normalized = fields.Flag("normalized", !token.special);
+    AddedToken token = ReadAddedToken(fields);
     RETURN_IF_ERROR(fields.Finish());
     const absl::StatusOr<uint32_t> given = definition->Add(std::move(token));
     if (!given.ok()) {
@@ -154,7 +147,6 @@ class AroundReader {
     around_.before.insert(around_.before.begin(), before.begin(), before.end());
     around_.after.insert(around_.after.end(), after.begin(), after.end());
   }
-  // Of ["[CLS]", 101].
   uint32_t IdOf(JsonFields& fields, const char* key) {
     const json& pair = fields.At(key);
     if (pair.is_array() && pair.size() == 2 && pair[1].is_number_unsigned() &&
@@ -188,7 +180,7 @@ class AroundReader {
         return fields.Fail("single", "has a part that is neither the text nor a special token with ids");
       for (const json& id : *token) {
         if (!id.is_number_unsigned() || id.get<uint64_t>() >= kVocabularyTokensMax)
-          return fields.Fail("special_tokens", "has an id that is no number of a token");
+          return fields.Fail("special_tokens", "has an id that is not the number of a token");
         parts[texts].push_back(id.get<uint32_t>());
       }
     }

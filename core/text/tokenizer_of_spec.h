@@ -1,6 +1,4 @@
 // From a TokenizerSpec to its tokenizer, for every kind of data with text.
-//
-// Thread safety: pure functions of the file system.
 #ifndef INLIER_CORE_TEXT_TOKENIZER_OF_SPEC_H_
 #define INLIER_CORE_TEXT_TOKENIZER_OF_SPEC_H_
 
@@ -22,7 +20,6 @@ namespace inlier {
 absl::StatusOr<TokenizerSource> TokenizerSourceOf(const v1::TokenizerSpec& tokenizer, const std::string& path,
                                                   const TextOpenOptions& options);
 
-// Which texts `validation` keeps for validation.
 ValidationTexts ValidationTextsOf(v1::ValidationChoice validation);
 
 // The special tokens for MLM or CLM. InvalidArgument when the vocabulary has none.

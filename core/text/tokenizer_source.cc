@@ -2,7 +2,6 @@
 
 #include <system_error>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -45,7 +44,6 @@ std::string NamesIn(const fs::path& folder) {
   return names.empty() ? "none in it" : "there are: " + absl::StrJoin(names, ", ");
 }
 
-// The path that `vocab` names, existing or not.
 fs::path PlaceOf(const std::string& vocab, const fs::path& data_dir) {
   return fs::path(vocab).is_absolute() ? fs::path(vocab) : data_dir / kVocabularies / vocab;
 }

@@ -1,6 +1,4 @@
 // A file of a published vocabulary: vocab.txt, vocab.json or merges.txt.
-//
-// Thread safety: pure functions.
 #ifndef INLIER_CORE_TEXT_VOCABULARY_FILE_H_
 #define INLIER_CORE_TEXT_VOCABULARY_FILE_H_
 
@@ -15,8 +13,7 @@
 
 namespace inlier {
 
-// The largest published ones have 256,000 tokens in 5 MB. All of it is kept in memory, several times its
-// size.
+// The largest published ones have 256,000 tokens in 5 MB, which take several times that size in memory.
 inline constexpr std::size_t kVocabularyBytesMax = std::size_t{64} << 20;
 inline constexpr std::size_t kVocabularyTokensMax = std::size_t{1} << 20;
 

@@ -1,9 +1,9 @@
 #include "core/text/word_piece.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/data/text_lines.h"
 #include "base/data/utf8_text.h"
 #include "base/status.h"
 #include "core/text/vocabulary_file.h"
@@ -40,19 +40,14 @@ std::optional<uint32_t> LongestPiece(const Pieces& pieces, std::string_view rest
 absl::StatusOr<WordPieceVocabulary> WordPieceVocabulary::Load(const std::filesystem::path& vocab_txt,
                                                               const DataRoots& roots) {
   ASSIGN_OR_RETURN(const MappedFile file, OpenVocabularyFile(vocab_txt, roots));
-  const std::string_view text = file.bytes();
-  RETURN_IF_ERROR(CheckUtf8(text, vocab_txt.string()));
+  RETURN_IF_ERROR(CheckUtf8(file.bytes(), vocab_txt.string()));
   WordPieceVocabulary vocabulary;
-  for (size_t begin = 0; begin < text.size();) {
-    const size_t end = std::min(text.find('\n', begin), text.size());
-    std::string_view line = text.substr(begin, end - begin);
-    begin = end + 1;
-    if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+  for (TextLines lines(file.bytes()); lines.Next();) {
     if (vocabulary.tokens_.size() == kVocabularyTokensMax) {
       return absl::InvalidArgumentError(absl::StrCat(vocab_txt.string(), ": more than ", kVocabularyTokensMax,
-                                                     " lines; is it a vocabulary?"));
+                                                     " lines are too many for a vocabulary"));
     }
-    vocabulary.tokens_.emplace_back(line);
+    vocabulary.tokens_.emplace_back(lines.line());
   }
   RETURN_IF_ERROR(vocabulary.Index(vocab_txt));
   return vocabulary;

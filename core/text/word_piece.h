@@ -10,7 +10,6 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,7 +28,6 @@ struct WordPieceSettings {
   size_t max_characters = 100;
 };
 
-// Thread safety: immutable.
 class WordPieceVocabulary {
  public:
   // Reads vocab.txt. InvalidArgument names file and line: a token twice, an empty line, bytes that are not
@@ -37,7 +35,7 @@ class WordPieceVocabulary {
   static absl::StatusOr<WordPieceVocabulary> Load(const std::filesystem::path& vocab_txt,
                                                   const DataRoots& roots = {});
 
-  // Other ids and settings, without special tokens. InvalidArgument: the unknown token is none of them.
+  // Other ids and settings, without special tokens. InvalidArgument: the unknown token is not one of them.
   static absl::StatusOr<WordPieceVocabulary> Make(const absl::flat_hash_map<std::string, uint32_t>& ids,
                                                   const WordPieceSettings& settings);
 

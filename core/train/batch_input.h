@@ -1,4 +1,4 @@
-// A batch of the data as the input of a model.
+// The conversion of a batch of the data to the input of a model.
 #ifndef INLIER_CORE_TRAIN_BATCH_INPUT_H_
 #define INLIER_CORE_TRAIN_BATCH_INPUT_H_
 

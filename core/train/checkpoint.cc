@@ -3,14 +3,14 @@
 #include <c10/core/GradMode.h>
 
 #include <algorithm>
-#include <charconv>
-#include <vector>
+#include <set>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "base/files/file.h"
 #include "base/status.h"
@@ -24,7 +24,7 @@ namespace inlier {
 namespace {
 
 constexpr char kOptimizerPrefix[] = "optimizer/";
-constexpr char kSecondMoment[] = "second_moment/";  // Of a state's tensor.
+constexpr char kSecondMoment[] = "second_moment/";
 constexpr char kSecondMomentSums[] = "optimizer/second_moment_sums/";
 constexpr char kPeriodicPrefix[] = "step-";
 constexpr char kSuffix[] = ".safetensors";
@@ -35,7 +35,7 @@ constexpr char kStepKey[] = "inlier.step";
 constexpr char kDatasetKey[] = "inlier.dataset_digest";
 constexpr char kStartKey[] = "inlier.start_digest";
 constexpr char kVocabularyKey[] = "inlier.vocabulary";
-constexpr char kClassesKey[] = "inlier.classes";  // An array of texts.
+constexpr char kClassesKey[] = "inlier.classes";
 constexpr char kBuildKey[] = "inlier.build";
 constexpr char kFinalKey[] = "inlier.final";
 constexpr char kSecondsKey[] = "inlier.train_seconds";
@@ -63,9 +63,7 @@ absl::StatusOr<CheckpointInfo> InfoFromMetadata(const std::filesystem::path& pat
     return found == metadata.end() ? std::string() : found->second;
   };
   CheckpointInfo info;
-  const std::string step = value(kStepKey);
-  const auto parsed = std::from_chars(step.data(), step.data() + step.size(), info.step);
-  if (value(kSpecKey).empty() || parsed.ec != std::errc() || parsed.ptr != step.data() + step.size()) {
+  if (value(kSpecKey).empty() || !absl::SimpleAtoi(value(kStepKey), &info.step)) {
     return absl::InvalidArgumentError(
         absl::StrCat(path.string(), ": not a checkpoint of inlier (its metadata has no ", kSpecKey, " and ",
                      kStepKey, "); give a file that a training of inlier wrote"));
@@ -87,8 +85,7 @@ absl::StatusOr<CheckpointInfo> InfoFromMetadata(const std::filesystem::path& pat
   return info;
 }
 
-// The differences of two specs in fields that training depends on: "training.steps is 100 in the checkpoint
-// and 200 here".
+// Names the fields that training depends on and that differ: "training.steps is 100 in the checkpoint and 200 here".
 std::string Differences(v1::TrialSpec theirs, v1::TrialSpec ours) {
   for (v1::TrialSpec* spec : {&theirs, &ours}) {
     spec->clear_quantization();
@@ -100,19 +97,15 @@ std::string Differences(v1::TrialSpec theirs, v1::TrialSpec ours) {
   const auto text = [](const nlohmann::json& values, const std::string& key) {
     return values.contains(key) ? values.at(key).dump() : std::string("the default");
   };
-  const auto path = [](std::string key) {
-    std::replace(key.begin(), key.end(), '/', '.');
-    return key.substr(1);
-  };
-  for (const auto& [key, value] : left.items()) {
-    if (key.empty() || (right.contains(key) && right.at(key) == value)) continue;
-    differences.push_back(
-        absl::StrCat(path(key), " is ", value.dump(), " in the checkpoint and ", text(right, key), " here"));
+  std::set<std::string> keys;
+  for (const nlohmann::json* values : {&left, &right}) {
+    for (const auto& [key, value] : values->items()) keys.insert(key);
   }
-  for (const auto& [key, value] : right.items()) {
-    if (key.empty() || left.contains(key)) continue;
-    differences.push_back(
-        absl::StrCat(path(key), " is the default in the checkpoint and ", value.dump(), " here"));
+  for (const std::string& key : keys) {
+    if (key.empty() || text(left, key) == text(right, key)) continue;
+    differences.push_back(absl::StrCat(absl::StrReplaceAll(key.substr(1), {{"/", "."}}), " is ",
+                                       text(left, key), " in the checkpoint and ", text(right, key),
+                                       " here"));
   }
   return absl::StrJoin(differences, "; ");
 }

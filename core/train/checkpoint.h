@@ -2,10 +2,7 @@
 // state ("optimizer/…"; in the final one only sums of second moments), and in its metadata the TrialSpec of its training.
 //
 // Because every random stream is a function of (seed, name, step), a resumed training needs only the step and
-// the tensors. A file appears complete or not at all (written to a temporary name, flushed, renamed, folder
-// flushed).
-//
-// Thread safety: none.
+// the tensors. A file appears complete or not at all.
 #ifndef INLIER_CORE_TRAIN_CHECKPOINT_H_
 #define INLIER_CORE_TRAIN_CHECKPOINT_H_
 
@@ -31,7 +28,6 @@ struct ModelOrigin {
   std::vector<std::string> classes;  // Of its outputs in their order; empty: not known, or no classifier.
 };
 
-// The metadata of a checkpoint.
 struct CheckpointInfo {
   v1::TrialSpec spec;          // Resolved.
   std::uint64_t step = 0;      // Updates done.
@@ -54,11 +50,9 @@ absl::StatusOr<v1::CheckpointSaved> SaveCheckpoint(const std::filesystem::path& 
                                                    const std::vector<NamedParameter>& optimizer_state,
                                                    const CheckpointInfo& info);
 
-// A checkpoint opened for reading.
 class Checkpoint {
  public:
-  // NotFound or DataLoss with the reason; InvalidArgument when it is a safetensors file that inlier did not
-  // write.
+  // NotFound or DataLoss with the reason; InvalidArgument for a safetensors file that inlier did not write.
   static absl::StatusOr<Checkpoint> Open(const std::filesystem::path& path, const DataRoots& roots = {});
 
   const CheckpointInfo& info() const { return info_; }

@@ -1,4 +1,4 @@
-// Which code computes a training step.
+// Chooses the code that computes a training step.
 #ifndef INLIER_CORE_TRAIN_ENGINE_H_
 #define INLIER_CORE_TRAIN_ENGINE_H_
 
@@ -14,12 +14,10 @@ namespace inlier {
 
 struct EngineChoice {
   layer::Products products = layer::Products::kReference;
-  std::string reason;  // Why products are kReference though the spec asks for FUSED; else empty.
-  std::string
-      warning;  // What a person should know about the spec's precision on this processor; mostly empty.
+  std::string reason;   // Why products are kReference though the spec asks for FUSED; else empty.
+  std::string warning;  // About the spec's precision on this processor; mostly empty.
 };
 
-// For a training of `model` on `device`.
 EngineChoice ChooseEngine(const v1::TrainingSpec& spec, const Model& model, c10::DeviceType device);
 
 }  // namespace inlier

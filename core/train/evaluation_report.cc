@@ -13,9 +13,9 @@ void ReportQuantizers(const std::vector<QuantizerError>& quantizers, Measurement
   std::optional<double> lowest;
   for (const QuantizerError& quantizer : quantizers) {
     if (quantizer.sqnr_db) {
-      reporter.Add("sqnr", *quantizer.sqnr_db, quantizer.tensor);
-      // NaN is the lowest: a broken quantizer must not look healthy.
       const double sqnr = *quantizer.sqnr_db;
+      reporter.Add("sqnr", sqnr, quantizer.tensor);
+      // NaN is the lowest: a broken quantizer must not look healthy.
       if (!lowest || std::isnan(sqnr) || sqnr < *lowest) lowest = sqnr;
     }
     if (quantizer.crest_factor) reporter.Add("crest_factor", *quantizer.crest_factor, quantizer.tensor);

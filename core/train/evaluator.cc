@@ -3,22 +3,16 @@
 #include <c10/core/InferenceMode.h>
 
 #include <algorithm>
-#include <memory>
-#include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/status.h"
 #include "base/time.h"
 #include "core/quant/make_quantization.h"
-#include "core/quant/quantization_error.h"
 #include "core/train/batch_input.h"
 #include "core/train/phase_progress.h"
-#include "core/train/prediction.h"
-#include "core/train/sensitivity.h"
 
 namespace inlier {
 
@@ -79,7 +73,7 @@ absl::StatusOr<EvaluationResult> EvaluateQuantized(Model& model, const Dataset& 
                      static_cast<int>(spec.evaluation().kurtosis_batches()), outliers);
   std::vector<ActivationTap*> taps;
   if (quantization != nullptr) taps.push_back(quantization);
-  // Of the batches that are not measured: a tap all the same, so that the model's own numbers do not depend on it.
+  // Batches that are not measured have a tap too, so that the model's own numbers do not depend on it.
   TapChain unmeasured(taps);
   std::optional<QuantizationErrorRecorder> errors;
   if (quantization != nullptr) taps = {&errors.emplace(*quantization, outliers.count_padding())};
@@ -109,12 +103,8 @@ absl::StatusOr<EvaluationResult> EvaluateQuantized(Model& model, const Dataset& 
         absl::StrCat("evaluation: ", batches, batches == 1 ? " batch has" : " batches have",
                      " no token to predict, so the loss is undefined: raise evaluation.batches, or of text "
                      "data.text.mask_probability"));
-  EvaluationResult result{.scores = scores.Summary(),
-                          .outliers = probe.Report(),
-                          .quantizers = {},
-                          .sensitivity = std::nullopt,
-                          .examples = scores.examples(),
-                          .seconds = 0};
+  EvaluationResult result{
+      .scores = scores.Summary(), .outliers = probe.Report(), .examples = scores.examples()};
   if (errors) result.quantizers = errors->Report();
   if (errors && sensitivity_batches > 0) {
     std::vector<std::string> tensors;

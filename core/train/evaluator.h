@@ -2,10 +2,7 @@
 // accuracy and the metrics of GLUE), and the outlier metrics. With a QuantizationSpec the model is calibrated
 // and quantized first, and every number is that of the quantized model.
 //
-// Perplexity is exp of the mean of the batches' mean losses, each weighted by its number of sequences (not of
-// targets).
-//
-// Thread safety: none.
+// Perplexity is exp of the mean of the batches' mean losses, each weighted by its number of sequences, not targets.
 #ifndef INLIER_CORE_TRAIN_EVALUATOR_H_
 #define INLIER_CORE_TRAIN_EVALUATOR_H_
 
@@ -38,10 +35,10 @@ struct Sensitivity {
 struct EvaluationResult {
   Scores scores;
   OutlierReport outliers;
-  std::vector<QuantizerError> quantizers;  // In order of first use; none in float.
-  std::optional<Sensitivity> sensitivity;  // Of a quantized model, with evaluation.sensitivity_batches.
+  std::vector<QuantizerError> quantizers = {};  // In order of first use; none in float.
+  std::optional<Sensitivity> sensitivity = {};  // Of a quantized model, with evaluation.sensitivity_batches.
   std::int64_t examples;
-  double seconds;  // Of calibration, evaluation and sensitivity.
+  double seconds = 0;  // Of calibration, evaluation and sensitivity.
 };
 
 // Baselines without a model, to compare an evaluation's scores with.
@@ -51,22 +48,20 @@ struct Baseline {
 };
 
 // Evaluates `model` (made from the resolved `spec`, on `device`) in float32; progress goes to `sink`.
-// Cancelled when `stop_requested` returns true between batches; InvalidArgument for an unsupported
-// quantization.
+// Cancelled when `stop_requested` returns true between batches; InvalidArgument for an unsupported quantization.
 absl::StatusOr<EvaluationResult> Evaluate(Model& model, const Dataset& dataset, const v1::TrialSpec& spec,
                                           c10::Device device, TrialSink& sink,
                                           const std::function<bool()>& stop_requested);
 
-// Ranges of `spec` for a model of `architecture`, from its calibration batches where it needs any. `after_batch`, with
-// the number of batches done, ends it by an error. The caller chooses between no gradients and inference
-// mode; the model is in evaluation mode after it.
+// Ranges of `spec` for a model of `architecture`, from its calibration batches where it needs any. An error of
+// `after_batch`, which gets the number of batches done, ends it. The caller chooses between no gradients and
+// inference mode; the model is in evaluation mode after it.
 absl::StatusOr<std::unique_ptr<Quantization>> Calibrate(
     Model& model, const Dataset& dataset, const v1::QuantizationSpec& spec,
     v1::ModelSpec::ArchitectureCase architecture, c10::Device device,
     const std::function<absl::Status(std::int64_t)>& after_batch);
 
-// The two halves of Evaluate. Ranges from the calibration batches of `spec`'s quantization; REQUIRES: it has
-// one.
+// The two halves of Evaluate: Calibrate with `spec`'s quantization, in inference mode; REQUIRES: it has one.
 absl::StatusOr<std::unique_ptr<Quantization>> CalibrateQuantization(
     Model& model, const Dataset& dataset, const v1::TrialSpec& spec, c10::Device device, TrialSink& sink,
     const std::function<bool()>& stop_requested);

@@ -9,7 +9,7 @@
 namespace inlier {
 namespace {
 
-// Empty where it cannot be read (more than CPU_SETSIZE CPUs).
+// The CPUs of this process; empty where they cannot be read (more than CPU_SETSIZE of them).
 cpu_set_t BoundTo() {
   cpu_set_t cpus;
   CPU_ZERO(&cpus);

@@ -24,19 +24,19 @@ void ReportTokenOutliers(const TokenOutlierSummary& tokens, const std::vector<Bl
                          MeasurementReporter& reporter) {
   reporter.Add("kurtosis_all", tokens.kurtosis);
   reporter.Add("kurtosis_first", tokens.first.kurtosis);
-  reporter.Add("kurtosis_first_over_ceiling", tokens.first_over_ceiling);
+  reporter.Add("kurtosis_first_over_ceiling", tokens.first.over_ceiling);
   reporter.Add("max_abs_first", tokens.first.max_abs);
   reporter.Add("mean_max_abs_first", tokens.first.mean_max_abs);
   reporter.Add("norm_ratio_first", tokens.first.norm_ratio);
-  reporter.Add("pearson_kurtosis_norm_ratio_first", tokens.first_pearson);
+  reporter.Add("pearson_kurtosis_norm_ratio_first", tokens.first.pearson);
   reporter.Add("massive_activation_count", tokens.massive_count);
   if (tokens.rest) {
     reporter.Add("kurtosis_rest", tokens.rest->kurtosis);
-    reporter.Add("kurtosis_rest_over_ceiling", tokens.rest_over_ceiling);
+    reporter.Add("kurtosis_rest_over_ceiling", tokens.rest->over_ceiling);
     reporter.Add("max_abs_rest", tokens.rest->max_abs);
     reporter.Add("mean_max_abs_rest", tokens.rest->mean_max_abs);
     reporter.Add("norm_ratio_rest", tokens.rest->norm_ratio);
-    reporter.Add("pearson_kurtosis_norm_ratio_rest", tokens.rest_pearson);
+    reporter.Add("pearson_kurtosis_norm_ratio_rest", tokens.rest->pearson);
   }
   if (!reporter.has_sites()) return;
   for (const BlockTokenOutliers& block : blocks) {

@@ -1,7 +1,7 @@
 // All measurements inside a running model, from the recorders of core/outliers: at the end of training over
 // the validation part, or the first batches of it, and during training on its first examples.
 //
-// Thread safety: none. On a GPU no call before Report() waits for the device.
+// On a GPU no call before Report() waits for the device.
 #ifndef INLIER_CORE_TRAIN_OUTLIER_PROBE_H_
 #define INLIER_CORE_TRAIN_OUTLIER_PROBE_H_
 
@@ -50,7 +50,6 @@ class OutlierProbe {
   AttentionRecorder attention_;
 };
 
-// Reports every number of `report`.
 void ReportOutliers(const OutlierReport& report, MeasurementReporter& reporter);
 
 }  // namespace inlier

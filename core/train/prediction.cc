@@ -12,8 +12,8 @@
 namespace inlier {
 namespace {
 
-// How many rows of logits (N, classes) are largest at their target (N), at the first place of several equal ones. The
-// slow search for the place is for the rows whose target has the largest logit.
+// Counts the rows of logits (N, classes) that are largest at their target (N), at the first place of several equal ones.
+// Only rows whose target has the largest logit need the slow search for the place.
 std::int64_t CountCorrect(const at::Tensor& logits, const at::Tensor& targets) {
   const at::Tensor of_target = logits.gather(1, targets.unsqueeze(1)).squeeze(1);
   const at::Tensor rows = of_target.eq(logits.amax(1)).nonzero().squeeze(1);

@@ -12,11 +12,9 @@
 namespace inlier {
 
 struct Prediction {
-  double loss = 0;  // As Model::Loss without smoothing; 0 when there is no target.
-  std::int64_t targets =
-      0;  // Labels that are predicted: masked tokens, all but the first of a sequence, or examples.
-  std::int64_t correct =
-      0;  // Labels whose most probable class (the first of equals) is right. 0 for numbers.
+  double loss = 0;           // As Model::Loss without smoothing; 0 when there is no target.
+  std::int64_t targets = 0;  // Predicted labels: masked tokens, all but the first of a sequence, or examples.
+  std::int64_t correct = 0;  // Those whose most probable class (the first of equals) is right; 0 for numbers.
   std::int64_t classes = 0;  // Of the model; 0 for numbers.
   // Of examples with one label each: (B) on the CPU; int64, for numbers double. Undefined for tokens.
   at::Tensor predicted;
@@ -30,8 +28,8 @@ Prediction Predict(Model& model, const ModelInput& input, const at::Tensor& labe
 // The result of an evaluation. Perplexity is that of tokens; F1 and Matthews' correlation those of examples
 // with a class each, the other correlations those of numbers.
 struct Scores {
-  // The batches' mean losses, each weighted by its number of examples, as in the reference. A batch without a target has
-  // no loss, and no part in it.
+  // The batches' mean losses, each weighted by its number of examples, as in the reference; without batches that have
+  // no target.
   double loss = 0;
   std::optional<double> perplexity;        // exp(loss)
   std::optional<double> token_perplexity;  // exp of the mean over all targets.
@@ -42,10 +40,9 @@ struct Scores {
   std::optional<double> spearman_correlation;
 };
 
-// Thread safety: none.
 class ScoreSum {
  public:
-  // Of a batch of `examples` sequences or images.
+  // Adds a batch of `examples` sequences or images.
   void Add(const Prediction& prediction, std::int64_t examples);
 
   // NaN before the first target.

@@ -17,7 +17,7 @@
 
 namespace inlier {
 
-// Masks of the validation batches that a training looks at: always the same, so that the points of a curve differ by
+// Seed of the masks of the validation batches that a training measures: one, so that the points of a curve differ by
 // the weights alone.
 inline constexpr std::uint64_t kCurveMaskSeed = 1;
 
@@ -26,9 +26,8 @@ struct QuantizedLosses {
   double quantized_loss;  // As that of an evaluation with CurveQuantization of the spec.
 };
 
-// In float32, on the first batches of the validation part: training.quantized_curve.batches of them, of
-// training.batch_size examples. The model is in evaluation mode after it. InvalidArgument for an unsupported
-// quantization.
+// In float32, on the first training.quantized_curve.batches of the validation part, of training.batch_size examples.
+// The model is in evaluation mode after it. InvalidArgument for an unsupported quantization.
 absl::StatusOr<QuantizedLosses> MeasureQuantized(Model& model, const Dataset& dataset,
                                                  const v1::TrialSpec& spec, c10::Device device);
 

@@ -1,7 +1,5 @@
 #include "core/train/regularizer.h"
 
-#include <ATen/Functions.h>
-
 #include "core/models/sites.h"
 #include "core/nn/precision.h"
 

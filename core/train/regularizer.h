@@ -23,7 +23,6 @@
 
 namespace inlier {
 
-// True when `spec` adds anything to the loss.
 bool HasPenalty(const v1::RegularizerSpec& spec);
 
 // Passes every tensor unchanged and keeps the penalty as a part of the autograd graph.
@@ -48,7 +47,7 @@ class Regularizer {
   Regularizer(const Regularizer&) = delete;
   Regularizer& operator=(const Regularizer&) = delete;
 
-  // Null: nothing of the kind is penalised.
+  // Null where nothing of the kind is penalised.
   FfnPenalty* ffn_penalty() { return ffn_output_ ? &*ffn_output_ : nullptr; }
   ActivationTap* tap() { return kurtosis_ ? &*kurtosis_ : nullptr; }
 

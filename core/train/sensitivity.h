@@ -1,7 +1,5 @@
 // Leave-one-out sensitivity of a quantized model: the loss with every quantizer but one. What a quantizer costs is
 // the loss with all of them minus that; a negative cost means that its rounding helps.
-//
-// Thread safety: none.
 #ifndef INLIER_CORE_TRAIN_SENSITIVITY_H_
 #define INLIER_CORE_TRAIN_SENSITIVITY_H_
 
@@ -22,9 +20,8 @@
 namespace inlier {
 
 struct LeaveOneOutLoss {
-  std::string
-      tensor;   // Of the quantizer that is off, as QuantizedTensor (core/quant/quantizer_tap.h) names it.
-  double loss;  // Weighed as an evaluation's (core/train/prediction.h).
+  std::string tensor;  // Whose quantizer is off, as QuantizedTensor (core/quant/quantizer_tap.h) names it.
+  double loss;         // Weighed as an evaluation's (core/train/prediction.h).
 };
 
 // The loss on the first `batches` validation batches of `spec`'s evaluation without each of the quantizers `tensors`:

@@ -16,18 +16,17 @@ class ThreadChoice {
   // REQUIRES: 1 <= fewest <= most.
   ThreadChoice(int fewest, int most) : fewest_(fewest), most_(most), tried_(most), best_(most) {}
 
-  // Of the next update.
+  // The number for the next update, whose time Add() gets.
   int threads() const { return tried_; }
 
-  // The time of an update with that many threads.
   void Add(double seconds) {
     if (fewest_ == most_) return;
     (settled_ ? since_ : trying_) += seconds;
     sum_ += seconds;
     longest_ = std::max(longest_, seconds);
     if (++updates_ < kUpdates) return;
-    const double mean =
-        (sum_ - longest_) / (kUpdates - 1);  // Without the slowest: one is often another program's.
+    // Without the slowest: one is often another program's.
+    const double mean = (sum_ - longest_) / (kUpdates - 1);
     sum_ = longest_ = 0;
     updates_ = 0;
     if (settled_) {

@@ -21,7 +21,6 @@
 #include "core/optim/make_optimizer.h"
 #include "core/optim/sharded_optimizer.h"
 #include "core/train/batch_input.h"
-#include "core/train/checkpoint.h"
 #include "core/train/outlier_probe.h"
 #include "core/train/prediction.h"
 #include "core/train/quantized_probe.h"
@@ -149,9 +148,8 @@ std::optional<Trainer::Update> Trainer::RunUpdate(const std::function<bool()>& s
     ModelInput input = InputOf(batch, device_);
     input.dropout_seed = SeedDropout(device_, spec_.seed(), micro_batch, split_.part);
     input.first_example = static_cast<std::int64_t>(split_.part * split_.part_examples);
-    const at::Tensor part =
-        training_step_.AddMicroBatch(input, batch.labels.to(device_, /*non_blocking=*/true), WeightOf(batch));
-    add(loss, part);
+    add(loss, training_step_.AddMicroBatch(input, batch.labels.to(device_, /*non_blocking=*/true),
+                                           WeightOf(batch)));
     add(penalty, training_step_.penalty());
   }
   if (gang_.processes() > 1) {
@@ -163,8 +161,7 @@ std::optional<Trainer::Update> Trainer::RunUpdate(const std::function<bool()>& s
   for (at::Tensor* sum : {&loss, &penalty}) {
     if (accumulation > 1 && sum->defined()) *sum = sum->div(static_cast<double>(accumulation));
   }
-  const TrainingStep::Applied applied = training_step_.Apply(static_cast<std::int64_t>(step_));
-  ++step_;
+  const TrainingStep::Applied applied = training_step_.Apply(static_cast<std::int64_t>(step_++));
   return Update{applied.learning_rate, loss, applied.gradient_norm, penalty};
 }
 
@@ -275,8 +272,8 @@ absl::StatusOr<TrainResult> Trainer::Run(const std::filesystem::path& folder,
     const bool save = IsDue(training.checkpoint_every()) && !last;
     bool healthy = true;
     // Reading a number from a GPU waits for it, so only where a report or a checkpoint needs one.
-    const bool look = device_.is_cpu() || measure || save;
-    if (look) {
+    const bool read = device_.is_cpu() || measure || save;
+    if (read) {
       healthy = std::isfinite(health.item<double>());
       health.reset();
       progress.set_loss(update.loss.item<double>());
@@ -289,9 +286,9 @@ absl::StatusOr<TrainResult> Trainer::Run(const std::filesystem::path& folder,
     seconds_ += seconds;
     if (training_step_.HasFusedLoops()) loop_threads_.OnUpdate(seconds);
 
-    // The first update waits for what later ones find ready, on a GPU most of all: it is no measure of them.
+    // The first update is slower than later ones: it waits for what they find ready, on a GPU most of all.
     const bool first = whole.updates == 1;
-    if (!first && (measure || (look && !progress.has_rate()))) progress.set_rate(window.Rate());
+    if (!first && (measure || (read && !progress.has_rate()))) progress.set_rate(window.Rate());
     if (measure || !healthy) ReportUpdate(update, progress.loss(), window.Rate() * tokens_per_update);
     if (measure || first) window = Window();
     if (!healthy) {

@@ -8,8 +8,6 @@
 // clipping, so that all of them do the same update; rank 0 alone measures and writes checkpoints. Another number of
 // ranks rounds the sums in another order, and nothing else: a checkpoint is the same file for any number of them. On a
 // GPU with engine REFERENCE LibTorch draws the dropout, by rank.
-//
-// Thread safety: none.
 #ifndef INLIER_CORE_TRAIN_TRAINER_H_
 #define INLIER_CORE_TRAIN_TRAINER_H_
 
@@ -65,8 +63,7 @@ class Trainer {
   Trainer(const v1::TrialSpec& spec, Model& model, const Dataset& dataset, c10::Device device,
           TrialSink& sink, ModelOrigin origin = {}, TrainingRanks ranks = {});
 
-  // Continues from a periodic checkpoint of the same training: loads weights and optimizer state. The error
-  // names the mismatch.
+  // Continues from a periodic checkpoint of the same training. The error names the mismatch.
   absl::Status Resume(const std::filesystem::path& checkpoint);
 
   // Trains to the end, writing checkpoints to `folder`. Calls `stop_requested` after every micro-batch; the
@@ -82,7 +79,7 @@ class Trainer {
     at::Tensor gradient_norm;  // Before clipping, on the device.
     at::Tensor penalty;        // As loss; undefined without a regularizer.
   };
-  // Nothing when it was stopped in its midst.
+  // Nothing when it was stopped midway.
   std::optional<Update> RunUpdate(const std::function<bool()>& stop_requested);
   // This rank's examples of a micro-batch.
   Batch ReadPart(std::uint64_t micro_batch) const;
@@ -90,7 +87,6 @@ class Trainer {
   absl::StatusOr<TrainResult> Stopped(const std::filesystem::path& folder);
   bool IsDue(std::uint64_t period) const;
   MeasurementReporter Reporter(ReportKind kind) { return {kind, step_, sink_}; }
-  // One point of the training curve.
   void ReportUpdate(const Update& update, double loss, double tokens_per_second);
   // The curves of outliers and of the quantized model, where they have a point now.
   absl::Status MeasureModel();

@@ -3,6 +3,8 @@
 #include <ATen/autocast_mode.h>
 #include <ATen/ops/zeros_like.h>
 
+#include <optional>
+
 #include "base/check.h"
 #include "core/optim/gradient_norm.h"
 #include "core/optim/make_optimizer.h"
@@ -12,8 +14,7 @@
 namespace inlier {
 namespace {
 
-// While it exists, products are in bfloat16 on one kind of device; weights are cast once and the casts
-// dropped at the end.
+// While it exists, products are in bfloat16 on one kind of device; each weight is cast once.
 class Bfloat16Autocast {
  public:
   explicit Bfloat16Autocast(c10::DeviceType device_type) : device_type_(device_type) {
@@ -38,18 +39,10 @@ at::Tensor ForwardLoss(Model& model, ModelInput input, const at::Tensor& labels,
                        Regularizer& regularizer) {
   input.products = settings.products;
   input.ffn_penalty = regularizer.ffn_penalty();
-  ActivationTap* const tap = regularizer.tap();
-  if (settings.products != layer::Products::kReference)
-    return model.Loss(input, labels, tap, settings.label_smoothing);
-  switch (settings.precision) {
-    case v1::BFLOAT16: {
-      const Bfloat16Autocast autocast(device_type);
-      return model.Loss(input, labels, tap, settings.label_smoothing);
-    }
-    case v1::FLOAT32:
-      break;
-  }
-  return model.Loss(input, labels, tap, settings.label_smoothing);
+  std::optional<Bfloat16Autocast> autocast;
+  if (settings.products == layer::Products::kReference && settings.precision == v1::BFLOAT16)
+    autocast.emplace(device_type);
+  return model.Loss(input, labels, regularizer.tap(), settings.label_smoothing);
 }
 
 }  // namespace

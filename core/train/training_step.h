@@ -7,7 +7,7 @@
 // Every micro-batch's loss is divided by the accumulation count of the settings, also when an update has
 // fewer of them (as the reference at the end of a pass over the data).
 //
-// Thread safety: none. On a GPU AddMicroBatch waits for the device once where the model predicts tokens, whose loss is
+// On a GPU AddMicroBatch waits for the device once where the model predicts tokens, whose loss is
 // computed at the targets (LanguageModel::Loss); Apply does not wait.
 #ifndef INLIER_CORE_TRAIN_TRAINING_STEP_H_
 #define INLIER_CORE_TRAIN_TRAINING_STEP_H_
@@ -51,7 +51,7 @@ class TrainingStep {
     return AddMicroBatch(input, labels, Weight());
   }
 
-  // What the regularizer added to the last micro-batch's loss, detached; undefined without one.
+  // The part of the last micro-batch's loss that the regularizer added, detached; undefined without one.
   const at::Tensor& penalty() const { return penalty_; }
 
   // Of all parameters, gathered since the last update; not copies. Zeros of one that has none: where no position of a

@@ -23,14 +23,12 @@
 #include "core/train/batch_input.h"
 #include "core/train/evaluator.h"
 #include "core/trial/analysis_settings.h"
-#include "core/trial/read_json.h"
 #include "core/trial/runtime.h"
 #include "core/trial/start_from.h"
 #include "nlohmann/json.hpp"
 #include "spec/hugging_face/config.h"
 #include "spec/trial/architecture.h"
 #include "spec/trial/data_kind.h"
-#include "spec/trial/resolver.h"
 #include "spec/trial/validator.h"
 
 namespace inlier {
@@ -58,7 +56,6 @@ class SettingSink : public TrialSink {
       sites[point.name()][point.site()] = value;
     }
   }
-  void OnCheckpoint(const v1::CheckpointSaved&) override {}
 
   Json measurements = Json::object();
   Json sites = Json::object();
@@ -103,15 +100,14 @@ std::uint32_t LayersOf(const v1::ModelSpec& model) {
   return layers;
 }
 
-// The folder's own tokenizer.
 absl::StatusOr<v1::TokenizerSpec> TokenizerOf(const std::filesystem::path& folder) {
   v1::TokenizerSpec tokenizer;
   if (TokenizerFilesIn(folder).empty()) {
     return absl::NotFoundError(absl::StrCat(
         folder.string(),
         ": has no tokenizer (tokenizer.json, vocab.txt, or vocab.json and merges.txt); put its files there, "
-        "or name a "
-        "published vocabulary that it was trained with: --tokenizer '{gpt2: {}}' or '{wordpiece: {}}'"));
+        "or name a published vocabulary that it was trained with: --tokenizer '{gpt2: {}}' or '{wordpiece: "
+        "{}}'"));
   }
   ASSIGN_OR_RETURN(const TokenizerDefinition definition, ReadTokenizerFolder(folder));
   if (std::holds_alternative<WordPieceSettings>(definition.model)) {
@@ -259,17 +255,14 @@ class Analysis {
     if (spec_.data().has_text())
       about["tokenizer"] = spec_.data().text().tokenizer().has_wordpiece() ? "wordpiece" : "BPE";
     about["sequence_length"] = SequenceLength(spec_);
-    about["sequences"] = SequencesUsed();
+    about["sequences"] =
+        std::min<std::int64_t>(Batches() * spec_.evaluation().batch_size(), dataset_->validation_examples());
     sink_({{"model", about}});
   }
 
   std::int64_t Batches() const {
     const std::int64_t all = dataset_->ValidationBatches(spec_.evaluation().batch_size());
     return spec_.evaluation().has_batches() ? std::min<std::int64_t>(all, spec_.evaluation().batches()) : all;
-  }
-  std::int64_t SequencesUsed() const {
-    return std::min<std::int64_t>(Batches() * spec_.evaluation().batch_size(),
-                                  dataset_->validation_examples());
   }
 
   absl::Status MeasureFloat() {
@@ -280,7 +273,7 @@ class Analysis {
     return absl::OkStatus();
   }
 
-  // The whole spec of a setting. InvalidArgument: the model does not take it.
+  // The whole spec of a setting. InvalidArgument where the model does not support it.
   absl::StatusOr<v1::TrialSpec> SpecWith(const v1::QuantizationSpec& setting) const {
     v1::TrialSpec spec = spec_;
     *spec.mutable_quantization() = setting;
@@ -295,7 +288,7 @@ class Analysis {
     return spec;
   }
 
-  // Those that the model takes; the others are named with the reason.
+  // Measures those that the model supports, and names the others with the reason.
   absl::Status MeasureMethods() {
     for (const v1::QuantizationSpec& setting : MethodSettings()) {
       const absl::StatusOr<v1::TrialSpec> spec = SpecWith(setting);
@@ -361,10 +354,6 @@ class Analysis {
 
 absl::Status Analyze(const v1::AnalysisSpec& spec, const AnalysisSink& sink) {
   return Analysis(spec, sink).Run();
-}
-
-absl::StatusOr<v1::AnalysisSpec> ReadAnalysis(const std::string& path) {
-  return ReadJson<v1::AnalysisSpec>(path);
 }
 
 }  // namespace inlier

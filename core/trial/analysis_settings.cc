@@ -33,7 +33,6 @@ v1::QuantizationSpec WithFormat(v1::NumberFormat format) {
   return setting;
 }
 
-// Of a part of the setting, with the bits that its format has.
 template <typename Part>
 std::uint32_t Bits(const Part& part) {
   return part.format() == v1::INTEGER ? part.bits() : BitsOf(part.format());
@@ -71,35 +70,31 @@ std::vector<v1::QuantizationSpec> UsualSettings(const v1::ModelSpec& model) {
 
 std::vector<v1::QuantizationSpec> MethodSettings() {
   std::vector<v1::QuantizationSpec> settings;
+  const auto add = [&settings](v1::QuantizationSpec base) -> v1::QuantizationSpec& {
+    return settings.emplace_back(std::move(base));
+  };
   for (const std::uint32_t bits : {8U, 4U}) {
-    settings.push_back(WithBits(bits, bits));
-    settings.back().mutable_reference();
-    settings.push_back(settings.back());
+    v1::QuantizationSpec reference = WithBits(bits, bits);
+    reference.mutable_reference();
+    add(reference);
     // Not the grid `mse`: at 8 bits it tries 12,800 ranges of each tensor.
-    settings.back().mutable_activations()->mutable_range()->mutable_mse_search();
-    settings.push_back(settings[settings.size() - 2]);
-    settings.back().mutable_activations()->mutable_range()->mutable_percentile();
+    add(reference).mutable_activations()->mutable_range()->mutable_mse_search();
+    add(reference).mutable_activations()->mutable_range()->mutable_percentile();
     for (const Absmax::Granularity granularity : {Absmax::COARSE, Absmax::MODERATE, Absmax::FINE})
-      settings.push_back(WithAbsmax(bits, granularity));
+      add(WithAbsmax(bits, granularity));
     const v1::QuantizationSpec fine = settings.back();
-    settings.push_back(fine);
-    settings.back().mutable_weights()->set_group_size(64);
-    settings.push_back(fine);
-    settings.back().mutable_smoothing();
-    settings.push_back(fine);
-    settings.back().mutable_gptq();
-    settings.push_back(fine);
-    settings.back().mutable_rotation();
-    settings.push_back(settings.back());
-    settings.back().mutable_gptq();
+    add(fine).mutable_weights()->set_group_size(64);
+    add(fine).mutable_smoothing();
+    add(fine).mutable_gptq();
+    add(fine).mutable_rotation();
+    add(settings.back()).mutable_gptq();
     if (bits == 8) {
-      settings.push_back(WithFormat(v1::FP8_E4M3));
-      settings.push_back(WithFormat(v1::FP8_E5M2));
+      add(WithFormat(v1::FP8_E4M3));
+      add(WithFormat(v1::FP8_E5M2));
     } else {
-      settings.push_back(WithFormat(v1::MXFP4));
-      settings.push_back(WithFormat(v1::NVFP4));
-      settings.push_back(fine);
-      settings.back().mutable_kv_cache()->set_bits(bits);
+      add(WithFormat(v1::MXFP4));
+      add(WithFormat(v1::NVFP4));
+      add(fine).mutable_kv_cache()->set_bits(bits);
     }
   }
   return settings;
@@ -114,7 +109,7 @@ absl::Status CheckScheme(const v1::QuantizationSpec& setting, const v1::ModelSpe
   if (setting.has_activations())
     parts.push_back(absl::StrCat("activations: {bits: ", Bits(setting.activations()), "}"));
   return absl::InvalidArgumentError(absl::StrCat(
-      SettingName(setting), ": bits alone are of the scheme for BERT and OPT; for model.",
+      SettingName(setting), ": bits without a scheme are for BERT and OPT only; for model.",
       std::string(ArchitectureName(model)), " name a scheme in place of --bits: --quantization '{",
       absl::StrJoin(parts, ", "), ", absmax: {}}'"));
 }

@@ -14,8 +14,8 @@ namespace inlier {
 std::vector<v1::QuantizationSpec> UsualSettings(const v1::ModelSpec& model);
 
 // Every method of post-training quantization, with 8 and with 4 bits for weights and activations: the schemes, their
-// granularities and ways to find ranges, and what is done before rounding. A model need not take all of them:
-// ResolveAndValidate refuses those that it does not.
+// granularities and ways to find ranges, and what is done before rounding. ResolveAndValidate refuses those that a
+// model does not support.
 std::vector<v1::QuantizationSpec> MethodSettings();
 
 // InvalidArgument where the setting names no scheme and the default one is not for the model: `--bits` alone.

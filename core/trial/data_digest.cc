@@ -1,11 +1,9 @@
 #include "core/trial/data_digest.h"
 
 #include <filesystem>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "base/data/data_folder.h"
 #include "base/digest.h"
 #include "base/files/file.h"
 #include "base/status.h"
@@ -13,7 +11,6 @@
 #include "core/images/idx_file.h"
 #include "core/images/image_folder.h"
 #include "core/images/image_source.h"
-#include "core/text/corpus.h"
 #include "core/text/tokenizer_source.h"
 #include "spec/data/classification_source.h"
 #include "spec/trial/data_source.h"
@@ -96,7 +93,7 @@ absl::StatusOr<std::string> FileDigest(const fs::path& file, const char* field, 
   return DigestOf(files, folders);
 }
 
-// The content of the vocabulary's files; empty where it is trained on the data itself.
+// Empty where the vocabulary is trained on the data itself.
 absl::StatusOr<std::string> TokenizerDigest(const v1::TokenizerSpec& tokenizer, const std::string& field,
                                             const TextOpenOptions& folders) {
   NamedFiles files;
@@ -165,19 +162,17 @@ absl::StatusOr<std::string> StartDigest(const v1::TrialSpec& spec, const TextOpe
                       "name a folder with config.json and model.safetensors, or a .safetensors file",
                       folders);
   }
-  std::vector<fs::path> found;
+  NamedFiles files{.place = place};
   for (const fs::path& entry : EntriesOf(place)) {
     const std::string name = entry.filename().string();
     if (name == "config.json" || name == "model.safetensors.index.json" || name.ends_with(".safetensors"))
-      found.push_back(entry);
+      files.Add(entry, name);
   }
-  if (found.empty()) {
+  if (files.files.empty()) {
     return absl::NotFoundError(
         absl::StrCat("training.start_from: no config.json and no .safetensors file in ", place.string(),
                      " on this machine"));
   }
-  NamedFiles files{.place = place};
-  for (const fs::path& file : found) files.Add(file, file.filename().string());
   return DigestOf(files, folders);
 }
 

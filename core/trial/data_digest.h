@@ -1,9 +1,7 @@
 // The digest of a trial's data: of the content of all files that its specification names (spec/trial/data_source.h),
 // as they are on this machine. docs/decisions/0018-data-in-the-identity.md lists what it covers.
 //
-// Files are named by others: they are read below the declared roots only (base/data/data_roots.h).
-//
-// Thread safety: pure functions of the file system.
+// Users name the files, so they are read below the declared roots only (base/data/data_roots.h).
 #ifndef INLIER_CORE_TRIAL_DATA_DIGEST_H_
 #define INLIER_CORE_TRIAL_DATA_DIGEST_H_
 

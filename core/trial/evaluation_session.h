@@ -1,7 +1,5 @@
 // Evaluations of one process, one after the other. Those of one checkpoint and its data share what they read: a
 // further setting of the quantization costs its own passes alone. Results are those of a process for each.
-//
-// Thread safety: none.
 #ifndef INLIER_CORE_TRIAL_EVALUATION_SESSION_H_
 #define INLIER_CORE_TRIAL_EVALUATION_SESSION_H_
 

@@ -1,12 +1,12 @@
 #include "core/trial/event_writer.h"
 
 #include <fcntl.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <utility>
 
+#include "base/files/file.h"
 #include "base/log.h"
 #include "google/protobuf/util/json_util.h"
 
@@ -14,17 +14,6 @@ namespace inlier {
 namespace {
 
 constexpr Duration kProgressPeriod = std::chrono::milliseconds(250);
-
-bool WriteAll(int descriptor, const std::string& bytes) {
-  std::size_t done = 0;
-  while (done < bytes.size()) {
-    const ssize_t put = ::write(descriptor, bytes.data() + done, bytes.size() - done);
-    if (put < 0 && errno == EINTR) continue;
-    if (put <= 0) return false;
-    done += static_cast<std::size_t>(put);
-  }
-  return true;
-}
 
 }  // namespace
 

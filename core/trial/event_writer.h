@@ -27,12 +27,11 @@ class EventWriter : public TrialSink {
 
   // Before a further attempt of this process.
   void Begin();
-  // From now on nothing but the outcome is written: rank 0 of a gang reports the rest.
+  // From now on only the outcome is written: rank 0 of a gang reports the rest.
   void WriteOutcomeAlone() { outcome_alone_ = true; }
 
   // The descriptor of the worker's pipe; in a user's shell it is closed.
   static constexpr int kWorkerDescriptor = 3;
-  // True when `descriptor` is open for writing.
   static bool IsWritable(int descriptor);
 
   void OnProgress(const v1::Progress& progress) override;

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -30,13 +29,6 @@
 
 namespace inlier {
 namespace {
-
-class NoReports : public TrialSink {
- public:
-  void OnProgress(const v1::Progress&) override {}
-  void OnMeasurement(const v1::MeasurementPoint&) override {}
-  void OnCheckpoint(const v1::CheckpointSaved&) override {}
-};
 
 FileContents ProcessorOf(const v1::TrialSpec& spec, const TrialData& data) {
   const Tokenizer* tokenizer = TokenizerOf(*data.dataset);
@@ -62,7 +54,7 @@ ExportedData ExportedDataOf(const TrialData& data) {
 
 // The scales of the trial's evaluation, and those of weights and linears, which appear with the first batch.
 absl::StatusOr<std::string> ScalesOf(const v1::TrialSpec& spec, const TrialData& data, c10::Device device) {
-  NoReports sink;
+  TrialSink sink;
   ASSIGN_OR_RETURN(const std::unique_ptr<Quantization> quantization,
                    CalibrateQuantization(*data.model, data.evaluated(), spec, device, sink, nullptr));
   const c10::InferenceMode inference;

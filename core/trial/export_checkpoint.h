@@ -11,12 +11,12 @@
 namespace inlier {
 
 struct ExportRequest {
-  v1::AttemptSpec
-      attempt;  // `checkpoint`, `data_dir`, `cache_dir`; with `spec` that trial's, quantized where it is.
+  // `checkpoint`, `data_dir`, `cache_dir`; with `spec` that trial's, quantized where it is.
+  v1::AttemptSpec attempt;
   std::filesystem::path folder;
   bool replace = false;  // As ExportOptions.
-  bool processor =
-      true;  // With the tokenizer or image processor, and a quantized model's scales, which need the data.
+  // With the tokenizer or image processor and a quantized model's scales, which need the data.
+  bool processor = true;
 };
 
 // The name of the class in transformers that loads the folder, for example "AutoModelForMaskedLM", and whether

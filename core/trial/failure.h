@@ -1,6 +1,4 @@
-// From an error to an Outcome: the class that decides about another attempt, and a message for people.
-//
-// Thread safety: pure functions.
+// From an error to an Outcome: the class that decides about another attempt, and a message for users.
 #ifndef INLIER_CORE_TRIAL_FAILURE_H_
 #define INLIER_CORE_TRIAL_FAILURE_H_
 

@@ -1,13 +1,10 @@
 // inlier-trial: runs one attempt of one trial in its own process, and the other commands that need LibTorch.
-//
-// Exit codes: 0 the attempt has a result (SUCCEEDED or DIVERGED); 1 it failed (the last event has the
-// reason); 2 the command line or spec.json is wrong; 75 it was stopped by SIGTERM or SIGINT (PREEMPTED), a
-// training after writing a checkpoint.
 #include <ATen/Context.h>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -28,6 +25,7 @@
 #include "core/trial/export_checkpoint.h"
 #include "core/trial/failure.h"
 #include "core/trial/model_numbers.h"
+#include "core/trial/read_json.h"
 #include "core/trial/runtime.h"
 #include "core/trial/stop_request.h"
 #include "core/trial/trial_runner.h"
@@ -38,51 +36,42 @@
 namespace {
 
 constexpr char kUsage[] =
-    "inlier-trial: runs one attempt of a trial (training or evaluation)\n"
-    "\n"
-    "usage: inlier-trial SPEC.json      an AttemptSpec (proto/inlier/v1/attempt.proto) as JSON\n"
-    "       inlier-trial evaluations SPEC.json         evaluates, then goes on with the SPEC.json files "
-    "that\n"
-    "                                                  lines of standard input name; those of one "
-    "checkpoint\n"
-    "                                                  share what they read\n"
-    "       inlier-trial analyze REQUEST.json          outliers and quantization of a Hugging Face model "
-    "(AnalysisSpec)\n"
-    "       inlier-trial digest SPEC.json              the digest of the files that an AttemptSpec's spec "
-    "names\n"
-    "       inlier-trial export REQUEST.json FOLDER [--force] [--weights-only]   the model of an "
-    "AttemptSpec's\n"
-    "                                                  checkpoint as a folder that transformers loads\n"
-    "       inlier-trial numbers CHECKPOINT DATA_DIR CACHE_DIR KIND [LAYER HEAD]   the numbers of a figure "
-    "of\n"
-    "                                                  one model (FigureSpec.Kind), as JSON\n"
-    "       inlier-trial --help | --version\n"
-    "\n"
-    "Events are JSON lines (TrialEvent): on descriptor 3 where it is open, as under a worker, else on "
-    "standard output.\n"
-    "Logs go to standard error. A smallest SPEC.json:\n"
-    "  {\"kind\": \"TRAIN_STAGE\", \"output_dir\": \"/tmp/trial\", \"cache_dir\": \"/tmp/cache\",\n"
-    "   \"spec\": {\"model\": {\"bert\": {\"preset\": \"tiny\"}}, \"data\": {\"text\": {\"path\": "
-    "\"/tmp/text.txt\"}},\n"
-    "            \"training\": {\"steps\": 100}}}\n"
-    "and for EVALUATE_STAGE also \"checkpoint\": \"/tmp/trial/model.safetensors\".\n"
-    "\n"
-    "SIGTERM and SIGINT: a training writes a checkpoint, from which \"resume_from\" continues; all other "
-    "work "
-    "ends at\n"
-    "once; exit 75.\n"
-    "\n"
-    "exit codes:\n"
-    "  0   the attempt has a result: SUCCEEDED or DIVERGED\n"
-    "  1   it failed; the last event has the reason\n"
-    "  2   the command line or SPEC.json is wrong\n"
-    "  75  stopped by a signal; a training with a checkpoint\n";
+    R"(inlier-trial: runs one attempt of a trial (training or evaluation)
+
+usage: inlier-trial SPEC.json      an AttemptSpec (proto/inlier/v1/attempt.proto) as JSON
+       inlier-trial evaluations SPEC.json         evaluates, then goes on with the SPEC.json files that
+                                                  lines of standard input name; those of one checkpoint
+                                                  share what they read
+       inlier-trial analyze REQUEST.json          outliers and quantization of a Hugging Face model (AnalysisSpec)
+       inlier-trial digest SPEC.json              the digest of the files that an AttemptSpec's spec names
+       inlier-trial export REQUEST.json FOLDER [--force] [--weights-only]   the model of an AttemptSpec's
+                                                  checkpoint as a folder that transformers loads
+       inlier-trial numbers CHECKPOINT DATA_DIR CACHE_DIR KIND [LAYER HEAD]   the numbers of a figure of
+                                                  one model (FigureSpec.Kind), as JSON
+       inlier-trial --help | --version
+
+Events are JSON lines (TrialEvent): on descriptor 3 where it is open, as under a worker, else on standard output.
+Logs go to standard error. A smallest SPEC.json:
+  {"kind": "TRAIN_STAGE", "output_dir": "/tmp/trial", "cache_dir": "/tmp/cache",
+   "spec": {"model": {"bert": {"preset": "tiny"}}, "data": {"text": {"path": "/tmp/text.txt"}},
+            "training": {"steps": 100}}}
+and for EVALUATE_STAGE also "checkpoint": "/tmp/trial/model.safetensors".
+
+SIGTERM and SIGINT: a training writes a checkpoint, from which "resume_from" continues; all other work ends at
+once; exit 75.
+
+exit codes:
+  0   the attempt has a result: SUCCEEDED or DIVERGED
+  1   it failed; the last event has the reason
+  2   the command line or SPEC.json is wrong
+  75  stopped by a signal; a training with a checkpoint
+)";
 
 constexpr int kExitFailed = 1;
 constexpr int kExitUsage = 2;
 constexpr int kExitStopped = 75;
 
-// Ends the process in the midst of work that has nothing to save. Where the outcome is written already, the
+// Ends the process in the middle of work that has nothing to save. Where the outcome is written already, the
 // main thread is about to end it.
 void EndNow(inlier::EventWriter& events) {
   if (events.OnOutcome(inlier::FailedOutcome(inlier::v1::PREEMPTED, "stopped on request")))
@@ -102,13 +91,20 @@ int PrintUsage() {
   return kExitUsage;
 }
 
-// The next line of standard input. False at its end, or when a request to end comes first.
+int Fail(const absl::Status& status, int exit_code = kExitFailed) {
+  std::fprintf(stderr, "inlier-trial: %s\n", std::string(status.message()).c_str());
+  return exit_code;
+}
+
+int ThreadsOf(const auto& spec) { return std::max(1, static_cast<int>(spec.threads())); }
+
+// Reads the next line of standard input. False at its end, or when a request to end comes first.
 bool NextPath(const inlier::StopRequest& stop, std::string& path) {
-  constexpr int kLookMs = 100;
+  constexpr int kPollMs = 100;
   path.clear();
   while (!stop.asked()) {
     pollfd input = {STDIN_FILENO, POLLIN, 0};
-    if (::poll(&input, 1, kLookMs) <= 0) continue;
+    if (::poll(&input, 1, kPollMs) <= 0) continue;
     char byte = 0;
     if (::read(STDIN_FILENO, &byte, 1) != 1) return false;
     if (byte == '\n') return !path.empty();
@@ -117,7 +113,7 @@ bool NextPath(const inlier::StopRequest& stop, std::string& path) {
   return false;
 }
 
-// The arguments after "numbers". The answer goes to standard output, as one object.
+// `arguments`: those after "numbers". The answer goes to standard output, as one object.
 int PrintModelNumbers(const std::vector<std::string_view>& arguments) {
   if (arguments.size() < 4) return PrintUsage();
   inlier::ModelQuestion question;
@@ -132,10 +128,7 @@ int PrintModelNumbers(const std::vector<std::string_view>& arguments) {
     return PrintUsage();
   inlier::SetUpRuntime(1);
   const auto numbers = inlier::ReadModelNumbers(question);
-  if (!numbers.ok()) {
-    std::fprintf(stderr, "inlier-trial: %s\n", std::string(numbers.status().message()).c_str());
-    return kExitFailed;
-  }
+  if (!numbers.ok()) return Fail(numbers.status());
   // A token may end within a character.
   std::printf("%s\n",
               numbers->dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace).c_str());
@@ -155,17 +148,12 @@ int Export(int argc, char** argv) {
       return PrintUsage();
     }
   }
-  const auto attempt = inlier::ReadAttempt(argv[2]);
-  if (attempt.ok()) {
-    inlier::SetUpRuntime(attempt->threads() > 0 ? static_cast<int>(attempt->threads()) : 1);
-    request.attempt = *attempt;
-  }
-  const absl::StatusOr<inlier::Exported> exported =
-      attempt.ok() ? inlier::ExportCheckpoint(request) : absl::StatusOr<inlier::Exported>(attempt.status());
-  if (!exported.ok()) {
-    std::fprintf(stderr, "inlier-trial: %s\n", std::string(exported.status().message()).c_str());
-    return kExitFailed;
-  }
+  const auto attempt = inlier::ReadJson<inlier::v1::AttemptSpec>(argv[2]);
+  if (!attempt.ok()) return Fail(attempt.status());
+  inlier::SetUpRuntime(ThreadsOf(*attempt));
+  request.attempt = *attempt;
+  const absl::StatusOr<inlier::Exported> exported = inlier::ExportCheckpoint(request);
+  if (!exported.ok()) return Fail(exported.status());
   const nlohmann::ordered_json answer = {{"auto_class", exported->auto_class},
                                          {"own_code", exported->own_code},
                                          {"quantized", exported->quantized}};
@@ -175,21 +163,17 @@ int Export(int argc, char** argv) {
 
 // Results go to standard output, an object a line.
 int AnalyzeModel(const char* request) {
-  const auto spec = inlier::ReadAnalysis(request);
-  absl::Status status = spec.status();
-  if (spec.ok()) {
-    inlier::SetUpRuntime(spec->threads() > 0 ? static_cast<int>(spec->threads()) : 1);
-    status = inlier::Analyze(*spec, [](const nlohmann::ordered_json& found) {
-      std::printf("%s\n", found.dump().c_str());
-      std::fflush(stdout);
-    });
-  }
-  if (status.ok()) return 0;
-  std::fprintf(stderr, "inlier-trial: %s\n", std::string(status.message()).c_str());
-  return kExitFailed;
+  const auto spec = inlier::ReadJson<inlier::v1::AnalysisSpec>(request);
+  if (!spec.ok()) return Fail(spec.status());
+  inlier::SetUpRuntime(ThreadsOf(*spec));
+  const absl::Status status = inlier::Analyze(*spec, [](const nlohmann::ordered_json& found) {
+    std::printf("%s\n", found.dump().c_str());
+    std::fflush(stdout);
+  });
+  return status.ok() ? 0 : Fail(status);
 }
 
-// Lines for the worker with how far the files are read, one a second.
+// Tells the worker how far the files are read, by a line a second.
 inlier::DigestProgress ReadingLines() {
   return [last = inlier::MonotonicNow()](std::uint64_t bytes, std::uint64_t bytes_total) mutable {
     const inlier::Timestamp now = inlier::MonotonicNow();
@@ -202,7 +186,7 @@ inlier::DigestProgress ReadingLines() {
 
 // Under a worker the digest goes where events go, after lines that are none.
 int PrintDigest(const char* request) {
-  const auto attempt = inlier::ReadAttempt(request);
+  const auto attempt = inlier::ReadJson<inlier::v1::AttemptSpec>(request);
   const bool has_worker = inlier::EventWriter::IsWritable(inlier::EventWriter::kWorkerDescriptor);
   const auto digest =
       attempt.ok() ? inlier::DigestOf(*attempt, has_worker ? ReadingLines() : nullptr) : attempt.status();
@@ -235,15 +219,9 @@ int RunAttempts(std::string path, bool more) {
 
   static auto* const session = new inlier::EvaluationSession();
   for (bool first = true;; first = false) {
-    const auto attempt = inlier::ReadAttempt(path);
-    if (!attempt.ok()) {
-      std::fprintf(stderr, "inlier-trial: %s\n", std::string(attempt.status().message()).c_str());
-      return kExitUsage;
-    }
-    if (first) {
-      inlier::SetUpRuntime(attempt->threads() > 0 ? static_cast<int>(attempt->threads()) : 1,
-                           {attempt->cpus().begin(), attempt->cpus().end()});
-    }
+    const auto attempt = inlier::ReadJson<inlier::v1::AttemptSpec>(path);
+    if (!attempt.ok()) return Fail(attempt.status(), kExitUsage);
+    if (first) inlier::SetUpRuntime(ThreadsOf(*attempt), {attempt->cpus().begin(), attempt->cpus().end()});
     events->Begin();
     const int exit_code = ExitCode(inlier::RunAttempt(*attempt, *events, stop, *session));
     if (!more || exit_code != 0) return exit_code;

@@ -17,13 +17,10 @@
 #include "absl/strings/str_cat.h"
 #include "base/data/checked_files.h"
 #include "base/status.h"
-#include "core/labelled/classification_dataset.h"
-#include "core/labelled/instruction_dataset.h"
 #include "core/models/sites.h"
 #include "core/outliers/block_site.h"
 #include "core/outliers/outlier_metrics.h"
 #include "core/outliers/six_sigma_recorder.h"
-#include "core/text/text_dataset.h"
 #include "core/train/batch_input.h"
 #include "core/train/checkpoint.h"
 #include "core/trial/number_grid.h"
@@ -33,7 +30,6 @@
 namespace inlier {
 namespace {
 
-// Passes all tensors unchanged.
 class Observer : public ActivationTap {
  public:
   using Call = std::function<void(const std::string& site, const at::Tensor& x)>;
@@ -50,10 +46,7 @@ class Observer : public ActivationTap {
 
 // The text of one token of the data; its number where tokens have no text.
 std::string TextOf(const Dataset& dataset, std::int64_t id) {
-  if (const auto* text = dynamic_cast<const TextDataset*>(&dataset)) return text->Decode(at::full({1}, id));
-  const Tokenizer* tokenizer = nullptr;
-  if (const auto* rows = dynamic_cast<const ClassificationDataset*>(&dataset)) tokenizer = &rows->tokenizer();
-  if (const auto* pairs = dynamic_cast<const InstructionDataset*>(&dataset)) tokenizer = &pairs->tokenizer();
+  const Tokenizer* tokenizer = TokenizerOf(dataset);
   const auto one = static_cast<std::uint32_t>(id);
   return tokenizer == nullptr ? absl::StrCat(id) : tokenizer->Decode(std::span(&one, 1));
 }
@@ -119,8 +112,8 @@ class Reading {
   }
 
  private:
-  // Calls with what the model computes from the first `examples` validation examples.
-  void Look(std::int64_t examples, Observer& observer) {
+  // Shows what the model computes from the first `examples` validation examples.
+  void Show(std::int64_t examples, Observer& observer) {
     batch_ = data_.evaluated().ValidationBatch(0, examples, mask_seed_);
     data_.model->Logits(InputOf(batch_, c10::kCPU), &observer);
   }
@@ -132,7 +125,7 @@ class Reading {
     observer.on_activation = [&](const std::string& site, const at::Tensor& x) {
       if (const std::optional<int> block = BlockOfSite(architecture_, site)) outputs[*block] = x;
     };
-    Look(examples, observer);
+    Show(examples, observer);
     return outputs;
   }
 
@@ -140,7 +133,7 @@ class Reading {
     return absl::StrCat("over ", examples, " validation examples");
   }
 
-  // Positions of the first example that are no padding, of `all`.
+  // The number of positions of the first example without padding; `all` where the data have none.
   std::int64_t Tokens(std::int64_t all) const {
     return batch_.attention_mask.defined() ? batch_.attention_mask[0].sum().item<std::int64_t>() : all;
   }
@@ -206,7 +199,7 @@ class Reading {
   absl::StatusOr<Json> OutlierTokens() {
     if (architecture_ == v1::ModelSpec::kVit)
       return absl::InvalidArgumentError(
-          "kind: OUTLIER_TOKENS is of texts, and this model reads images; give OUTLIER_POSITIONS");
+          "kind: OUTLIER_TOKENS needs a model of text, this one reads images; give OUTLIER_POSITIONS");
     std::vector<at::Tensor> ids, real;              // (B * T) a batch.
     std::vector<std::vector<at::Tensor>> outliers;  // A layer.
     std::size_t layer = 0;
@@ -281,7 +274,7 @@ class Reading {
         add(count, seen.sum(0).unsqueeze(1));
       }
     };
-    Look(kDimensionExamples, observer);
+    Show(kDimensionExamples, observer);
     if (!sum.defined()) return absl::InternalError("the model has no blocks");
     const Json positions = Counted(sum.size(0));
     const std::string of = OverExamples(batch_.labels.size(0));
@@ -296,12 +289,13 @@ class Reading {
 
   static absl::Status NotThere(const char* name, std::uint32_t asked, std::int64_t there) {
     return absl::InvalidArgumentError(
-        absl::StrCat(name, ": ", asked, " is not there; the model has ", name, "s 0 to ", there - 1));
+        absl::StrCat(name, ": got ", asked, "; the model has ", name, "s 0 to ", there - 1));
   }
 
   absl::StatusOr<Json> Patches() {
     if (architecture_ != v1::ModelSpec::kVit)
-      return absl::InvalidArgumentError("kind: PATCHES is of images, and this model reads text; give TOKENS");
+      return absl::InvalidArgumentError(
+          "kind: PATCHES needs a model of images, this one reads text; give TOKENS");
     const std::map<int, at::Tensor> outputs = BlockOutputs(1);
     if (question_.layer >= outputs.size())
       return NotThere("layer", question_.layer, static_cast<std::int64_t>(outputs.size()));
@@ -347,7 +341,7 @@ class Reading {
       if (!values && absl::EndsWith(site, ending)) layers.push_back(x);
     };
     if (values) observer.on_values = [&](const std::string&, const at::Tensor& x) { layers.push_back(x); };
-    Look(1, observer);
+    Show(1, observer);
     if (gates && layers.empty())
       return absl::InvalidArgumentError(
           "kind: GATES: the model has no gates; name a trial with attention.gate");

@@ -1,7 +1,5 @@
 // The numbers of one trained model that its trial's measurements do not have, for the figures of one model
 // (FigureSpec.Kind from DIMENSIONS on, but LAYERS).
-//
-// Thread safety: pure functions.
 #ifndef INLIER_CORE_TRIAL_MODEL_NUMBERS_H_
 #define INLIER_CORE_TRIAL_MODEL_NUMBERS_H_
 

@@ -8,7 +8,6 @@
 namespace inlier {
 namespace {
 
-// Rows of numbers, (rows, columns).
 Json RowsOf(const at::Tensor& values) {
   const at::Tensor exact = values.to(at::kDouble).contiguous();
   Json rows = Json::array();

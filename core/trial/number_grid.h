@@ -1,6 +1,4 @@
 // A grid of numbers as JSON, in words of its own (ReadModelNumbers of core/trial/model_numbers.h says what is in it).
-//
-// Thread safety: pure functions.
 #ifndef INLIER_CORE_TRIAL_NUMBER_GRID_H_
 #define INLIER_CORE_TRIAL_NUMBER_GRID_H_
 
@@ -19,10 +17,9 @@ using Json = nlohmann::ordered_json;
 // "0", "1", … from `first` on.
 Json Counted(std::int64_t count, std::int64_t first = 0);
 
-// Rows or columns: what they are called and, of each, its text.
+// Rows or columns: their name and title, and the text of each.
 Json Side(std::string_view name, std::string_view title, Json texts);
 
-// With the first on top.
 Json FromTop(Json side);
 
 // values (rows, columns) of any type; a number that is not finite is null.

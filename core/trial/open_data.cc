@@ -1,7 +1,6 @@
 #include "core/trial/open_data.h"
 
 #include <cstdint>
-#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "base/log.h"
@@ -29,8 +28,9 @@ absl::Status CheckVocabulary(const v1::TrialSpec& spec, std::int64_t tokens) {
                    ", or leave it out where the tokenizer's size is known"));
 }
 
-absl::StatusOr<TrialData> WithModel(const v1::TrialSpec& spec, const ModelShape& shape = {}) {
-  TrialData data;
+absl::StatusOr<TrialData> WithModel(std::unique_ptr<Dataset> dataset, const v1::TrialSpec& spec,
+                                    const ModelShape& shape = {}) {
+  TrialData data{.dataset = std::move(dataset)};
   ASSIGN_OR_RETURN(data.model, MakeModel(spec, shape));
   return data;
 }
@@ -40,19 +40,18 @@ absl::StatusOr<TrialData> OpenText(const v1::TrialSpec& spec, const TextOpenOpti
   const v1::TextDataSpec& text = spec.data().text();
   ASSIGN_OR_RETURN(std::unique_ptr<TextDataset> dataset, TextDataset::Open(text, text.objective(), options));
   RETURN_IF_ERROR(CheckVocabulary(spec, dataset->vocab_size()));
-  ASSIGN_OR_RETURN(TrialData data, WithModel(spec));
+  const TextDataset* evaluated = dataset.get();
+  ASSIGN_OR_RETURN(TrialData data, WithModel(std::move(dataset), spec));
   if (for_evaluation) {
-    const TextDataset* evaluated = dataset.get();
     std::unique_ptr<TextDataset> other;
     const v1::EvaluationSpec& evaluation = spec.evaluation();
-    if (evaluation.has_sequence_length() && evaluation.sequence_length() != dataset->sequence_length()) {
-      ASSIGN_OR_RETURN(other, dataset->WithSequenceLength(evaluation.sequence_length()));
+    if (evaluation.has_sequence_length() && evaluation.sequence_length() != evaluated->sequence_length()) {
+      ASSIGN_OR_RETURN(other, evaluated->WithSequenceLength(evaluation.sequence_length()));
       evaluated = other.get();
     }
     data.baseline.unigram_perplexity = evaluated->ComputeUnigramPerplexity();
     data.evaluation = std::move(other);
   }
-  data.dataset = std::move(dataset);
   return data;
 }
 
@@ -72,20 +71,18 @@ absl::StatusOr<TrialData> OpenImages(const v1::TrialSpec& spec, const TextOpenOp
                                                    " are too few for the images' ", images->classes(),
                                                    " classes; give at least ", images->classes()));
   }
-  ASSIGN_OR_RETURN(TrialData data, WithModel(spec));
-  data.dataset = std::move(images);
-  return data;
+  return WithModel(std::move(images), spec);
 }
 
 absl::StatusOr<TrialData> OpenClassification(const v1::TrialSpec& spec, const TextOpenOptions& options) {
   ASSIGN_OR_RETURN(std::unique_ptr<ClassificationDataset> rows,
                    ClassificationDataset::Open(spec.data().classification(), options));
   RETURN_IF_ERROR(CheckVocabulary(spec, rows->vocab_size()));
-  ASSIGN_OR_RETURN(TrialData data, WithModel(spec, {.classes = rows->classes()}));
-  if (spec.data().classification().target() == v1::ClassificationDataSpec::CLASS) {
-    data.baseline.majority_accuracy = rows->majority_share();
-  }
-  data.dataset = std::move(rows);
+  const std::int64_t classes = rows->classes();
+  const double majority_share = rows->majority_share();
+  ASSIGN_OR_RETURN(TrialData data, WithModel(std::move(rows), spec, {.classes = classes}));
+  if (spec.data().classification().target() == v1::ClassificationDataSpec::CLASS)
+    data.baseline.majority_accuracy = majority_share;
   return data;
 }
 
@@ -98,16 +95,14 @@ absl::StatusOr<TrialData> OpenInstructions(const v1::TrialSpec& spec, const Text
         "instructions_left_out pairs={} of={} reason=\"the prompt alone fills {} tokens\"", pairs->left_out(),
         pairs->left_out() + pairs->train_examples() + pairs->validation_examples(), pairs->sequence_length());
   }
-  ASSIGN_OR_RETURN(TrialData data, WithModel(spec));
-  data.dataset = std::move(pairs);
-  return data;
+  return WithModel(std::move(pairs), spec);
 }
 
 absl::StatusOr<TrialData> OpenBackcopy(const v1::TrialSpec& spec, bool for_evaluation) {
   auto sequences = std::make_unique<BackcopyDataset>(spec.data().backcopy());
-  ASSIGN_OR_RETURN(TrialData data, WithModel(spec));
-  if (for_evaluation) data.baseline.unigram_perplexity = sequences->ComputeUnigramPerplexity();
-  data.dataset = std::move(sequences);
+  const BackcopyDataset& opened = *sequences;
+  ASSIGN_OR_RETURN(TrialData data, WithModel(std::move(sequences), spec));
+  if (for_evaluation) data.baseline.unigram_perplexity = opened.ComputeUnigramPerplexity();
   return data;
 }
 
@@ -130,7 +125,7 @@ absl::StatusOr<TrialData> OpenTrialData(const v1::TrialSpec& resolved, const Tex
       break;
   }
   return absl::InvalidArgumentError(
-      "data: one of text, images, classification, instructions and backcopy is needed");
+      "data: is empty; give one of text, images, classification, instructions and backcopy");
 }
 
 const Tokenizer* TokenizerOf(const Dataset& data) {

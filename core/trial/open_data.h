@@ -25,15 +25,14 @@ struct TrialData {
   const Dataset& evaluated() const { return evaluation == nullptr ? *dataset : *evaluation; }
 };
 
-// Opens the data of `resolved`, in the folders and with the threads of `options`. `for_evaluation`: also the
-// data for evaluation only. Errors as those of the data's kind and of MakeModel, and where the two do not
-// fit.
+// Opens the data of `resolved`, in the folders and with the threads of `options`. `for_evaluation`: also the data for
+// evaluation only. Errors are those of the data's kind and of MakeModel, and InvalidArgument where the two do not fit.
 absl::StatusOr<TrialData> OpenTrialData(const v1::TrialSpec& resolved, const TextOpenOptions& options,
                                         bool for_evaluation);
 
-// Of the data; null where they are no text.
+// Null where the data are not text.
 const Tokenizer* TokenizerOf(const Dataset& data);
-// The digest of the tokenizer, so that equal ids are equal tokens; empty where the data are no text.
+// The digest of the tokenizer, so that equal ids are equal tokens; empty where the data are not text.
 std::string VocabularyDigestOf(const Dataset& data);
 // The names of a classifier's outputs in their order; empty where there are no classes.
 std::vector<std::string> ClassNamesOf(const Dataset& data);

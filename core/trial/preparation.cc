@@ -109,7 +109,7 @@ absl::Status AsDataLoss(const absl::Status& status, const char* remedy) {
 
 absl::StatusOr<Prepared> PrepareSpec(const v1::AttemptSpec& attempt, EventWriter& events) {
   RETURN_IF_ERROR(RequireFields(attempt));
-  // A worker has compared it; this is a person's attempt.
+  // A worker has compared it; without a token this is a user's own attempt.
   if (!attempt.has_token()) RETURN_IF_ERROR(CheckNamedContent(attempt.checkpoint()));
   ASSIGN_OR_RETURN(v1::TrialSpec spec, ResolveAndValidate(attempt.spec()));
   const DataRoots roots = RootsOf(attempt);

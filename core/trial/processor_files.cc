@@ -1,6 +1,5 @@
 #include "core/trial/processor_files.h"
 
-#include <optional>
 #include <vector>
 
 #include "absl/strings/str_split.h"

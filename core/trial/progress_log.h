@@ -1,6 +1,4 @@
 // The lines that an attempt writes to its log while it works: few, so that the database stays small.
-//
-// Pure. Thread safety: none.
 #ifndef INLIER_CORE_TRIAL_PROGRESS_LOG_H_
 #define INLIER_CORE_TRIAL_PROGRESS_LOG_H_
 
@@ -16,7 +14,7 @@ class ProgressLog {
  public:
   static constexpr Duration kEvery = std::chrono::seconds(30);
 
-  // "train 82/400 (20 %), loss 5.298, 1.42 updates/s, about 4 min left": of the last update of a training, and of other
+  // "train 82/400 (20 %), loss 5.298, 1.42 updates/s, about 4 min left": for the last update of a training, and for other
   // progress when kEvery has passed since the line before, or since the first report.
   std::optional<std::string> Line(const v1::Progress& progress, Timestamp now);
 

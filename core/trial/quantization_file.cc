@@ -53,7 +53,7 @@ const char* ScopeName(ScaleScope scope) {
   return "";
 }
 
-// The field of what the file has no form for; empty where it has one for all.
+// The first field that the file cannot express; empty where it can express all.
 std::string FieldWithoutForm(const v1::QuantizationSpec& spec) {
   if (spec.weights().format() != v1::INTEGER) return "weights.format";
   if (spec.activations().format() != v1::INTEGER) return "activations.format";
@@ -73,10 +73,10 @@ bool AreFinite(const std::vector<double>& values) {
 absl::StatusOr<std::string> QuantizationFile(const v1::QuantizationSpec& spec,
                                              const std::vector<QuantizerReport>& table) {
   if (const std::string field = FieldWithoutForm(spec); !field.empty()) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "quantization.", field,
-        ": the file of an exported model has no form for it, only for integers rounded to the nearest; "
-        "export the trial without quantization, or with --weights-only"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("quantization.", field,
+                     ": the file of an exported model supports only integers rounded to the nearest; "
+                     "export the trial without quantization, or with --weights-only"));
   }
   std::optional<LinearQuantizationOptions> linear;
   if (spec.has_absmax() || spec.has_zeropoint()) {

@@ -14,9 +14,9 @@ namespace inlier {
 // JSON with `spec`, `formula`, and `weights`, `activations`, `inputs` and `outputs` (of linears): for each
 // site (core/models/sites.h) bits, integer_min, integer_max, and scale and zero_point (one, or one for each
 // slice of the first axis, or with group_size for each group of its entries) with the range that they are from where
-// there is one. In their place `grid` and
-// `scope`, where each tensor gets a grid of its own. FailedPrecondition names a site whose range is not
-// finite, or a field of `spec` that the file has no form for: number formats, rotation, smoothing, gptq, kv_cache.
+// there is one; in their place `grid` and `scope`, where each tensor gets a grid of its own. FailedPrecondition names
+// a site whose range is not finite, or an unsupported field of `spec`: number formats, rotation, smoothing, gptq,
+// kv_cache.
 absl::StatusOr<std::string> QuantizationFile(const v1::QuantizationSpec& spec,
                                              const std::vector<QuantizerReport>& table);
 

@@ -18,7 +18,6 @@
 #include "core/kernels/math_library.h"
 
 namespace inlier {
-
 namespace {
 
 void BindTo(const std::vector<int>& cpus) {
@@ -55,7 +54,7 @@ absl::StatusOr<c10::Device> ParseDevice(const std::string& text) {
                                           absl::SimpleAtoi(text.substr(5), &index) && index >= 0);
   if (!is_cuda) {
     return absl::InvalidArgumentError(
-        absl::StrCat("device: \"", text, "\" is no device; use \"cpu\", \"cuda\" or \"cuda:<index>\""));
+        absl::StrCat("device: unsupported device \"", text, "\"; use \"cpu\", \"cuda\" or \"cuda:<index>\""));
   }
   const int devices = at::hasCUDA() ? at::detail::getCUDAHooks().getNumGPUs() : 0;
   if (index >= devices) {

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -26,7 +24,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of a model that a training of inlier wrote.
 absl::Status CheckOrigin(const CheckpointInfo& info, const Prepared& prepared) {
   RETURN_IF_ERROR(CheckSameFunction(info.spec, prepared.spec, /*by_key=*/false));
   const std::string vocabulary = VocabularyDigestOf(*prepared.data.dataset);

@@ -2,8 +2,8 @@
 //
 // A training ends by itself, after the micro-batch that it is in, because it has a checkpoint to write. All
 // other work (reading, digests, tokens, calibration, evaluation) has nothing to save: where it has not ended
-// by itself half a second after the request, the process ends in the midst of it, with the outcome as its
-// last event. So no phase has to look at the request in its loops to end within a second.
+// by itself half a second after the request, the process ends in the middle of it, with the outcome as its
+// last event. So no phase has to check the request in its loops to end within a second.
 //
 // Thread safety: safe.
 #ifndef INLIER_CORE_TRIAL_STOP_REQUEST_H_

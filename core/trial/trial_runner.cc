@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
-#include <memory>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/log.h"
@@ -20,7 +18,6 @@
 #include "core/trial/failure.h"
 #include "core/trial/preparation.h"
 #include "core/trial/progress_log.h"
-#include "core/trial/read_json.h"
 #include "core/trial/runtime.h"
 #include "core/trial/start_from.h"
 #include "spec/schema/yaml_reader.h"
@@ -122,10 +119,6 @@ absl::StatusOr<v1::Outcome> RunTraining(const v1::AttemptSpec& attempt, EventWri
 }
 
 }  // namespace
-
-absl::StatusOr<v1::AttemptSpec> ReadAttempt(const std::string& path) {
-  return ReadJson<v1::AttemptSpec>(path);
-}
 
 v1::Outcome RunAttempt(const v1::AttemptSpec& attempt, EventWriter& events, StopRequest& stop,
                        EvaluationSession& session) {

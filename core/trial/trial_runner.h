@@ -7,18 +7,12 @@
 #ifndef INLIER_CORE_TRIAL_TRIAL_RUNNER_H_
 #define INLIER_CORE_TRIAL_TRIAL_RUNNER_H_
 
-#include <string>
-
-#include "absl/status/statusor.h"
 #include "core/trial/evaluation_session.h"
 #include "core/trial/event_writer.h"
 #include "core/trial/stop_request.h"
 #include "inlier/v1/attempt.pb.h"
 
 namespace inlier {
-
-// The AttemptSpec in a JSON file. NotFound, or InvalidArgument with the error.
-absl::StatusOr<v1::AttemptSpec> ReadAttempt(const std::string& path);
 
 // Runs the attempt and never throws. `stop` may be asked at any time: a training then ends after the current
 // micro-batch, with a checkpoint of the last update. On return the outcome has been written to `events`.

@@ -66,8 +66,8 @@ absl::StatusOr<Json> SecondMoments(const Checkpoint& checkpoint, const Model& mo
     if (!sum.defined()) {
       return absl::InvalidArgumentError(
           "kind: SECOND_MOMENTS: the trained model has none; name a trial by adam, adamw, ortho_adam or "
-          "rmsprop that "
-          "was trained by this release or a later one");
+          "rmsprop "
+          "that was trained by this release or a later one");
     }
     sums.push_back(sum.to(at::kDouble));
   }

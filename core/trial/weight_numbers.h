@@ -1,7 +1,5 @@
 // Grids of numbers of the weights that write the residual stream out of each layer's feed-forward network (its second
 // linear), and of the optimizer that trained them.   (Kaul et al. 2025, appendices E and F)
-//
-// Thread safety: pure functions.
 #ifndef INLIER_CORE_TRIAL_WEIGHT_NUMBERS_H_
 #define INLIER_CORE_TRIAL_WEIGHT_NUMBERS_H_
 
@@ -20,7 +18,8 @@ namespace inlier {
 absl::StatusOr<Json> WeightNorms(const Model& model);
 
 // The same of the sum of the second moments of these weights after the last update, over the layer's mean; in the
-// optimizer's basis where it has one. `of` has the correlation r with the norms where both are in one basis. InvalidArgument: the checkpoint has none.
+// optimizer's basis where it has one. `of` has the correlation r with the norms where both are in one basis.
+// InvalidArgument where the checkpoint has none.
 absl::StatusOr<Json> SecondMoments(const Checkpoint& checkpoint, const Model& model);
 
 // X, the outputs of the layers, (tokens, d) each, in four bases: X as it is, X Q^T and X Q with the matrix Q by which

@@ -6,7 +6,9 @@
 #include "spec/trial/param_reference.h"
 
 namespace inlier {
+namespace {
 
+// "\\pi_{init}" -> "π_init".
 std::string PlainSymbol(const std::string& latex) {
   return absl::StrReplaceAll(latex, {{"\\alpha", "α"},
                                      {"\\beta", "β"},
@@ -19,6 +21,8 @@ std::string PlainSymbol(const std::string& latex) {
                                      {"{", ""},
                                      {"}", ""}});
 }
+
+}  // namespace
 
 std::string AxisTitle(const std::string& name, const SweepGrid& grid) {
   std::string field;

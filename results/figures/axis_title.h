@@ -10,14 +10,11 @@
 
 namespace inlier {
 
-// Of an axis or a column of `trials`: "gamma (γ)", "method".
+// The title of an axis or a column of `trials`: "gamma (γ)", "method".
 std::string AxisTitle(const std::string& name, const SweepGrid& grid);
 
 // "train_loss (nat)", "max_inf_norm".
 std::string MeasurementTitle(const std::string& name);
-
-// A LaTeX symbol of the schema as plain text: "\pi_{init}" -> "π_init".
-std::string PlainSymbol(const std::string& latex);
 
 }  // namespace inlier
 

@@ -25,14 +25,12 @@ namespace {
 
 using v1::FigureSpec;
 using Trials = std::vector<const PlotTrial*>;
+using Group = LabelGroup<const PlotTrial*>;
 
 constexpr std::size_t kStepsDrawn = 1000;  // Of a curve.
 
-using Group = LabelGroup<const PlotTrial*>;
-
 bool IsAxis(const SweepGrid& grid, const std::string& name) {
-  return std::any_of(grid.axes().begin(), grid.axes().end(),
-                     [&](const auto& axis) { return axis.name == name; });
+  return std::ranges::any_of(grid.axes(), [&](const auto& axis) { return axis.name == name; });
 }
 
 bool IsOfTraining(const std::string& measurement) {
@@ -51,18 +49,13 @@ class Builder {
       : spec_(spec),
         grid_(grid),
         chosen_(MatchingTrials(spec, grid, trials)),
-        // A curve of any measurement is one of the training.
+        // A curve of any measurement is of the training.
         of_training_(spec.kind() == FigureSpec::CURVES || IsOfTraining(spec.y())) {}
 
   absl::StatusOr<Figure> Build(const CurveReader& read_curves) {
     if (chosen_.empty())
       return absl::NotFoundError("no trial of the sweep matches `where`; `inlier query` shows their labels");
-    figure_.kind = spec_.kind();
-    figure_.title = spec_.title();
-    figure_.log_x = spec_.log_x();
-    figure_.log_y = spec_.log_y();
-    figure_.width_mm = spec_.width_mm();
-    figure_.height_mm = spec_.height_mm();
+    figure_.TakeForm(spec_);
     figure_.y_heading = spec_.y();
     figure_.y_title = MeasurementTitle(spec_.y());
     if (spec_.kind() != FigureSpec::HEAT_MAP) ChooseSeries();
@@ -118,7 +111,7 @@ class Builder {
         decided_by_x_.push_back(axis.name);
         continue;
       }
-      // One training for all labels, bits for example: the axis changes nothing in its numbers.
+      // An axis such as bits, with one training for all labels, does not change its numbers.
       if (of_training_ && !Decides(axis.name, [](const PlotTrial& trial) {
             return trial.train_stage.empty() ? trial.id : trial.train_stage;
           }))
@@ -127,7 +120,7 @@ class Builder {
     }
   }
 
-  // By combination of labels, in the order of the axes' labels (of a column: of the trials).
+  // By combination of labels, in the order of the axes' labels (for a column, of the trials).
   std::vector<Group> GroupBy(const std::vector<std::string>& names, const Trials& trials) const {
     std::vector<const std::vector<std::string>*> orders(names.size(), nullptr);
     for (std::size_t i = 0; i < names.size(); ++i) {
@@ -140,7 +133,7 @@ class Builder {
     });
   }
 
-  // Of the measurement y, over trainings.
+  // Summarises the measurement y over trainings.
   Summary SummaryOf(const Trials& trials) {
     const Summary summary = SummariseTrainings(ResultsOf(trials, 0, of_training_));
     Count(summary);
@@ -221,22 +214,20 @@ class Builder {
       return absl::InvalidArgumentError(
           absl::StrCat("x: ", spec_.x(),
                        other.empty() ? " has no value in these trials"
-                                     : absl::StrCat(" has \"", other, "\", which is no number"),
+                                     : absl::StrCat(" has \"", other, "\", which is not a number"),
                        "; name an axis or column of numbers, or give the kind BARS"));
     }
     AddSummaryNote();
     return absl::OkStatus();
   }
 
-  // Trials to which x does not apply (gamma to vanilla), a horizontal line for each of their labels.
+  // Adds a horizontal line for each label of trials to which x does not apply (gamma to vanilla).
   void AddLevels(const Group& group, const Trials& without, bool has_points) {
     std::vector<std::string> names = decided_by_x_;
     if (names.empty() && IsAxis(grid_, spec_.x())) names.push_back(spec_.x());
     for (const Group& level : GroupBy(names, without)) {
-      FigureSeries series{.labels = group.labels, .points = {}, .level = true, .level_name = {}};
-      for (const std::string& label : level.labels) {
-        if (!label.empty()) absl::StrAppend(&series.level_name, series.level_name.empty() ? "" : ", ", label);
-      }
+      FigureSeries series{
+          .labels = group.labels, .points = {}, .level = true, .level_name = JoinLabels(level.labels, ", ")};
       if (series.level_name.empty() && has_points) series.level_name = "no " + spec_.x();
       const Summary y = SummaryOf(level.items);
       if (y.n == 0) continue;
@@ -265,7 +256,7 @@ class Builder {
     figure_.rows = LabelsOf(spec_.by());
     figure_.cells.assign(figure_.rows.size(), std::vector<Summary>(figure_.columns.size()));
     const auto place = [](const std::vector<std::string>& labels, const std::string& label) {
-      return static_cast<std::size_t>(std::find(labels.begin(), labels.end(), label) - labels.begin());
+      return static_cast<std::size_t>(std::ranges::find(labels, label) - labels.begin());
     };
     for (const Group& group : GroupBy({spec_.x(), spec_.by()}, chosen_)) {
       figure_.cells[place(figure_.rows, group.labels[1])][place(figure_.columns, group.labels[0])] =
@@ -274,14 +265,13 @@ class Builder {
     AddSummaryNote();
   }
 
-  // Of all trials, numbers by size.
+  // The labels of all trials, numbers by size.
   std::vector<std::string> LabelsOf(const std::string& name) const {
     std::vector<std::string> labels;
     for (const Group& group : GroupBy({name}, chosen_)) labels.push_back(group.labels[0]);
-    if (std::all_of(labels.begin(), labels.end(),
-                    [](const auto& text) { return ParseNumber(text).has_value(); }))
-      std::sort(labels.begin(), labels.end(),
-                [](const auto& a, const auto& b) { return *ParseNumber(a) < *ParseNumber(b); });
+    if (std::ranges::all_of(labels, [](const auto& text) { return ParseNumber(text).has_value(); }))
+      std::ranges::sort(labels,
+                        [](const auto& a, const auto& b) { return *ParseNumber(a) < *ParseNumber(b); });
     return labels;
   }
 
@@ -352,8 +342,8 @@ class Builder {
           period == "measure_every" ? ""
                                     : absl::StrCat("; training.", period, " makes trainings report it")));
     }
-    const bool ended = std::any_of(chosen_.begin(), chosen_.end(),
-                                   [](const PlotTrial* trial) { return trial->state == "SUCCEEDED"; });
+    const bool ended =
+        std::ranges::any_of(chosen_, [](const PlotTrial* trial) { return trial->state == "SUCCEEDED"; });
     return absl::NotFoundError(absl::StrCat(
         "no trial has a result with ", spec_.y(),
         ended ? ": those that ended did not measure it; docs/reference/measurements.md says what it needs"
@@ -375,8 +365,8 @@ class Builder {
     }
     if (!diverged.empty())
       figure_.notes.push_back(absl::StrCat(diverged.size(), curves ? " diverged" : " diverged, not drawn"));
-    for (const std::string& stage : there) missing.erase(stage);
-    for (const std::string& stage : diverged) missing.erase(stage);
+    std::erase_if(missing,
+                  [&](const auto& stage) { return there.contains(stage) || diverged.contains(stage); });
     if (!missing.empty())
       figure_.notes.push_back(absl::StrCat(missing.size(), " without a result, not drawn"));
     for (const auto& row : figure_.cells) {
@@ -423,9 +413,8 @@ std::vector<const PlotTrial*> MatchingTrials(const FigureSpec& spec, const Sweep
                                              const std::vector<PlotTrial>& trials) {
   auto where = spec.where();
   for (auto& [name, wanted] : where) {
-    const auto axis = std::find_if(grid.axes().begin(), grid.axes().end(), [&name = name](const auto& one) {
-      return one.name == name && one.range.empty();
-    });
+    const auto axis = std::ranges::find_if(
+        grid.axes(), [&name = name](const auto& one) { return one.name == name && one.range.empty(); });
     std::optional<LabelFinder> finder;
     if (axis != grid.axes().end()) finder.emplace(axis->labels);
     wanted = WithLabels(wanted, finder ? &*finder : nullptr);

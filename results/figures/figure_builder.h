@@ -1,4 +1,4 @@
-// From the trials of a sweep to a figure's numbers.
+// Makes a figure's numbers from the trials of a sweep.
 //
 // Thread safety: pure functions.
 #ifndef INLIER_RESULTS_FIGURES_FIGURE_BUILDER_H_
@@ -17,11 +17,11 @@
 
 namespace inlier {
 
-// The arguments of ReadPlotTrials for a figure. REQUIRES: CheckFigure has found nothing. The same for all below.
+// The arguments of ReadPlotTrials for a figure. REQUIRES, also of all below: CheckFigure has found nothing.
 std::set<std::string> ColumnsOf(const v1::FigureSpec& spec, const SweepGrid& grid);
 std::vector<std::string> MeasurementsOf(const v1::FigureSpec& spec);
 
-// Of the trials that match `spec.where`.
+// The trials that match `spec.where`.
 std::vector<const PlotTrial*> MatchingTrials(const v1::FigureSpec& spec, const SweepGrid& grid,
                                              const std::vector<PlotTrial>& trials);
 
@@ -29,10 +29,9 @@ std::vector<const PlotTrial*> MatchingTrials(const v1::FigureSpec& spec, const S
 using CurveReader =
     std::function<absl::StatusOr<std::map<std::string, Curve>>(const std::vector<std::string>& trials)>;
 
-// Of a kind with data in the database. A result that several trials share counts once. Without `series` in the spec:
-// the axes of the sweep but seeds, without those that change nothing in what is drawn.
-// NotFound: no trial matches, or none has the number yet. InvalidArgument: x has no numbers, or a logarithmic axis has
-// numbers that are not above 0.
+// The figure of a kind with data in the database. A result that several trials share counts once. `series` are by default
+// the axes but seeds that change what is drawn. NotFound: no trial matches, or none has the number yet. InvalidArgument:
+// x has no numbers, or a logarithmic axis has numbers that are not above 0.
 absl::StatusOr<Figure> BuildFigure(const v1::FigureSpec& spec, const SweepGrid& grid,
                                    const std::vector<PlotTrial>& trials, const CurveReader& read_curves);
 

@@ -15,25 +15,24 @@
 
 namespace inlier {
 
-// The ends of numbers.
 struct Ends {
   double low = INFINITY, high = -INFINITY;
 
-  void Add(double value);  // NaN: nothing.
+  void Add(double value);  // Ignores NaN.
   // A little wider, and never empty: 0 to 1 without a number.
   Ends WithMargin(bool logarithmic) const;
-  // Round numbers for a logarithmic axis of so few decades that gnuplot would name one or none of them; else empty.
+  // Round numbers for a logarithmic axis of too few decades for gnuplot's own tics; else empty.
   std::vector<double> LogTics() const;
 };
 
-// With a margin, over all points; on y of mean - std and mean + std.
+// The ends of all points with a margin; on y of mean - std and mean + std.
 Ends XEnds(const Figure& figure);
 Ends YEnds(const Figure& figure);
 
 // mean - std and mean + std; on a logarithmic axis not below the smallest value.
 std::pair<double, double> Spread(const Summary& y, bool logarithmic);
 
-// 1, 2 or 5 times a power of ten: the distance of about ten tics on `size` places.
+// The distance of about ten tics on `size` places: 1, 2 or 5 times a power of ten.
 std::size_t RoundStep(std::size_t size);
 
 // InvalidArgument where `value` of `name` has no place on the logarithmic `axis`, "x" or "y".

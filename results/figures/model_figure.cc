@@ -13,7 +13,7 @@ using v1::FigureSpec;
 
 namespace {
 
-// The names of rows or columns, and the words for them.
+// Reads the names of rows or columns, and the words for them.
 void ReadSide(const nlohmann::json& side, std::vector<std::string>* names, std::string* heading,
               std::string* title, bool* tokens) {
   *names = side.at("texts").get<std::vector<std::string>>();
@@ -53,11 +53,7 @@ absl::StatusOr<Figure> BuildModelFigure(const FigureSpec& spec, const std::strin
   if (figure.cells.empty() || figure.rows.size() != figure.cells.size() ||
       figure.columns.size() != figure.cells[0].size())
     return absl::InternalError("inlier-trial has given no numbers; rebuild it with inlier");
-  figure.kind = spec.kind();
-  figure.title = spec.title();
-  figure.log_y = spec.log_y();
-  figure.width_mm = spec.width_mm();
-  figure.height_mm = spec.height_mm();
+  figure.TakeForm(spec);
   if (figure.log_y) {
     for (const auto& row : figure.cells) {
       for (const Summary& cell : row) {

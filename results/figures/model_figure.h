@@ -11,8 +11,8 @@
 
 namespace inlier {
 
-// Of a kind that IsOfModel; `numbers` are those of inlier-trial (core/trial/model_numbers.h), `name` is of the
-// trial. Internal when they are of another form; InvalidArgument as BuildFigure.
+// The figure of a kind that IsOfModel, from the numbers of inlier-trial (core/trial/model_numbers.h); `name` is the
+// trial's. Internal when they are of another form; InvalidArgument as BuildFigure.
 absl::StatusOr<Figure> BuildModelFigure(const v1::FigureSpec& spec, const std::string& name,
                                         const std::string& numbers);
 

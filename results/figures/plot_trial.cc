@@ -16,8 +16,7 @@ using google::protobuf::Value;
 bool TextMatches(const std::string& text, const Value& wanted) {
   if (wanted.kind_case() == Value::kListValue) {
     const auto& values = wanted.list_value().values();
-    return std::any_of(values.begin(), values.end(),
-                       [&](const Value& one) { return TextMatches(text, one); });
+    return std::ranges::any_of(values, [&](const Value& one) { return TextMatches(text, one); });
   }
   if (wanted.kind_case() == Value::kNullValue) return text.empty();
   if (text == ValueText(wanted)) return true;
@@ -37,7 +36,7 @@ const std::string& TextOf(const PlotTrial& trial, const std::string& name) {
 }
 
 bool Matches(const PlotTrial& trial, const google::protobuf::Map<std::string, Value>& where) {
-  return std::all_of(where.begin(), where.end(), [&](const auto& condition) {
+  return std::ranges::all_of(where, [&](const auto& condition) {
     return TextMatches(TextOf(trial, condition.first), condition.second);
   });
 }

@@ -33,7 +33,7 @@ std::vector<double> DifferencesOf(const std::vector<std::pair<double, double>>& 
   return differences;
 }
 
-// The share of the permutations of ranks with a correlation as far from zero as `rho`. Only the sum of products varies.
+// The share of the permutations of ranks with a correlation as far from zero; only the sum of products varies.
 double ExactP(const std::vector<double>& x, std::vector<double> y) {
   const double middle = (static_cast<double>(x.size()) + 1) / 2;
   const auto size = [&] {
@@ -42,7 +42,7 @@ double ExactP(const std::vector<double>& x, std::vector<double> y) {
     return std::abs(sum);
   };
   const double found = size();
-  // By place, so that each of equal ranks has its own permutations; sums of ranks are exact.
+  // Permutes places, so that each of equal ranks has its own permutations; sums of ranks are exact.
   std::vector<std::size_t> places(y.size());
   std::iota(places.begin(), places.end(), std::size_t{0});
   const std::vector<double> ranks = y;
@@ -61,7 +61,6 @@ double MeanOfResample(const std::vector<double>& values, RandomStream& random) {
   return sum / static_cast<double>(values.size());
 }
 
-// Of values in order.
 double Quantile(const std::vector<double>& sorted, double probability) {
   const double place = probability * static_cast<double>(sorted.size() - 1);
   const auto below = static_cast<std::size_t>(place);
@@ -72,14 +71,14 @@ double Quantile(const std::vector<double>& sorted, double probability) {
 }  // namespace
 
 double Median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
+  std::ranges::sort(values);
   const std::size_t half = values.size() / 2;
   return values.size() % 2 == 1 ? values[half] : std::midpoint(values[half - 1], values[half]);
 }
 
 std::optional<double> WelchP(const std::vector<double>& a, const std::vector<double>& b) {
   if (a.size() < 2 || b.size() < 2 || (AllEqual(a) && AllEqual(b))) return std::nullopt;
-  // A side of equal values has no variance, also where rounding of its mean leaves some.
+  // A side of equal values has no variance, even where rounding of its mean leaves some.
   const double of_a = AllEqual(a) ? 0 : SampleVariance(a) / static_cast<double>(a.size());
   const double of_b = AllEqual(b) ? 0 : SampleVariance(b) / static_cast<double>(b.size());
   const double sum = of_a + of_b;
@@ -114,7 +113,7 @@ std::optional<double> SpearmanP(const std::vector<double>& x, const std::vector<
   if (x.size() <= kExactPairs) return ExactP(Ranks(x), Ranks(y));
   const auto degrees = static_cast<double>(x.size()) - 2;
   const double rest = 1 - *rho * *rho;
-  // Where every rank agrees t has no bound, and p is below what a double near 1 resolves.
+  // Where every rank agrees t is unbounded, and p is below the resolution of a double near 1.
   return rest <= 0 ? std::optional(0.0) : TwoSidedP(*rho * std::sqrt(degrees / rest), degrees);
 }
 
@@ -128,7 +127,7 @@ std::optional<Interval> BootstrapDifference(const std::vector<double>& a, const 
     const double resampled = MeanOfResample(a, random);
     difference = resampled - MeanOfResample(b, random);
   }
-  std::sort(differences.begin(), differences.end());
+  std::ranges::sort(differences);
   return Interval{Quantile(differences, (1 - confidence) / 2), Quantile(differences, (1 + confidence) / 2)};
 }
 

@@ -1,7 +1,7 @@
 // Repeated results in two levels: trainings (seeds), and evaluations of each (calibrations of one trained model).
 //
-// A calibration repeats the quantization alone, so it is no repetition of the training: each training counts with the mean
-// over its evaluations, and mean and deviation are over trainings.
+// A calibration repeats the quantization and not the training: each training counts with the mean over its evaluations,
+// and mean and deviation are over trainings.
 //
 // Thread safety: pure functions.
 #ifndef INLIER_RESULTS_STATISTICS_NESTED_RESULTS_H_
@@ -24,26 +24,25 @@ struct NestedSummary {
   // Deviations are absent with less than two values, and where they are not finite.
   std::optional<double> std;  // Of `means`, with n - 1.
   std::optional<double>
-      within_std;  // sqrt(sum over trainings of squares around their means / sum of (results - 1)).
-  std::optional<double> pooled_std;  // Of `values`, with n - 1: all results as equals.
+      within_std;  // sqrt(sum of squares around the means of trainings / sum of (results - 1)).
+  std::optional<double> pooled_std;  // Of `values`, with n - 1.
 };
 
-// `results`: the training, and one result of it. Results without a training ("") are each one of their own.
+// `results` are pairs of a training and a result. Each result without a training ("") has one of its own.
 NestedSummary SummariseNested(const std::vector<std::pair<std::string, double>>& results);
 
-// What a figure draws of them.
+// What a figure draws of them; NaN where there are too few values.
 struct Summary {
   std::uint32_t n = 0;            // Trainings.
   std::uint32_t evaluations = 1;  // Most of one training, which counts with the mean over them.
-  double mean = std::numeric_limits<double>::quiet_NaN();  // NaN without a value; the same for min and max.
-  double std = std::numeric_limits<double>::quiet_NaN();   // With n - 1; NaN for fewer than two trainings.
+  double mean = std::numeric_limits<double>::quiet_NaN();
+  double std = std::numeric_limits<double>::quiet_NaN();  // With n - 1.
   double min = std::numeric_limits<double>::quiet_NaN();
   double max = std::numeric_limits<double>::quiet_NaN();
-  double within_std =
-      std::numeric_limits<double>::quiet_NaN();  // Over the evaluations of one training; NaN without two.
+  double within_std = std::numeric_limits<double>::quiet_NaN();  // Over the evaluations of one training.
 };
 
-// Of one value a training. REQUIRES: no NaN. The same for the next.
+// Summarises one value a training. REQUIRES, also of the next: no NaN.
 Summary Summarise(const std::vector<double>& values);
 Summary SummariseTrainings(const NestedSummary& results);
 

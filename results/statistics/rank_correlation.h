@@ -9,11 +9,10 @@
 
 namespace inlier {
 
-// The place of each value among all of them, from 1; equal values share the mean of theirs. REQUIRES: no NaN.
+// The place of each value among all, from 1; equal values share the mean of their places. REQUIRES: no NaN.
 std::vector<double> Ranks(const std::vector<double>& values);
 
-// Pearson's correlation of the ranks. Nothing for fewer than two pairs or where one side does not vary.
-// REQUIRES: as many x as y, no NaN.
+// Pearson's correlation of the ranks; nullopt for fewer than two pairs or a constant side. REQUIRES: pairs, no NaN.
 std::optional<double> SpearmanRho(const std::vector<double>& x, const std::vector<double>& y);
 
 }  // namespace inlier

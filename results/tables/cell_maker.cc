@@ -6,31 +6,11 @@
 
 #include "results/statistics/difference_tests.h"
 #include "results/statistics/mean.h"
-#include "spec/sweep/label_groups.h"
 
 namespace inlier {
 namespace {
 
-std::vector<LabelGroup<const TrialValues*>> GroupsOf(const Trials& trials,
-                                                     const std::vector<std::string>& names,
-                                                     const TableNames& table_names) {
-  std::vector<const std::vector<std::string>*> orders;
-  for (const std::string& name : names) orders.push_back(table_names.LabelsOf(name));
-  return GroupByLabels(trials, orders,
-                       [&](const TrialValues* trial, std::size_t i) { return LabelOf(*trial, names[i]); });
-}
-
-std::string Joined(const std::vector<std::string>& labels) {
-  std::string text;
-  for (const std::string& label : labels) {
-    if (label.empty()) continue;
-    if (!text.empty()) text += ", ";
-    text += label;
-  }
-  return text;
-}
-
-// Counts of values that are not there, and the results behind the numbers.
+// Adds the counts of missing values.
 void AddCounts(const v1::TableCell& from, v1::TableCell* to) {
   to->set_missing(to->missing() + from.missing());
   if (from.failed() > 0) to->set_failed(to->failed() + from.failed());
@@ -39,11 +19,11 @@ void AddCounts(const v1::TableCell& from, v1::TableCell* to) {
 }
 
 MadeCell BestPointCell(const Trials& trials, const ColumnPlan& column, const TableNames& names) {
-  const auto points = GroupsOf(trials, column.best_over, names);
+  const auto points = GroupTrials(trials, column.best_over, names);
   const double sign = column.best_by.better == Better::kHigher ? -1 : 1;
   const v1::TableColumn::Statistic by =
       column.statistic == v1::TableColumn::MEDIAN ? v1::TableColumn::MEDIAN : v1::TableColumn::MEAN;
-  const LabelGroup<const TrialValues*>* best = nullptr;
+  const TrialGroup* best = nullptr;
   std::pair<bool, double> best_rank;
   for (const auto& point : points) {
     const v1::TableCell cell = SummariseCell(point.items, column.best_by);
@@ -56,7 +36,7 @@ MadeCell BestPointCell(const Trials& trials, const ColumnPlan& column, const Tab
   }
   if (best == nullptr) return {SummariseCell(trials, column.measurement), trials};
   MadeCell made = {SummariseCell(best->items, column.measurement), best->items};
-  made.cell.set_chosen(Joined(best->labels));
+  made.cell.set_chosen(JoinLabels(best->labels, ", "));
   for (const auto& point : points) {
     if (&point != best) AddCounts(SummariseCell(point.items, column.measurement), &made.cell);
   }
@@ -64,6 +44,14 @@ MadeCell BestPointCell(const Trials& trials, const ColumnPlan& column, const Tab
 }
 
 }  // namespace
+
+std::vector<TrialGroup> GroupTrials(const Trials& trials, const std::vector<std::string>& names,
+                                    const TableNames& table_names) {
+  std::vector<const std::vector<std::string>*> orders;
+  for (const std::string& name : names) orders.push_back(table_names.LabelsOf(name));
+  return GroupByLabels(trials, orders,
+                       [&](const TrialValues* trial, std::size_t i) { return LabelOf(*trial, names[i]); });
+}
 
 std::optional<double> ShownNumber(const v1::TableCell& cell, v1::TableColumn::Statistic statistic) {
   if (cell.count() == 0) return std::nullopt;
@@ -85,7 +73,7 @@ v1::TableCell SummariseCell(const Trials& trials, const MeasurementChoice& measu
     const std::string& stage = StageOf(trial, measurement);
     return stage.empty() || seen.insert(stage).second;
   };
-  // A stage that a trial has a result of is not missing for another, which was cancelled for example.
+  // A stage with a result is not missing for another trial of it, such as a cancelled one.
   for (const TrialValues* trial : trials) {
     if (HasResult(*trial, measurement)) is_first(*trial);
   }
@@ -115,8 +103,8 @@ v1::TableCell SummariseCell(const Trials& trials, const MeasurementChoice& measu
   cell.set_evaluations(static_cast<std::uint32_t>(summary.evaluations));
   cell.set_mean(Mean(means));
   cell.set_median(Median(means));
-  if (measurement.better == Better::kLower) cell.set_best(*std::min_element(means.begin(), means.end()));
-  if (measurement.better == Better::kHigher) cell.set_best(*std::max_element(means.begin(), means.end()));
+  if (measurement.better == Better::kLower) cell.set_best(*std::ranges::min_element(means));
+  if (measurement.better == Better::kHigher) cell.set_best(*std::ranges::max_element(means));
   if (summary.std) cell.set_std(*summary.std);
   if (summary.within_std) cell.set_within_std(*summary.within_std);
   if (summary.pooled_std) cell.set_pooled_std(*summary.pooled_std);
@@ -132,7 +120,7 @@ MadeCell MakeCell(const Trials& trials, const ColumnPlan& column, const TableNam
   of_label.mean_over.clear();
   MadeCell made;
   std::vector<MadeCell> labels;
-  for (const auto& group : GroupsOf(trials, column.mean_over, names)) {
+  for (const auto& group : GroupTrials(trials, column.mean_over, names)) {
     labels.push_back(MakeCell(group.items, of_label, names));
     made.trials.insert(made.trials.end(), labels.back().trials.begin(), labels.back().trials.end());
   }

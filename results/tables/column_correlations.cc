@@ -26,7 +26,7 @@ std::map<std::string, double> MeansByTraining(const Trials& trials, const Measur
   return means;
 }
 
-// Points with both numbers.
+// The points with both numbers.
 class Points {
  public:
   void Add(std::optional<double> x, std::optional<double> y) {

@@ -25,13 +25,13 @@ bool IsComplete(const v1::TableCell& cell) {
   return cell.count() > 0 && cell.diverged() == 0 && cell.missing() == 0;
 }
 
-// As the column prints it.
+// The value as the column prints it.
 double Rounded(double value, std::uint32_t decimals) {
   return std::strtod(absl::StrFormat("%.*f", static_cast<int>(std::min(decimals, 17u)), value).c_str(),
                      nullptr);
 }
 
-// Of a mean of columns that of all of them, where they agree.
+// The better direction; for a mean of columns the one they agree in.
 Better BetterOf(const v1::TableSpec& spec, const v1::TableColumn& column) {
   if (column.mean_of_size() == 0) {
     const MeasurementInfo* info = FindMeasurement(column.measurement());
@@ -82,17 +82,11 @@ std::vector<RowGroup> GroupsOfRows(const v1::TableSpec& spec, const v1::Table& t
   std::map<std::vector<std::string>, RowGroup> groups;
   for (int i = 0; i < table.rows_size(); ++i) {
     std::vector<std::string> others;
-    bool is_baseline = !spec.baseline().empty();
-    for (int axis = 0; axis < spec.rows_size(); ++axis) {
-      const auto wanted = spec.baseline().find(spec.rows(axis));
-      if (wanted == spec.baseline().end()) {
-        if (!spec.baseline().empty()) others.push_back(table.rows(i).labels(axis));
-      } else if (!LabelMatches(table.rows(i).labels(axis), wanted->second)) {
-        is_baseline = false;
-      }
+    for (int axis = 0; axis < spec.rows_size() && !spec.baseline().empty(); ++axis) {
+      if (!spec.baseline().contains(spec.rows(axis))) others.push_back(table.rows(i).labels(axis));
     }
     RowGroup& group = groups[others];
-    if (is_baseline) group.baseline = i;
+    if (IsBaseline(spec, table.rows(i))) group.baseline = i;
     group.rows.push_back(i);
   }
   std::vector<RowGroup> result;

@@ -16,16 +16,15 @@
 
 namespace inlier {
 
-// Rows by number that are compared with one another: those that agree in all row axes that the baseline does not
-// name; without a baseline all rows.
+// Numbers of rows that are compared: those that agree in all row axes that the baseline does not name; all without one.
 struct RowGroup {
   std::vector<int> rows;
   int baseline = -1;  // One of `rows`; -1: the group has none.
 };
 std::vector<RowGroup> GroupsOfRows(const v1::TableSpec& spec, const v1::Table& table);
 
-// Marks the best cells of each group: complete ones (nothing diverged, nothing missing) that no other complete one
-// surpasses as printed, where some complete cell is worse.
+// Marks the best cells of each group: complete ones (nothing diverged or missing) that no other complete one surpasses as
+// printed, where some complete cell is worse.
 void MarkBest(const v1::TableSpec& spec, const std::vector<RowGroup>& groups, v1::Table& table);
 
 // The trials behind a cell, by row and column.
@@ -38,8 +37,8 @@ struct BaselineComparison {
   const std::set<std::string>& evaluation_axes;  // AxesOfEvaluations.
   CellTrials trials;
 };
-// Sets the baseline's row of each row, the difference, intervals and tests of each cell that has a baseline, and notes
-// of rows without one and of cells without a pair. Means over labels or columns have a difference alone.
+// Sets the baseline's row of each row, the difference, intervals and tests of each cell with a baseline, and notes of rows
+// without one and cells without a pair. Means over labels or columns have a difference alone.
 absl::Status CompareWithBaseline(const BaselineComparison& comparison, v1::Table& table);
 
 }  // namespace inlier

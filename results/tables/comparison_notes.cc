@@ -8,24 +8,14 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "results/tables/trial_values.h"
+#include "spec/sweep/label_groups.h"
 
 namespace inlier {
 namespace {
 
-std::string NameOf(const v1::TableRow& row) {
-  std::vector<std::string> labels;
-  for (const std::string& label : row.labels()) {
-    if (!label.empty()) labels.push_back(label);
-  }
-  return absl::StrJoin(labels, " ");
-}
-
 std::string BaselineName(const v1::Table& table) {
-  std::vector<std::string> labels;
-  for (const std::string& label : table.baseline()) {
-    if (!label.empty()) labels.push_back(label);
-  }
-  return labels.empty() ? "the baseline" : absl::StrJoin(labels, " ");
+  const std::string labels = JoinLabels(table.baseline(), " ");
+  return labels.empty() ? "the baseline" : labels;
 }
 
 // Why rows have no baseline, and what would give them one.
@@ -33,21 +23,14 @@ std::string Remedy(const v1::TableSpec& spec, const v1::Table& table) {
   const std::string name = BaselineName(table);
   std::vector<const v1::TableRow*> baselines;  // Of any group.
   for (const v1::TableRow& row : table.rows()) {
-    bool is_baseline = true;
-    for (int axis = 0; axis < spec.rows_size(); ++axis) {
-      const auto wanted = spec.baseline().find(spec.rows(axis));
-      if (wanted != spec.baseline().end() && !LabelMatches(row.labels(axis), wanted->second))
-        is_baseline = false;
-    }
-    if (is_baseline) baselines.push_back(&row);
+    if (IsBaseline(spec, row)) baselines.push_back(&row);
   }
   if (baselines.empty()) return absl::StrCat("the table has no row ", name, "; does `where` leave it out?");
   std::vector<std::string> others, lacking;
   for (int axis = 0; axis < spec.rows_size(); ++axis) {
     if (spec.baseline().contains(spec.rows(axis))) continue;
     others.push_back(spec.rows(axis));
-    if (std::all_of(baselines.begin(), baselines.end(),
-                    [&](const v1::TableRow* row) { return row->labels(axis).empty(); }))
+    if (std::ranges::all_of(baselines, [&](const v1::TableRow* row) { return row->labels(axis).empty(); }))
       lacking.push_back(spec.rows(axis));
   }
   std::string text = absl::StrCat("no row ", name, " has their ", absl::StrJoin(others, " and "));
@@ -58,7 +41,7 @@ std::string Remedy(const v1::TableSpec& spec, const v1::Table& table) {
 
 constexpr char kEngine[] = "engine", kBias[] = "key_value_bias", kKurtosis[] = "kurtosis_penalty";
 
-// The columns that have a trial trained by REFERENCE.
+// The columns for which a trial is trained by REFERENCE.
 std::vector<std::string> ReferenceColumns(const TrialValues& trial) {
   std::vector<std::string> found;
   for (const auto& [name, value] : trial.columns) {
@@ -72,11 +55,19 @@ std::vector<std::string> ReferenceColumns(const TrialValues& trial) {
 
 }  // namespace
 
+bool IsBaseline(const v1::TableSpec& spec, const v1::TableRow& row) {
+  for (int axis = 0; axis < spec.rows_size(); ++axis) {
+    const auto wanted = spec.baseline().find(spec.rows(axis));
+    if (wanted != spec.baseline().end() && !LabelMatches(row.labels(axis), wanted->second)) return false;
+  }
+  return !spec.baseline().empty();
+}
+
 void AddComparisonNotes(const v1::TableSpec& spec, v1::Table& table) {
   constexpr std::size_t kNamed = 3;
   std::vector<std::string> alone;  // Rows.
   for (const v1::TableRow& row : table.rows()) {
-    if (!row.has_baseline_row()) alone.push_back(NameOf(row));
+    if (!row.has_baseline_row()) alone.push_back(JoinLabels(row.labels(), " "));
   }
   if (!alone.empty()) {
     const std::size_t more = alone.size() - std::min(alone.size(), kNamed);

@@ -1,4 +1,4 @@
-// What is not to be compared in a table, and why, in words.
+// Notes on results of a table that cannot be compared.
 //
 // Thread safety: pure functions.
 #ifndef INLIER_RESULTS_TABLES_COMPARISON_NOTES_H_
@@ -14,14 +14,15 @@
 
 namespace inlier {
 
-// Adds a note of the rows without a baseline's row, with the remedy, and one for each column with cells that have no
-// pair. REQUIRES: rows and cells are compared.
+// True for a row with the labels of the baseline, of any group.
+bool IsBaseline(const v1::TableSpec& spec, const v1::TableRow& row);
+
+// Adds notes on rows without a baseline's row, with the remedy, and on columns with unpaired cells of a compared table.
 void AddComparisonNotes(const v1::TableSpec& spec, v1::Table& table);
 
-// Columns of trials that say which engine trains them on a CPU (spec/trial/unfused_part.h); none where every trial of the
-// sweeps has one engine.
+// The columns of trials that decide their engine on a CPU (spec/trial/unfused_part.h); none for sweeps of one engine.
 std::set<std::string> EngineColumns(const std::vector<v1::SweepSpec>& sweeps);
-// Adds a note where some of the trials are trained by REFERENCE and others are not, with what makes the difference.
+// Adds a note, with the columns, where REFERENCE trained only some of the trials.
 void AddEngineNote(const std::vector<const TrialValues*>& trials, v1::Table& table);
 
 }  // namespace inlier

@@ -19,7 +19,7 @@ std::uint64_t HashOf(const std::string& axis, const std::string& label) {
   return std::hash<std::string>()(absl::StrCat(axis, "\n", label));
 }
 
-// Whether trials that agree in all labels but this axis' have one training, and some of them two labels.
+// True where trials that agree in all labels but this axis' have one training, and some of them two labels.
 bool TouchesEvaluationsAlone(const std::string& axis, const std::vector<const TrialValues*>& trials,
                              const std::vector<std::uint64_t>& hashes) {
   std::unordered_map<std::uint64_t, const TrialValues*> first;  // By the other labels.
@@ -56,7 +56,7 @@ Results ResultsOf(const std::vector<const TrialValues*>& trials, const PairedAxe
   return results;
 }
 
-// Those with a label in some trial.
+// The axes with a label in some trial.
 std::set<std::string> AxesOf(const std::vector<const TrialValues*>& trials) {
   std::set<std::string> axes;
   for (const TrialValues* trial : trials) {
@@ -67,7 +67,7 @@ std::set<std::string> AxesOf(const std::vector<const TrialValues*>& trials) {
   return axes;
 }
 
-// Over the evaluations of `training` that `other` has too, or over all where it has none of them.
+// The mean over the evaluations of `training` that `other` has too, or over all where it has none of them.
 double MeanOf(const OfTraining& training, const OfTraining& other) {
   std::map<std::string, double> common, all;  // By stage: each result once.
   for (const auto& [labels, of_stage] : training) {
@@ -83,7 +83,7 @@ double MeanOf(const OfTraining& training, const OfTraining& other) {
 
 std::set<std::string> AxesOfEvaluations(const std::vector<const TrialValues*>& trials) {
   std::set<std::string> axes, found;
-  std::vector<std::uint64_t> hashes;  // Sums over the labels: one label is taken out by a subtraction.
+  std::vector<std::uint64_t> hashes;  // Sums over the labels: a subtraction removes one.
   for (const TrialValues* trial : trials) {
     std::uint64_t& hash = hashes.emplace_back(0);
     for (const auto& [axis, label] : trial->labels) {

@@ -1,4 +1,4 @@
-// Pairs of trainings that agree in everything but what is compared, that is in their seeds.
+// Pairs of trainings that agree in everything that is not compared, thus in their seeds.
 //
 // Thread safety: pure functions.
 #ifndef INLIER_RESULTS_TABLES_PAIRED_RESULTS_H_
@@ -13,8 +13,7 @@
 
 namespace inlier {
 
-// Axes that touch evaluations alone, known by the stages: some training has trials with two of their labels, and no two
-// trials that agree in all other labels have different trainings.
+// Axes of which some training has trials with two labels, and trials that agree in all other labels have one training.
 std::set<std::string> AxesOfEvaluations(const std::vector<const TrialValues*>& trials);
 
 // The axes that pairs need not agree in.
@@ -23,9 +22,9 @@ struct PairedAxes {
   std::set<std::string> evaluations;  // AxesOfEvaluations.
 };
 
-// One pair for two trainings whose trials agree in all other labels of axes that both sides have: first the mean over the evaluations of ours, then the
-// baseline's; where both have evaluations with equal labels, over those alone. Trainings that several others agree with
-// make none.
+// A pair for two trainings whose trials agree in all other labels of axes that both sides have: the mean over the
+// evaluations of ours, then the baseline's; where both have evaluations with equal labels, over those alone. Trainings
+// that agree with several others make none.
 std::vector<std::pair<double, double>> PairResults(const std::vector<const TrialValues*>& ours,
                                                    const std::vector<const TrialValues*>& baseline,
                                                    const PairedAxes& axes,

@@ -27,7 +27,7 @@ using Settings = std::map<std::string, std::string>;
 // The paper's sequences, 512 of 256 tokens a step: tables 2 to 6.
 constexpr double kKaulTokensAStep = 512 * 256;
 
-// "-4/512" is the papers' way to write -alpha / T.
+// Reads a number, or the papers' "-4/512" for -alpha / T.
 std::optional<double> Number(const std::string& text) {
   const std::size_t slash = text.find('/');
   if (slash == std::string::npos) return ParseNumber(text);
@@ -51,20 +51,19 @@ bool AgreesIn(const std::string& name, const std::string& wanted, const Settings
   const auto value = ours.find(name);
   if (value == ours.end()) return false;
   const std::vector<std::string> alternatives = absl::StrSplit(wanted, '|');
-  return std::any_of(alternatives.begin(), alternatives.end(),
-                     [&](const std::string& one) { return SameValue(value->second, one); });
+  return std::ranges::any_of(alternatives,
+                             [&](const std::string& one) { return SameValue(value->second, one); });
 }
 
 bool AllAgree(const Settings& wanted, const Settings& ours) {
-  return std::all_of(wanted.begin(), wanted.end(),
-                     [&](const auto& setting) { return AgreesIn(setting.first, setting.second, ours); });
+  return std::ranges::all_of(
+      wanted, [&](const auto& setting) { return AgreesIn(setting.first, setting.second, ours); });
 }
 
-// The word for people of a setting that differs; its own name where that is one.
+// The word for a setting that differs, by default its own name.
 std::string Word(const std::string& setting) {
   static const std::map<std::string, std::string> words = {
       {"corpus", "data"},
-      {"tokenizer", "tokenizer"},
       {"mask", "data"},
       {"finetune", "training"},
       {"pretrained", "training"},
@@ -78,7 +77,6 @@ std::string Word(const std::string& setting) {
       {"weight_decay", "training"},
       {"schedule", "training"},
       {"warmup", "training"},
-      {"dropout", "dropout"},
       {"ln_gamma_wd", "weight decay of norms"},
       {"bits", "quantization"},
       {"scheme", "quantization"},
@@ -95,16 +93,15 @@ std::string Word(const std::string& setting) {
 }
 
 void AddOnce(const std::string& name, std::vector<std::string>* names) {
-  if (std::find(names->begin(), names->end(), name) == names->end()) names->push_back(name);
+  if (std::ranges::find(*names, name) == names->end()) names->push_back(name);
 }
 
 // The general word replaces the special ones.
 void RemoveImplied(const std::string& general, std::initializer_list<std::string_view> special,
                    std::vector<std::string>* words) {
-  if (std::find(words->begin(), words->end(), general) == words->end()) return;
-  std::erase_if(*words, [&](const std::string& word) {
-    return std::find(special.begin(), special.end(), word) != special.end();
-  });
+  if (std::ranges::find(*words, general) == words->end()) return;
+  std::erase_if(*words,
+                [&](const std::string& word) { return std::ranges::find(special, word) != special.end(); });
 }
 
 // Words for the settings in which the trial differs from the figure, and the number of those settings.
@@ -126,8 +123,8 @@ std::vector<std::string> Differences(const PublishedFigure& figure, const Publis
   const auto rank = [](const std::string& word) {
     return word == "model" ? 0 : word == "data" ? 1 : word == "training" ? 2 : 3;
   };
-  std::stable_sort(words.begin(), words.end(),
-                   [&](const std::string& a, const std::string& b) { return rank(a) < rank(b); });
+  std::ranges::stable_sort(words,
+                           [&](const std::string& a, const std::string& b) { return rank(a) < rank(b); });
   return words;
 }
 
@@ -137,13 +134,13 @@ absl::StatusOr<Settings> ParseSettings(const std::string& text) {
   for (const auto setting : absl::StrSplit(text, ';')) {
     const std::vector<std::string> parts = absl::StrSplit(setting, absl::MaxSplits('=', 1));
     if (parts.size() != 2)
-      return absl::InvalidArgumentError(absl::StrCat("\"", setting, "\" is no setting: write key=value"));
+      return absl::InvalidArgumentError(absl::StrCat("\"", setting, "\" is not a setting: write key=value"));
     settings[parts[0]] = parts[1];
   }
   return settings;
 }
 
-// Everything that a line of the recipes may select by.
+// The names that a line of the recipes may select by.
 Settings NamesOf(const PublishedFigure& figure) {
   Settings names = figure.settings;
   names["table"] = figure.table;
@@ -160,7 +157,7 @@ bool IsOf(const PublishedFigure& figure, const std::string& architecture) {
 }
 
 bool EndsWithAnyOf(const std::string& text, std::initializer_list<std::string_view> ends) {
-  return std::any_of(ends.begin(), ends.end(), [&](std::string_view end) { return text.ends_with(end); });
+  return std::ranges::any_of(ends, [&](std::string_view end) { return text.ends_with(end); });
 }
 
 std::uint32_t DecimalsOf(const std::string& number) {
@@ -173,66 +170,68 @@ bool IsPercent(const std::string& metric) {
          EndsWithAnyOf(metric, {"_top1", "_acc", "_accuracy", "_f1", "_mcc", "_pearson", "_spearman"});
 }
 
+absl::StatusOr<double> ParseCell(const char* column, const std::string& text) {
+  if (const std::optional<double> number = ParseNumber(text)) return *number;
+  return absl::InvalidArgumentError(absl::StrCat(column, " \"", text, "\" is not a number"));
+}
+
+// Calls `use` with the fields of each line below `header`; puts the line in front of its error.
+template <typename Use>
+absl::Status ForEachLine(const std::string& csv, const std::string& header, const Use& use) {
+  std::istringstream lines(csv);
+  std::string line;
+  if (!std::getline(lines, line) || line != header)
+    return absl::InvalidArgumentError(absl::StrCat("line 1: must be ", header));
+  const auto count = static_cast<std::size_t>(std::ranges::count(header, ',')) + 1;
+  for (int number = 2; std::getline(lines, line); ++number) {
+    const std::vector<std::string> fields = absl::StrSplit(line, ',');
+    const absl::Status status =
+        fields.size() == count
+            ? use(fields)
+            : absl::InvalidArgumentError(absl::StrCat("has ", fields.size(), " fields, not ", count));
+    if (!status.ok())
+      return absl::InvalidArgumentError(absl::StrCat("line ", number, ": ", status.message()));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<PublishedFigure>> ParsePublished(const std::string& csv) {
-  std::istringstream lines(csv);
-  std::string line;
-  if (!std::getline(lines, line) || line != kHeader)
-    return absl::InvalidArgumentError(absl::StrCat("line 1: must be ", kHeader));
   std::vector<PublishedFigure> figures;
-  for (int number = 2; std::getline(lines, line); ++number) {
-    const auto wrong = [&](const std::string& what) {
-      return absl::InvalidArgumentError(absl::StrCat("line ", number, ": ", what));
-    };
-    const std::vector<std::string> fields = absl::StrSplit(line, ',');
-    if (fields.size() != 8) return wrong(absl::StrCat("has ", fields.size(), " fields, not 8"));
-    absl::StatusOr<Settings> settings = ParseSettings(fields[4]);
-    if (!settings.ok()) return wrong(std::string(settings.status().message()));
-    PublishedFigure figure{fields[0], fields[1], fields[2],    fields[3],   *std::move(settings),
+  const auto add = [&figures](const std::vector<std::string>& fields) -> absl::Status {
+    PublishedFigure figure{fields[0], fields[1], fields[2],    fields[3],   /*settings=*/{},
                            {},        fields[5], /*mean=*/0.0, std::nullopt};
-    const std::optional<double> mean = ParseNumber(fields[6]);
-    if (!mean.has_value()) return wrong(absl::StrCat("mean \"", fields[6], "\" is no number"));
-    figure.mean = *mean;
+    ASSIGN_OR_RETURN(figure.settings, ParseSettings(fields[4]));
+    ASSIGN_OR_RETURN(figure.mean, ParseCell("mean", fields[6]));
     if (!fields[7].empty()) {
-      figure.std = ParseNumber(fields[7]);
-      if (!figure.std.has_value()) return wrong(absl::StrCat("std \"", fields[7], "\" is no number"));
+      ASSIGN_OR_RETURN(figure.std, ParseCell("std", fields[7]));
     }
     if (InOurUnit(figure.metric, 1) <= 1)
       figure.decimals =
           std::max(DecimalsOf(fields[6]), DecimalsOf(fields[7])) + (IsPercent(figure.metric) ? 2 : 0);
     figures.push_back(std::move(figure));
-  }
+    return absl::OkStatus();
+  };
+  RETURN_IF_ERROR(ForEachLine(csv, kHeader, add));
   return figures;
 }
 
 absl::Status AddRecipes(const std::string& csv, std::vector<PublishedFigure>* figures) {
-  std::istringstream lines(csv);
-  std::string line;
-  if (!std::getline(lines, line) || line != kRecipesHeader)
-    return absl::InvalidArgumentError(absl::StrCat("line 1: must be ", kRecipesHeader));
-  for (int number = 2; std::getline(lines, line); ++number) {
-    const auto wrong = [&](const std::string& what) {
-      return absl::InvalidArgumentError(absl::StrCat("line ", number, ": ", what));
-    };
-    const std::vector<std::string> fields = absl::StrSplit(line, ',');
-    if (fields.size() != 4) return wrong(absl::StrCat("has ", fields.size(), " fields, not 4"));
-    const absl::StatusOr<Settings> select = ParseSettings(fields[1]);
-    if (!select.ok()) return wrong(std::string(select.status().message()));
-    const absl::StatusOr<Settings> settings = ParseSettings(fields[2]);
-    if (!settings.ok()) return wrong(std::string(settings.status().message()));
-    if (fields[3].empty()) return wrong("has no source");
+  return ForEachLine(csv, kRecipesHeader, [figures](const std::vector<std::string>& fields) -> absl::Status {
+    ASSIGN_OR_RETURN(const Settings select, ParseSettings(fields[1]));
+    ASSIGN_OR_RETURN(const Settings settings, ParseSettings(fields[2]));
+    if (fields[3].empty()) return absl::InvalidArgumentError("has no source");
     bool selects = false;
     for (PublishedFigure& figure : *figures) {
-      if ((!fields[0].empty() && figure.paper != fields[0]) || !AllAgree(*select, NamesOf(figure))) continue;
+      if ((!fields[0].empty() && figure.paper != fields[0]) || !AllAgree(select, NamesOf(figure))) continue;
       selects = true;
-      for (const auto& [name, value] : *settings) {
+      for (const auto& [name, value] : settings) {
         if (!figure.settings.contains(name)) figure.recipe.emplace(name, value);
       }
     }
-    if (!selects) return wrong("selects no figure");
-  }
-  return absl::OkStatus();
+    return selects ? absl::OkStatus() : absl::InvalidArgumentError("selects no figure");
+  });
 }
 
 const std::vector<PublishedFigure>& PublishedFigures() {
@@ -270,12 +269,12 @@ absl::StatusOr<std::vector<const PublishedFigure*>> PublishedTable(const std::st
   if (slash == std::string::npos) return found;
   const std::vector<std::string> chosen = absl::StrSplit(wanted.substr(slash + 1), ',');
   for (const std::string& model : chosen) {
-    if (std::find(models.begin(), models.end(), model) != models.end()) continue;
+    if (std::ranges::find(models, model) != models.end()) continue;
     return absl::NotFoundError(absl::StrCat("the published table ", paper_and_table, " has no model \"",
                                             model, "\"", DidYouMean(model, models)));
   }
   std::erase_if(found, [&](const PublishedFigure* figure) {
-    return std::find(chosen.begin(), chosen.end(), figure->model) == chosen.end();
+    return std::ranges::find(chosen, figure->model) == chosen.end();
   });
   return found;
 }
@@ -285,7 +284,7 @@ double InOurUnit(const std::string& metric, double figure) {
   if (IsPercent(metric)) return figure / 100;
   if (metric == "a100_hours") return std::round(figure * 36000) / 10;
   if (metric == "iterations_per_second") return figure * kKaulTokensAStep;
-  if (metric == "vram_gb") return figure * 1024;  // Taken as GiB, as the tools of the GPU print it.
+  if (metric == "vram_gb") return figure * 1024;  // As GiB, which the tools of the GPU print.
   return figure;
 }
 

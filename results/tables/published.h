@@ -1,11 +1,10 @@
-// The figures that the papers print, as data: the values that cells of our tables are compared with.
+// The figures that the papers print, with which cells of our tables are compared.
 //
-// published.csv (embedded) has one figure a row: paper, table, model, method, settings, metric, mean, std.
-// Settings are "key=value" joined by ";": what the row of the paper's table names. What it leaves to the
-// paper's text or code (corpus, length, updates, ranges, the gamma of "the best") is in published_recipes.csv:
-// paper, select, settings, source. `select` names table, model, method, metric or settings of the figures that
-// a line is about, with "|" between alternatives; empty: all. A setting of the figure, then the first line
-// that has it, counts. A figure is in the paper's unit (InOurUnit).
+// published.csv (embedded) has one figure a row: paper, table, model, method, settings, metric, mean, std, in the paper's
+// unit (InOurUnit). Settings are "key=value" joined by ";", as the row of the paper's table names them. Those of the
+// paper's text or code (corpus, length, updates, ranges, the gamma of "the best") are in published_recipes.csv: paper,
+// select, settings, source. `select` names table, model, method, metric or settings of a line's figures, with "|" between
+// alternatives; empty for all. A setting of the figure, then the first line that has it, counts.
 //
 // Thread safety: immutable after the first use.
 #ifndef INLIER_RESULTS_TABLES_PUBLISHED_H_
@@ -27,15 +26,15 @@ struct PublishedFigure {
   std::string table;                            // "2"
   std::string model;                            // "bert-base"
   std::string method;                           // "clipped_softmax"
-  std::map<std::string, std::string> settings;  // "gamma" -> "-0.03"; what the row of the table names.
-  std::map<std::string, std::string> recipe;    // The same of the paper's text and code; "a|b": one of them.
-  std::string metric;                           // "fp_perplexity"
+  std::map<std::string, std::string> settings;  // "gamma" -> "-0.03"; named by the row of the table.
+  std::map<std::string, std::string> recipe;  // The same of the paper's text and code; "a|b" for one of them.
+  std::string metric;                         // "fp_perplexity"
   double mean = 0;
   std::optional<double> std;
   std::uint32_t decimals = 0;  // Digits after the point, in our unit.
 };
 
-// Of CSV text; InvalidArgument names the line.
+// Reads CSV text; InvalidArgument names the line.
 absl::StatusOr<std::vector<PublishedFigure>> ParsePublished(const std::string& csv);
 
 // Adds the recipes of CSV text to the figures; InvalidArgument names the line.
@@ -49,35 +48,32 @@ const std::string& PublishedRecipesCsv();
 const std::vector<PublishedFigure>& PublishedFigures();
 
 // The figures of "paper/table", for example "bondarenko2023/2", or of some of its models, for example
-// "kaul2024/2/gpt2-60m,llama2-130m". NotFound names what comes close.
+// "kaul2024/2/gpt2-60m,llama2-130m". NotFound names the nearest one.
 absl::StatusOr<std::vector<const PublishedFigure*>> PublishedTable(const std::string& wanted);
 
-// A figure of `metric` in our unit: papers print percent, hours and iterations a second where we have shares,
-// seconds and tokens a second.
+// A figure of `metric` in our unit: shares, seconds and tokens a second for percent, hours and iterations a second.
 double InOurUnit(const std::string& metric, double figure);
 
-// The names that the papers would give a trial and a measurement of ours. A sweep needs no labels of its own
-// for a figure to be found: the trial's specification decides.
+// The papers' names for a trial, by its specification, and a measurement.
 struct PublishedQuery {
-  std::vector<std::string>
-      metrics;               // Names the papers use for the measurement; the first that is there counts.
-  std::string architecture;  // "bert": figures of bert-…; "llama" also those of llama2-…
-  std::string model;         // "bert-base"; empty: a model that no paper has.
-  std::string method;        // "clipped_softmax"; empty: a method that no paper has.
+  std::vector<std::string> metrics;  // Names of the measurement; the first that the papers have counts.
+  std::string architecture;          // "bert" for figures of bert-…; "llama" also for those of llama2-…
+  std::string model;                 // "bert-base"; empty for a model that no paper has.
+  std::string method;                // "clipped_softmax"; empty for a method that no paper has.
   std::map<std::string, std::string> settings;  // Names and values as in published.csv.
 };
 
-// `spec` is a resolved one; fields that are not there have their defaults.
+// `spec` is resolved.
 PublishedQuery PublishedQueryOf(const v1::TrialSpec& spec, const std::string& measurement);
 
-// A figure, and what is different in the trial, in words such as "model", "data", "gamma".
+// A figure, and the trial's differences from it, in words such as "model", "data", "gamma".
 struct PublishedMatch {
-  const PublishedFigure* figure = nullptr;  // nullptr: none fits, or no single one.
-  std::vector<std::string> differences;     // Empty: everything that the paper names agrees.
+  const PublishedFigure* figure = nullptr;  // nullptr where none or several fit.
+  std::vector<std::string> differences;
 };
 
-// The one figure of `figures` whose metric, architecture, method and row (`settings`) are the trial's, with the
-// fewest differences in model and recipe; of several the one whose row names most.
+// The figure whose metric, architecture, method and row (`settings`) are the trial's, with the fewest differences in model
+// and recipe; of several the one whose row names most.
 PublishedMatch FindPublished(const std::vector<const PublishedFigure*>& figures, const PublishedQuery& query);
 
 }  // namespace inlier

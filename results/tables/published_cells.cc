@@ -28,10 +28,9 @@ absl::StatusOr<PublishedCells> PublishedCells::Of(const v1::TableSpec& table) {
   absl::string_view name = table.published();
   cells.other_settings_ = absl::ConsumePrefix(&name, "other:");
   absl::StatusOr<std::vector<const PublishedFigure*>> found = PublishedTable(std::string(name));
-  if (!found.ok()) {
+  if (!found.ok())
     return absl::InvalidArgumentError(
         absl::StrCat("table.published: ", std::string(found.status().message())));
-  }
   cells.figures_ = *std::move(found);
   return cells;
 }
@@ -54,7 +53,7 @@ const PublishedFigure* PublishedCells::FigureOf(const std::vector<const TrialVal
     if (figure != nullptr && match.figure != figure) return nullptr;
     figure = match.figure;
     for (const std::string& difference : match.differences) {
-      if (std::find(differences->begin(), differences->end(), difference) == differences->end())
+      if (std::ranges::find(*differences, difference) == differences->end())
         differences->push_back(difference);
     }
   }
@@ -75,7 +74,7 @@ void PublishedCells::AttachAverage(const std::vector<const TrialValues*>& trials
   std::vector<std::string> differences;
   const PublishedFigure* figure = FigureOf(trials, kAverage, &differences);
   if (figure == nullptr) return;
-  const auto others = std::count_if(figures_.begin(), figures_.end(), [&](const PublishedFigure* other) {
+  const auto others = std::ranges::count_if(figures_, [&](const PublishedFigure* other) {
     return other != figure && other->model == figure->model && other->method == figure->method &&
            other->settings == figure->settings;
   });

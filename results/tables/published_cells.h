@@ -20,21 +20,20 @@ namespace inlier {
 
 class PublishedCells {
  public:
-  // The column of the view `trials` that selects the published figure of ours.
+  // The column of the view `trials` that decides the published figure.
   static constexpr char kSpecColumn[] = "spec";
 
-  // The figures of `table.published`; none where it has none. InvalidArgument: there is no such table.
+  // The figures of `table.published`, if any. InvalidArgument: there is no such table.
   static absl::StatusOr<PublishedCells> Of(const v1::TableSpec& table);
   bool any() const { return !figures_.empty(); }
 
   // Reads the specifications of trials, which need kSpecColumn. Before any Attach.
   absl::Status ReadSpecs(const std::vector<const TrialValues*>& trials);
 
-  // Sets the figure of all trials behind the cell, in our unit; none when they are not of one kind.
+  // Sets the figure that all trials behind the cell have, if any, in our unit.
   void Attach(const std::vector<const TrialValues*>& trials, const std::string& measurement,
               v1::TableCell* cell) const;
-  // The same for a mean of columns, `with_figure` of which have a figure: the paper's average, where those are all of its
-  // other figures of this row.
+  // Sets the paper's average for a mean of columns, if the `with_figure` ones with figures are all of this row's.
   void AttachAverage(const std::vector<const TrialValues*>& trials, std::size_t with_figure,
                      v1::TableCell* cell) const;
 
@@ -44,7 +43,7 @@ class PublishedCells {
                                   std::vector<std::string>* differences) const;
 
   std::vector<const PublishedFigure*> figures_;
-  bool other_settings_ = false;  // Also where the paper's setting is another one, with a mark.
+  bool other_settings_ = false;  // Also figures with other settings, with a mark.
   std::map<const TrialValues*, v1::TrialSpec> specs_;
 };
 

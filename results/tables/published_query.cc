@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cctype>
 #include <iterator>
 #include <optional>
 #include <string>
@@ -7,11 +6,13 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
 #include "results/tables/published.h"
+#include "spec/schema/field_path.h"
 #include "spec/schema/number_text.h"
 #include "spec/trial/architecture.h"
 #include "spec/trial/data_kind.h"
@@ -28,13 +29,7 @@ std::string LastPart(const std::string& path) {
   return trimmed.substr(trimmed.rfind('/') + 1);
 }
 
-std::string LowerCase(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
-
-// Fields that do not make another model: they follow from the data, or are settings of their own.
+// False for fields that do not make another model: they follow from the data, or are settings of their own.
 bool IsOfTheSize(const std::string& field) {
   static constexpr std::string_view kOthers[] = {
       "preset",   "vocab_size", "max_positions", "image_size",          "channels", "classes", "biases",
@@ -50,8 +45,8 @@ bool IsPreset(const Preset& preset, const google::protobuf::Message& model) {
   for (int i = 0; i < type->field_count(); ++i) {
     const FieldDescriptor* field = type->field(i);
     if (!IsOfTheSize(field->name())) continue;
-    const auto size = std::find_if(preset.fields.begin(), preset.fields.end(),
-                                   [&](const auto& one) { return one.first == field->name(); });
+    const auto size =
+        std::ranges::find_if(preset.fields, [&](const auto& one) { return one.first == field->name(); });
     bool same = true;
     switch (field->cpp_type()) {
       case FieldDescriptor::CPPTYPE_UINT32: {
@@ -78,11 +73,10 @@ bool IsPreset(const Preset& preset, const google::protobuf::Message& model) {
   return true;
 }
 
-// The name of the paper's model that this one is: from the folder it starts from, or its sizes. Empty for
-// one that no paper has.
+// The paper's name of the model, by the folder it starts from or its sizes; empty for one that no paper has.
 std::string ModelName(const v1::TrialSpec& spec, const std::string& architecture) {
   const std::string& folder = spec.training().start_from().hugging_face();
-  if (!folder.empty()) return LowerCase(LastPart(folder));
+  if (!folder.empty()) return absl::AsciiStrToLower(LastPart(folder));
   std::string name;
   VisitArchitecture(spec.model(), [&](std::string_view, const auto& model) {
     for (const Preset& preset : Presets()) {
@@ -98,7 +92,7 @@ std::string ModelName(const v1::TrialSpec& spec, const std::string& architecture
 // Empty for a method that no paper has: other softmaxes and gates, and two methods at once.
 std::string MethodName(const v1::AttentionSpec& attention) {
   const v1::GateSpec& gate = attention.gate();
-  const bool gated = gate.kind_case() != v1::GateSpec::KIND_NOT_SET && !gate.has_none();
+  const bool gated = HasGate(gate);
   const v1::SoftmaxSpec& softmax = attention.softmax();
   switch (softmax.kind_case()) {
     case v1::SoftmaxSpec::kClipped:
@@ -118,20 +112,14 @@ std::string MethodName(const v1::AttentionSpec& attention) {
   return of_the_paper && !gate.pooled() ? "gated_attention" : "";
 }
 
-// True with penalties on activations that no table has. Bondarenko et al. (B.6) have one on the outputs of the feed-forward
-// networks, where gates are added to a trained model.
-bool HasOtherPenalty(const v1::TrialSpec& spec) {
-  const v1::RegularizerSpec& regularizer = spec.training().regularizer();
-  const v1::GateSpec& gate = spec.attention().gate();
-  const bool gated = gate.kind_case() != v1::GateSpec::KIND_NOT_SET && !gate.has_none();
-  return regularizer.has_kurtosis() ||
-         (regularizer.has_ffn_output() && !(gated && spec.training().has_start_from()));
-}
-
-// True with parts of attention or tokens that no table has.
+// True with penalties, parts of attention or tokens that no table has. Bondarenko et al. (B.6) penalise the outputs of the
+// feed-forward networks where gates are added to a trained model.
 bool HasOtherParts(const v1::TrialSpec& spec) {
   const v1::AttentionSpec& attention = spec.attention();
-  return attention.query_key_norm() != v1::NO_NORM || attention.key_value_bias() ||
+  const v1::RegularizerSpec& regularizer = spec.training().regularizer();
+  const bool adds_gates = HasGate(attention.gate()) && spec.training().has_start_from();
+  return regularizer.has_kurtosis() || (regularizer.has_ffn_output() && !adds_gates) ||
+         attention.query_key_norm() != v1::NO_NORM || attention.key_value_bias() ||
          spec.model().vit().registers() > 0;
 }
 
@@ -187,63 +175,31 @@ void AddModel(const v1::TrialSpec& spec, PublishedQuery* query) {
   });
 }
 
-// Name of the optimizer; empty: none of the papers'. "Adam" of those that decouple the decay, too.
-std::string OptimizerName(const v1::OptimizerSpec& optimizer) {
-  switch (optimizer.kind_case()) {
-    case v1::OptimizerSpec::kOrthoAdam:
-      return "orthoadam";
-    case v1::OptimizerSpec::kMuon:
-      return "muon";
-    case v1::OptimizerSpec::kSoap:
-      return "soap";
-    case v1::OptimizerSpec::kRmsprop:
-      return "rmsprop";
-    case v1::OptimizerSpec::kSgd:
-      return optimizer.sgd().momentum() > 0 ? "sgd_momentum" : "sgd";
-    case v1::OptimizerSpec::kAdam:
-    case v1::OptimizerSpec::kAdamw:
-      return "adam";
-    default:
-      return "";
-  }
-}
-
-template <typename Optimizer>
-void AddRates(const Optimizer& optimizer, PublishedQuery* query) {
-  auto& settings = query->settings;
-  settings["learning_rate"] = FormatNumber(optimizer.learning_rate());
-  settings["weight_decay"] = FormatNumber(optimizer.weight_decay());
-  settings["ln_gamma_wd"] = Flag(optimizer.decay_norm_gamma());
-  if constexpr (requires { optimizer.beta2(); }) settings["beta2"] = FormatNumber(optimizer.beta2());
-}
-
+// The papers call Adam also the one that decouples the decay.
 void AddOptimizer(const v1::OptimizerSpec& optimizer, PublishedQuery* query) {
-  query->settings["optimizer"] = OptimizerName(optimizer);
-  switch (optimizer.kind_case()) {
-    case v1::OptimizerSpec::kOrthoAdam:
-      return AddRates(optimizer.ortho_adam(), query);
-    case v1::OptimizerSpec::kMuon:
-      return AddRates(optimizer.muon(), query);
-    case v1::OptimizerSpec::kSoap:
-      return AddRates(optimizer.soap(), query);
-    case v1::OptimizerSpec::kRmsprop:
-      return AddRates(optimizer.rmsprop(), query);
-    case v1::OptimizerSpec::kSgd:
-      return AddRates(optimizer.sgd(), query);
-    case v1::OptimizerSpec::kAdam:
-      return AddRates(optimizer.adam(), query);
-    case v1::OptimizerSpec::kAdamw:
-      return AddRates(optimizer.adamw(), query);
-    default:
-      return;
-  }
+  auto& settings = query->settings;
+  const std::string kind = ChosenMember(optimizer, "kind");
+  settings["optimizer"] = kind == "adamw"                  ? "adam"
+                          : kind == "ortho_adam"           ? "orthoadam"
+                          : optimizer.sgd().momentum() > 0 ? "sgd_momentum"
+                                                           : kind;
+  const google::protobuf::Message& chosen =
+      optimizer.GetReflection()->GetMessage(optimizer, optimizer.GetDescriptor()->FindFieldByName(kind));
+  const auto text_of = [&chosen](const char* name) {
+    const auto* field = chosen.GetDescriptor()->FindFieldByName(name);
+    return field == nullptr ? "" : LeafText(field, chosen);
+  };
+  settings["learning_rate"] = text_of("learning_rate");
+  settings["weight_decay"] = text_of("weight_decay");
+  settings["ln_gamma_wd"] = Flag(text_of("decay_norm_gamma") == "true");
+  if (const std::string beta2 = text_of("beta2"); !beta2.empty()) settings["beta2"] = beta2;
 }
 
 void AddData(const v1::TrialSpec& spec, PublishedQuery* query) {
   auto& settings = query->settings;
   const v1::DataSpec& data = spec.data();
   const auto name = [](const std::string& known, const std::string& path) {
-    const std::string file = known.empty() ? LowerCase(LastPart(path)) : known;
+    const std::string file = known.empty() ? absl::AsciiStrToLower(LastPart(path)) : known;
     const std::pair<std::string, std::string> parts = absl::StrSplit(file, absl::MaxSplits('.', 1));
     return parts.first;
   };
@@ -276,9 +232,7 @@ void AddTraining(const v1::TrialSpec& spec, PublishedQuery* query) {
   if (training.has_epochs()) settings["epochs"] = absl::StrCat(training.epochs());
   settings["batch"] = absl::StrCat(std::uint64_t{training.batch_size()} * training.gradient_accumulation());
   settings["dropout"] = FormatNumber(spec.dropout());
-  settings["schedule"] = training.schedule().has_linear()   ? "linear"
-                         : training.schedule().has_cosine() ? "cosine"
-                                                            : "constant";
+  settings["schedule"] = ChosenMember(training.schedule(), "kind");
   if (!training.schedule().has_warmup_fraction())
     settings["warmup"] = absl::StrCat(training.schedule().warmup_steps());
   settings["finetune"] = spec.data().has_classification()      ? "glue"
@@ -288,40 +242,28 @@ void AddTraining(const v1::TrialSpec& spec, PublishedQuery* query) {
   settings["pretrained"] = Flag(training.start_from().has_hugging_face());
 }
 
-std::string WeightRange(const v1::WeightRangeSpec& range) {
-  return range.has_mse() ? "mse" : range.has_percentile() ? "percentile" : "minmax";
-}
-
-std::string ActivationRange(const v1::ActivationRangeSpec& range) {
-  if (range.has_mse()) return "mse";
-  if (range.has_mse_search()) return "mse_search";
-  if (range.has_minmax()) return "minmax";
-  if (range.has_percentile()) return "percentile";
-  const v1::RunningMinMaxRangeSpec& running = range.running_minmax();
-  return running.has_percentile() ? absl::StrCat("running_minmax-", FormatNumber(running.percentile()))
-                                  : "running_minmax";
-}
-
 void AddQuantization(const v1::QuantizationSpec& quantization, PublishedQuery* query) {
   auto& settings = query->settings;
   const v1::WeightQuantizationSpec& weights = quantization.weights();
-  settings["scheme"] = quantization.has_absmax()      ? "absmax"
-                       : quantization.has_zeropoint() ? "zeropoint"
-                                                      : "reference";
-  settings["weight_range"] = WeightRange(weights.range());
+  settings["scheme"] = ChosenMember(quantization, "scheme");
+  settings["weight_range"] = ChosenMember(weights.range(), "kind");
   settings["weight_grid"] =
       absl::StrCat(weights.symmetric() ? "symmetric" : "asymmetric", weights.per_channel() ? " channels" : "",
                    weights.has_group_size() ? absl::StrCat(" groups of ", weights.group_size()) : "");
-  settings["activation_range"] = ActivationRange(quantization.activations().range());
+  const v1::ActivationRangeSpec& range = quantization.activations().range();
+  settings["activation_range"] = ChosenMember(range, "kind");
+  if (range.running_minmax().has_percentile())
+    absl::StrAppend(&settings["activation_range"], "-", FormatNumber(range.running_minmax().percentile()));
   settings["activation_grid"] = quantization.activations().symmetric() ? "symmetric" : "asymmetric";
 }
 
-// What no published number has: formats, the cache and methods beyond rounding to the nearest; empty without any.
+// The formats and methods that no published number has; empty without any.
 std::string OtherMethods(const v1::QuantizationSpec& quantization) {
   std::string methods;
   for (const v1::NumberFormat format :
        {quantization.weights().format(), quantization.activations().format()}) {
-    if (format != v1::INTEGER) absl::StrAppend(&methods, " ", LowerCase(v1::NumberFormat_Name(format)));
+    if (format != v1::INTEGER)
+      absl::StrAppend(&methods, " ", absl::AsciiStrToLower(v1::NumberFormat_Name(format)));
   }
   if (quantization.has_kv_cache()) absl::StrAppend(&methods, " kv", quantization.kv_cache().bits());
   if (quantization.has_rotation()) absl::StrAppend(&methods, " rotation");
@@ -330,13 +272,12 @@ std::string OtherMethods(const v1::QuantizationSpec& quantization) {
   return methods;
 }
 
-// The prefix of "_perplexity" and "_top1": "fp", "w8a8", "absmax_fine", "zeropoint_w4"; "other" for what no
-// paper has.
+// The prefix of "_perplexity" and "_top1": "fp", "w8a8", "absmax_fine", "zeropoint_w4"; "other" where no paper has one.
 std::string PrecisionName(const v1::QuantizationSpec& quantization, const std::string& bits) {
   if (bits == "fp16") return "fp";
   if (quantization.has_absmax()) {
     const std::string granularity =
-        LowerCase(v1::AbsmaxSchemeSpec::Granularity_Name(quantization.absmax().granularity()));
+        absl::AsciiStrToLower(v1::AbsmaxSchemeSpec::Granularity_Name(quantization.absmax().granularity()));
     return bits == "w8a8" ? absl::StrCat("absmax_", granularity) : "other";
   }
   if (quantization.has_zeropoint()) {
@@ -350,7 +291,7 @@ std::string PrecisionName(const v1::QuantizationSpec& quantization, const std::s
 
 // GLUE's name of a set and a measure: "mnli_m_acc" of /data/glue/MNLI with dev_matched.tsv and accuracy.
 std::string GlueMetric(const v1::ClassificationDataSpec& data, const std::string& measurement) {
-  std::string set = LowerCase(LastPart(data.path()));
+  std::string set = absl::AsciiStrToLower(LastPart(data.path()));
   std::erase(set, '-');
   if (set == "mnli") absl::StrAppend(&set, data.validation_file() == "dev_mismatched.tsv" ? "_mm" : "_m");
   const std::string measure = measurement == "accuracy" ? "acc"
@@ -360,7 +301,7 @@ std::string GlueMetric(const v1::ClassificationDataSpec& data, const std::string
   return absl::StrCat(set, "_", measure);
 }
 
-// The names of what is measured; the papers' differ.
+// The papers' names of a measurement.
 std::vector<std::string> MetricNames(const v1::TrialSpec& spec, const std::string& measurement,
                                      const std::string& bits) {
   static constexpr std::pair<std::string_view, std::string_view> kNames[] = {
@@ -382,7 +323,7 @@ std::vector<std::string> MetricNames(const v1::TrialSpec& spec, const std::strin
   if (measurement == "accuracy" && spec.data().has_images()) return {precision + "_top1"};
   if (measurement == "accuracy") return {"mlm_accuracy"};
   for (const auto& [ours, papers] : kNames) {
-    // Where one largest element is printed it is that of all tokens: another one (the setting `tokens`).
+    // One largest element alone, where printed, is of all tokens (the setting `tokens`).
     if (ours == measurement && ours == "max_abs_first") return {std::string(papers), "max_abs_activation"};
     if (ours == measurement) return {std::string(papers)};
   }
@@ -395,7 +336,7 @@ PublishedQuery PublishedQueryOf(const v1::TrialSpec& spec, const std::string& me
   PublishedQuery query;
   query.architecture = std::string(ArchitectureName(spec.model()));
   query.model = ModelName(spec, query.architecture);
-  query.method = HasOtherPenalty(spec) || HasOtherParts(spec) ? "" : MethodName(spec.attention());
+  query.method = HasOtherParts(spec) ? "" : MethodName(spec.attention());
   AddAttention(spec, query.method, &query);
   AddModel(spec, &query);
   AddData(spec, &query);

@@ -22,7 +22,6 @@
 #include "spec/schema/limits.h"
 #include "spec/schema/struct_value.h"
 #include "spec/sweep/default_table.h"
-#include "spec/sweep/label_groups.h"
 #include "spec/sweep/table_columns.h"
 #include "spec/trial/measurements.h"
 
@@ -34,7 +33,7 @@ using Where = google::protobuf::Map<std::string, Value>;
 
 constexpr std::size_t kTrialsBetweenChecks = 64;
 
-// Whether a table has taken too long, or nobody waits for it any more.
+// Ends a table that takes too long or whose caller has gone.
 class Patience {
  public:
   explicit Patience(const std::function<bool()>& cancelled)
@@ -51,18 +50,6 @@ class Patience {
   const std::function<bool()>& cancelled_;
   const Timestamp end_;
 };
-
-using Row = LabelGroup<const TrialValues*>;
-
-// The rows: combinations of labels that trials have, in the order of the axes' labels (of a column: in the
-// order of the trials).
-std::vector<Row> GroupRows(const Trials& trials, const v1::TableSpec& spec, const TableNames& names) {
-  std::vector<const std::vector<std::string>*> orders;
-  for (const std::string& name : spec.rows()) orders.push_back(names.LabelsOf(name));
-  return GroupByLabels(trials, orders, [&](const TrialValues* trial, std::size_t i) {
-    return LabelOf(*trial, spec.rows(static_cast<int>(i)));
-  });
-}
 
 // The measurements of the columns, each once, in order.
 std::vector<std::string> MeasurementsOf(const v1::TableSpec& spec) {
@@ -81,7 +68,7 @@ MeasurementChoice ChoiceOf(const std::string& measurement, const std::vector<std
           measurement == "perplexity"};
 }
 
-// What each column shows; nothing for a mean of columns.
+// What each column shows; empty for a mean of columns.
 std::vector<ColumnPlan> PlansOf(const v1::TableSpec& spec, const std::vector<std::string>& measurements) {
   std::vector<ColumnPlan> plans;
   for (const v1::TableColumn& column : spec.columns()) {
@@ -97,8 +84,7 @@ std::vector<ColumnPlan> PlansOf(const v1::TableSpec& spec, const std::vector<std
   return plans;
 }
 
-// The columns of the view that the table needs. Axes are none: trials have their labels, and the name of an
-// axis never reaches SQL.
+// The columns of the view that the table needs, without axes, whose names never reach SQL.
 std::set<std::string> ColumnsOf(const v1::TableSpec& spec, const TableNames& names) {
   std::set<std::string> columns;
   const auto need = [&](const std::string& name) {
@@ -131,8 +117,7 @@ absl::StatusOr<Trials> Matching(const Trials& trials, const Where& where, const 
   return matching;
 }
 
-// Names the trials of cells, unless they are too many: then of none, for a part would look like the whole. The
-// cells' single results go with them.
+// Names the trials of cells, with their results, unless they are too many: then of none, for a part would mislead.
 class TrialNames {
  public:
   explicit TrialNames(v1::Table& table) : table_(table) {}
@@ -155,12 +140,10 @@ class TrialNames {
     }
   }
   static void RemoveFrom(v1::TableCell& cell) {
-    google::protobuf::RepeatedPtrField<std::string> no_trials;  // Clear() would keep the memory.
-    google::protobuf::RepeatedField<double> no_values;
-    cell.mutable_trials()->Swap(&no_trials);
-    cell.mutable_values()->Swap(&no_values);
-    google::protobuf::RepeatedField<double> no_means;
-    cell.mutable_training_means()->Swap(&no_means);
+    google::protobuf::RepeatedPtrField<std::string>().Swap(
+        cell.mutable_trials());  // Clear() keeps the memory.
+    google::protobuf::RepeatedField<double>().Swap(cell.mutable_values());
+    google::protobuf::RepeatedField<double>().Swap(cell.mutable_training_means());
   }
 
   v1::Table& table_;
@@ -201,7 +184,7 @@ absl::StatusOr<std::vector<v1::SweepStatus>> ReadSweeps(Reader& reader, const st
   return found;
 }
 
-// The cells of columns that are means of others, whose trials are `behind`.
+// Makes the cells of columns that are means of others, whose trials are `behind`.
 void AddMeansOfColumns(const v1::TableSpec& spec, const std::vector<Trials>& behind,
                        const PublishedCells& published, TrialNames& trial_names, v1::TableRow* row) {
   for (int column = 0; column < spec.columns_size(); ++column) {
@@ -260,7 +243,7 @@ absl::StatusOr<v1::Table> BuildTable(Reader& reader, const std::vector<SweepId>&
   }
   ASSIGN_OR_RETURN(const Trials chosen, Matching(all, spec.where(), patience));
   RETURN_IF_ERROR(published.ReadSpecs(chosen));
-  const std::vector<Row> rows = GroupRows(chosen, spec, names);
+  const std::vector<TrialGroup> rows = GroupTrials(chosen, {spec.rows().begin(), spec.rows().end()}, names);
   RETURN_IF_ERROR(CheckSize(rows.size(), spec));
 
   v1::Table table = TableWithoutRows(spec, sweeps, names);
@@ -270,7 +253,7 @@ absl::StatusOr<v1::Table> BuildTable(Reader& reader, const std::vector<SweepId>&
                                                   spec.columns(column).where(), patience));
     return MakeCell(found, plans[static_cast<std::size_t>(column)], names);
   };
-  for (const Row& row : rows) {
+  for (const TrialGroup& row : rows) {
     v1::TableRow* added = table.add_rows();
     for (const std::string& label : row.labels) added->add_labels(label);
     std::vector<Trials> behind(plans.size());

@@ -1,9 +1,9 @@
-// A table like those of the papers, from the results of sweeps: mean and standard deviation over everything
-// not named, the best of each column, and differences to a baseline.
+// A table like those of the papers, from the results of sweeps: mean and standard deviation over everything not named,
+// the best of each column, and differences to a baseline.
 //
-// Reads the views `trials` and `results` through a Reader (blocking). A cell's numbers come from the trials
-// of its row that match its column: SUCCEEDED ones with a value are counted and averaged, DIVERGED ones are
-// counted apart, all others are missing. A table is bounded in cells, in the trials that it names and in time.
+// Reads the views `trials` and `results` through a Reader (blocking). Of the trials of a cell's row that match its column,
+// SUCCEEDED ones with a value are averaged, DIVERGED ones are counted apart, others are missing. A table is bounded in
+// cells, in the trials that it names and in time.
 #ifndef INLIER_RESULTS_TABLES_TABLE_BUILDER_H_
 #define INLIER_RESULTS_TABLES_TABLE_BUILDER_H_
 
@@ -18,10 +18,9 @@
 
 namespace inlier {
 
-// The table `spec` of `sweeps`, whose trials are all in it; spec absent (no columns): the own one of the first sweep,
-// or the default one. An axis that a sweep has not is empty there. InvalidArgument names an axis, column, measurement
-// or published table that does not exist, and what comes close, and a table with too many cells; DeadlineExceeded
-// past kTableTime; Cancelled once `cancelled` (may be empty) is true. REQUIRES: 1 to kTableSweepsMax sweeps.
+// TableAskedFor of `spec` and the first of 1 to kTableSweepsMax sweeps, with all their trials. An axis that a sweep lacks
+// is empty there. InvalidArgument names an unknown axis, column, measurement or published table and the nearest known
+// one, or a table with too many cells; DeadlineExceeded past kTableTime; Cancelled once `cancelled` is true.
 inline constexpr int kTableSweepsMax = 100;
 inline constexpr Duration kTableTime = std::chrono::seconds(30);
 absl::StatusOr<v1::Table> BuildTable(Reader& reader, const std::vector<SweepId>& sweeps,

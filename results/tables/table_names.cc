@@ -17,11 +17,11 @@ namespace {
 
 using google::protobuf::Value;
 
-// Columns of the view trials that are no hyper-parameters: for tables over several sweeps.
+// Columns of the view trials, for tables over several sweeps, that are not hyper-parameters.
 constexpr const char* kSweepColumns[] = {"sweep", "sweep_id"};
 
 bool Contains(const std::vector<std::string>& all, const std::string& one) {
-  return std::find(all.begin(), all.end(), one) != all.end();
+  return std::ranges::find(all, one) != all.end();
 }
 
 }  // namespace
@@ -38,7 +38,6 @@ absl::StatusOr<TableNames> TableNames::Of(const std::vector<v1::SweepSpec>& swee
         axis->second.labels.emplace();
       }
       std::optional<std::vector<std::string>>& labels = axis->second.labels;
-      // Of a range any number between its ends is a label.
       if (!info.range.empty()) labels.reset();
       if (!labels) continue;
       std::set<std::string> seen(labels->begin(), labels->end());
@@ -72,7 +71,7 @@ std::string TableNames::SymbolOf(const std::string& name) const {
 
 absl::Status TableNames::Resolve(v1::TableSpec& spec, const std::function<absl::Status()>& check) const {
   for (int i = 0; i < spec.rows_size(); ++i)
-    RETURN_IF_ERROR(CheckName(absl::StrCat("table.rows[", i, "]"), spec.rows(i)));
+    RETURN_IF_ERROR(CheckName(ItemPath("table.rows", i), spec.rows(i)));
   RETURN_IF_ERROR(ResolveWhere("table.where", *spec.mutable_where(), check));
   Problems problems;
   CheckTableForm(spec, &problems);
@@ -81,7 +80,7 @@ absl::Status TableNames::Resolve(v1::TableSpec& spec, const std::function<absl::
     return absl::InvalidArgumentError(absl::StrCat(first.path, ": ", first.text));
   }
   for (int i = 0; i < spec.columns_size(); ++i) {
-    const std::string place = absl::StrCat("table.columns[", i, "]");
+    const std::string place = ItemPath("table.columns", i);
     v1::TableColumn& column = *spec.mutable_columns(i);
     RETURN_IF_ERROR(ResolveWhere(place + ".where", *column.mutable_where(), check));
     for (const std::string& name : column.best_of().over())
@@ -100,7 +99,7 @@ absl::Status TableNames::CheckName(const std::string& place, const std::string& 
 
 absl::Status TableNames::ResolveWhere(const std::string& place, Where& where,
                                       const std::function<absl::Status()>& check) const {
-  // A map has no order of its own: by name, so that the same mistake gives the same message.
+  // A map has no order; sorted names make the errors the same every time.
   const std::map<std::string, Value> sorted(where.begin(), where.end());
   for (const auto& [name, wanted] : sorted) {
     RETURN_IF_ERROR(CheckName(place, name));

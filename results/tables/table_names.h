@@ -19,23 +19,23 @@ namespace inlier {
 
 class TableNames {
  public:
-  // Of all sweeps together: the labels of an axis are those of the first sweep, then what others add.
+  // The labels of an axis are those of the first sweep, then those that others add.
   static absl::StatusOr<TableNames> Of(const std::vector<v1::SweepSpec>& sweeps);
 
   bool IsAxis(const std::string& name) const { return axes_.contains(name); }
-  // nullptr: any text is a label, or it is no axis.
+  // nullptr where any text is a label, or for a column.
   const std::vector<std::string>* LabelsOf(const std::string& name) const;
-  // The symbol of the hyper-parameter that an axis or a column is, in LaTeX; empty where the schema has none.
+  // The LaTeX symbol of an axis' or column's hyper-parameter; empty where the schema has none.
   std::string SymbolOf(const std::string& name) const;
 
-  // Puts the labels of the axes in the place of what `spec` writes for them. InvalidArgument names the place of a name,
-  // label or measurement that is not there, and what comes close; or is the error of `check`, which is called often.
+  // Replaces the values that `spec` writes by labels of axes. InvalidArgument names the place of an unknown name, label or
+  // measurement, and the nearest known one; or the error is of `check`, which is called often.
   absl::Status Resolve(v1::TableSpec& spec, const std::function<absl::Status()>& check) const;
 
  private:
   using Where = google::protobuf::Map<std::string, google::protobuf::Value>;
   struct Axis {
-    std::optional<std::vector<std::string>> labels;  // None: a range, any number is a label.
+    std::optional<std::vector<std::string>> labels;  // nullopt for a range, with any number as a label.
     std::string field;                               // Path, or empty.
   };
 

@@ -18,7 +18,7 @@ namespace {
 
 using google::protobuf::Value;
 
-// What a map, a vector and their strings need beside the texts, roughly.
+// Roughly the memory of a map, a vector and their strings without the texts.
 constexpr std::size_t kBytesOfATrial = 400;
 constexpr std::size_t kBytesOfAValue = 100;
 
@@ -51,11 +51,32 @@ std::size_t ReadTrial(const std::vector<SqlValue>& row, const std::set<std::stri
   return bytes;
 }
 
-// True when `matches` holds for `wanted`, or for one item of it when it is a list.
+// True when `matches` holds for `wanted`, or for an item of it when it is a list.
 template <typename Condition>
 bool AnyOf(const Value& wanted, const Condition& matches) {
   if (wanted.kind_case() != Value::kListValue) return matches(wanted);
-  return std::any_of(wanted.list_value().values().begin(), wanted.list_value().values().end(), matches);
+  return std::ranges::any_of(wanted.list_value().values(), matches);
+}
+
+bool ColumnMatches(const SqlValue& column, const Value& wanted) {
+  return AnyOf(wanted, [&](const Value& one) {
+    switch (one.kind_case()) {
+      case Value::kNullValue:
+        return std::holds_alternative<std::monostate>(column);
+      case Value::kNumberValue:
+        if (const auto* integer = std::get_if<std::int64_t>(&column))
+          return static_cast<double>(*integer) == one.number_value();
+        if (const auto* real = std::get_if<double>(&column)) return *real == one.number_value();
+        return ParseNumber(Text(column)) == one.number_value();
+      case Value::kBoolValue:
+        return std::holds_alternative<std::int64_t>(column) &&
+               std::get<std::int64_t>(column) == (one.bool_value() ? 1 : 0);
+      case Value::kStringValue:
+        return SqlText(column) == one.string_value() && !std::holds_alternative<std::monostate>(column);
+      default:
+        return false;
+    }
+  });
 }
 
 }  // namespace
@@ -121,29 +142,8 @@ bool LabelMatches(const std::string& label, const Value& wanted) {
   });
 }
 
-bool ColumnMatches(const SqlValue& column, const Value& wanted) {
-  return AnyOf(wanted, [&](const Value& one) {
-    switch (one.kind_case()) {
-      case Value::kNullValue:
-        return std::holds_alternative<std::monostate>(column);
-      case Value::kNumberValue:
-        if (const auto* integer = std::get_if<std::int64_t>(&column))
-          return static_cast<double>(*integer) == one.number_value();
-        if (const auto* real = std::get_if<double>(&column)) return *real == one.number_value();
-        return ParseNumber(Text(column)) == one.number_value();
-      case Value::kBoolValue:
-        return std::holds_alternative<std::int64_t>(column) &&
-               std::get<std::int64_t>(column) == (one.bool_value() ? 1 : 0);
-      case Value::kStringValue:
-        return SqlText(column) == one.string_value() && !std::holds_alternative<std::monostate>(column);
-      default:
-        return false;
-    }
-  });
-}
-
 bool Matches(const TrialValues& trial, const google::protobuf::Map<std::string, Value>& where) {
-  return std::all_of(where.begin(), where.end(), [&](const auto& condition) {
+  return std::ranges::all_of(where, [&](const auto& condition) {
     const auto label = trial.labels.find(condition.first);
     if (label != trial.labels.end()) return LabelMatches(label->second, condition.second);
     const auto column = trial.columns.find(condition.first);

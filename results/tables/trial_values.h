@@ -1,5 +1,4 @@
-// The input of a table: the trials of a sweep with their labels, columns and measurements, and which of
-// them match a condition.
+// The input of a table: the trials of a sweep with their labels, columns and measurements.
 //
 // Thread safety: none.
 #ifndef INLIER_RESULTS_TABLES_TRIAL_VALUES_H_
@@ -22,7 +21,7 @@ namespace inlier {
 struct TrialValues {
   std::string id;
   v1::TrialState state = v1::PENDING;
-  std::string train_stage;                    // "st-1"; empty for an invalid trial. The same for the next.
+  std::string train_stage;                    // "st-1"; empty for an invalid trial, as the next.
   std::string evaluate_stage;                 // Trials with the same one have one result.
   std::map<std::string, std::string> labels;  // Axis -> label.
   std::map<std::string, SqlValue> columns;    // The requested ones.
@@ -30,9 +29,8 @@ struct TrialValues {
   bool started = false;                       // One of its stages had an attempt, or a result before it.
 };
 
-// The trials of `sweep` in the order of its grid. `columns` of the view trials, `measurements` of the view
-// results. Adds the memory that they need to `bytes`; ResourceExhausted when it is more than kTrialValuesBytesMax
-// then. REQUIRES: the columns exist there.
+// The trials of `sweep` in the order of its grid, with `columns` of the view trials and `measurements` of the view results,
+// which must exist. Adds their memory to `bytes`; ResourceExhausted beyond kTrialValuesBytesMax.
 inline constexpr std::size_t kTrialValuesBytesMax = std::size_t{256} << 20;
 absl::StatusOr<std::vector<TrialValues>> ReadTrials(Reader& reader, SweepId sweep,
                                                     const std::set<std::string>& columns,
@@ -42,31 +40,28 @@ absl::StatusOr<std::vector<TrialValues>> ReadTrials(Reader& reader, SweepId swee
 // The text of a column's value as rows show it: "-0.03", "clipped", "" for NULL.
 std::string SqlText(const SqlValue& value);
 
-// True when a label or a column has the value that people wrote: numbers are compared as numbers, null is
-// SQL's NULL and a label that is empty; of a list any may match.
+// True when a label has the written value: numbers compare as numbers, null is "", any item of a list may match.
 bool LabelMatches(const std::string& label, const google::protobuf::Value& wanted);
-bool ColumnMatches(const SqlValue& column, const google::protobuf::Value& wanted);
 
-// All of `where`: an axis' label if `trial` has the axis, else a column, else the empty label of an axis that
-// only other sweeps have.
+// True when all of `where` hold, for an axis' label if `trial` has the axis, else for a column (null is SQL's NULL), else
+// for the empty label of an axis that only other sweeps have.
 bool Matches(const TrialValues& trial,
              const google::protobuf::Map<std::string, google::protobuf::Value>& where);
 
 // A measurement of the requested ones.
 struct MeasurementChoice {
   std::size_t number = 0;
-  bool of_training = false;  // Trials with the same training have one result; else those with one evaluation.
+  bool of_training = false;  // Trials of one training have one result, else those of one evaluation.
   Better better = Better::kNone;
   bool is_perplexity = false;  // Tests of differences are made on its logarithm, the loss.
 };
 
 bool HasResult(const TrialValues& trial, const MeasurementChoice& measurement);
-// The stage that the result is of.
 const std::string& StageOf(const TrialValues& trial, const MeasurementChoice& measurement);
-// Each result once, in the order of the trials, by training.
+// Summarises each result once, in the order of the trials, by training.
 NestedSummary SummaryOf(const std::vector<const TrialValues*>& trials, const MeasurementChoice& measurement);
 
-// The trial's label of an axis, else its column as text; empty for an axis that does not apply to it.
+// The trial's label of an axis, else its column as text; empty where the axis does not apply.
 std::string LabelOf(const TrialValues& trial, const std::string& name);
 
 }  // namespace inlier

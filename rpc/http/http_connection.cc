@@ -13,7 +13,7 @@
 namespace inlier {
 namespace {
 
-// A machine that has gone without a word is noticed within two minutes.
+// A client's machine that has vanished is noticed within two minutes.
 void KeepAlive(int socket) {
   const int on = 1, idle_seconds = 60, interval_seconds = 15, probes = 4;
   ::setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
@@ -25,10 +25,10 @@ void KeepAlive(int socket) {
 bool HasCertificate(SSL* connection) {
   X509* const certificate = SSL_get_peer_certificate(connection);
   X509_free(certificate);
-  return certificate != nullptr;  // Another than a verified one ends the handshake.
+  return certificate != nullptr;  // An unverified one ends the handshake.
 }
 
-// Of a Host header: "localhost:7421", "127.0.0.1", "[::1]:7421".
+// `host` is a Host header: "localhost:7421", "127.0.0.1", "[::1]:7421".
 bool NamesLoopback(std::string_view host) {
   if (!host.empty() && host.front() == '[') {
     host = host.substr(1, host.find(']') - 1);
@@ -51,7 +51,7 @@ void HttpConnection::FillHead(Message& message, const HttpResponse& response) {
   for (const auto& [name, value] : response.headers) message.set(name, value);
 }
 
-// Hands over to the server's thread, where the connection is also let go.
+// Hands over to the server's thread, where the connection is also released.
 class HttpServer::State::Call final : public HttpCall {
  public:
   Call(std::shared_ptr<HttpConnection> connection, std::shared_ptr<const HttpRequest> request)

@@ -1,4 +1,4 @@
-// The inside of HttpServer: its routes, and a connection of a client. For the .cc files of the server.
+// The inside of HttpServer: its routes, and a client's connection. For the .cc files of the server.
 #ifndef INLIER_RPC_HTTP_HTTP_CONNECTION_H_
 #define INLIER_RPC_HTTP_HTTP_CONNECTION_H_
 
@@ -42,13 +42,13 @@ struct HttpServer::State : std::enable_shared_from_this<State> {
   State(asio::io_context& io, HttpLimits limits) : io(io), limits(limits), pause(io) {}
 
   void Accept();
-  // Closes the connection that loses its place to one of `newcomer`. False: there is none.
+  // Closes the connection that loses its place to one of `newcomer`; false where there is none.
   bool MakeRoom(const asio::ip::address& newcomer);
   void Add(const std::string& path, HttpRoute route) {
     INLIER_CHECK(!acceptor);
     INLIER_CHECK(routes.emplace(path, std::move(route)).second);
   }
-  // Of the path, or the longest prefix of it.
+  // The route of the path, or of its longest prefix.
   const HttpRoute* Find(std::string_view path) const {
     if (const auto exact = routes.find(path); exact != routes.end()) return &exact->second;
     for (std::size_t slash = path.rfind('/'); slash != std::string_view::npos && slash > 0;
@@ -87,15 +87,13 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   void Begin();
 
   void Close();
-
-  // Since when it waits for its client, to send a request or to read its answer; absent: its request is being handled.
+  // Since when it waits for its client to send a request or read an answer; absent while a request is handled.
   std::optional<Timestamp> waiting_since() const { return waiting_since_; }
   bool is_open() const { return stream_.socket().is_open(); }
   const asio::ip::address peer() const { return peer_.address(); }
   const std::shared_ptr<HttpServer::State>& state() const { return state_; }
 
   void Write(HttpResponse response);
-
   void WhenGone(std::function<void()> gone);
 
   // An answer without end.
@@ -110,16 +108,11 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   void FillHead(Message& message, const HttpResponse& response);
 
   void Read();
-
   void OnHead(beast::error_code error);
-
   void OnBody(beast::error_code error);
-
-  // False: answered, or closed.
+  // False where the request was answered or the connection closed.
   bool CheckRead(beast::error_code error);
-
   void FillRequest();
-
   void Handle();
   void WatchClient();
 
@@ -132,7 +125,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   void Gone();
 
   void Shutdown();
-  // Reads what is left of a refused request: a socket that is closed with unread bytes takes back an answer on its way.
+  // Reads the rest of a refused request: closing a socket with unread bytes would take back an answer on its way.
   void Drain(std::size_t bytes_left);
 
   ClientStream stream_;
@@ -144,12 +137,12 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   std::shared_ptr<HttpRequest> request_;
   const HttpRoute* route_ = nullptr;
   http::response<http::string_body> response_;
-  std::shared_ptr<void> held_;  // With the body.
-  std::function<void()> gone_;  // Of WhenGone.
+  std::shared_ptr<void> held_;
+  std::function<void()> gone_;
   bool keep_alive_ = false;
   bool head_only_ = false;
   bool answered_ = false;
-  // Of an answer without end.
+  // An answer without end.
   struct Endless {
     http::response<http::empty_body> head;
     std::optional<http::response_serializer<http::empty_body>> serializer;

@@ -41,7 +41,7 @@ bool HttpServer::State::MakeRoom(const asio::ip::address& newcomer) {
   return true;
 }
 
-// Until the listener is closed.
+// Accepts until the listener is closed.
 void HttpServer::State::Accept() {
   acceptor->async_accept([state = shared_from_this()](beast::error_code error, tcp::socket socket) {
     if (error == asio::error::operation_aborted || state->stopped) return;
@@ -78,11 +78,6 @@ void HttpServer::Get(const std::string& path, std::function<HttpResponse()> hand
 
 void HttpServer::GetLater(const std::string& path, Handler handler) {
   state_->Add(path, {.handler = std::move(handler)});
-}
-
-void HttpServer::GetBelow(const std::string& prefix, Handler handler) {
-  INLIER_CHECK(prefix.ends_with('/') && prefix.size() > 1);
-  state_->Add(prefix, {.handler = std::move(handler)});
 }
 
 void HttpServer::PostBelow(const std::string& prefix, std::size_t body_bytes_max, Admit admit,

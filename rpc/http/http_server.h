@@ -4,14 +4,13 @@
 // Bounds: 8 KiB of request head, the body that a route allows, and HttpLimits: by default 10 s for a request to
 // arrive whole (a kept connection that sends nothing included), for an answer to leave and for each piece of an
 // answer without end, 256 connections at once (fewer under a low limit of open files). Anything beyond is answered
-// 4xx, or closed: a connection above the limit takes the place of one that waits for its client, to send a request or
-// to read its answer: the longest waiting of the address that has most connections. So no address shuts others out.
+// 4xx, or closed. A connection above the limit replaces the longest waiting one of the address that has most
+// connections, so that no address shuts others out; only a connection that waits for its client can be replaced.
 //
-// On loopback a request must name a host of loopback: a page in a browser on this machine must not read what
-// is served here by giving its own name this machine's address (DNS rebinding).
+// On loopback a request must name a host of loopback, against pages in a browser on this machine that give their own
+// name this machine's address (DNS rebinding).
 //
-// Thread safety: none, but for HttpCall. Everything runs on the one thread that runs the io_context; calls may also
-// be made while no thread runs it.
+// Thread safety: none, but for HttpCall. Everything runs on the thread of the io_context, or while it does not run.
 #ifndef INLIER_RPC_HTTP_HTTP_SERVER_H_
 #define INLIER_RPC_HTTP_HTTP_SERVER_H_
 
@@ -36,7 +35,7 @@ struct HttpResponse {
   std::string content_type = "text/plain; charset=utf-8";
   std::string body = {};
   std::vector<std::pair<std::string, std::string>> headers = {};  // Further ones.
-  std::shared_ptr<void> held = {};  // Let go when the body has left, or never will.
+  std::shared_ptr<void> held = {};  // Released when the body has left, or never will.
 };
 
 struct HttpRequest {
@@ -45,7 +44,7 @@ struct HttpRequest {
   std::string body;
   std::string peer;  // "127.0.0.1:40312".
   bool from_loopback = false;
-  bool encrypted = false;  // By TLS.
+  bool encrypted = false;
   bool certified = false;  // With a certificate that ServerTls::client_ca signed.
   // Headers; empty when absent.
   std::string host, authorization, content_type, origin, fetch_site, accept_encoding, if_none_match;
@@ -53,8 +52,7 @@ struct HttpRequest {
 
 // A request that is being answered: by one Reply, or by Begin, any number of Sends, and End.
 //
-// Thread safety: from any thread, one call at a time. The io_context must outlive it. One that is dropped without an
-// answer closes its connection.
+// Thread safety: any thread, one call at a time; outlived by the io_context. Unanswered ones close their connection.
 class HttpCall {
  public:
   virtual ~HttpCall() = default;
@@ -71,12 +69,12 @@ class HttpCall {
   virtual void End() = 0;
 };
 
-// The calls that wait for one answer: however many ask meanwhile, it is made once.
+// The calls that wait for one answer, which is made once.
 //
 // Thread safety: any thread.
 class SharedAnswer {
  public:
-  // True for the first of them, which has the answer made: Reply follows.
+  // True for the first call, which must have the answer made and then call Reply.
   bool Add(std::shared_ptr<HttpCall> call) {
     const std::lock_guard lock(mutex_);
     waiting_.push_back(std::move(call));
@@ -101,22 +99,19 @@ struct HttpLimits {
 class HttpServer {
  public:
   using Handler = std::function<void(std::shared_ptr<HttpCall>)>;
-  // The refusal of a request whose body has not been read; none: it is read and handled.
+  // The refusal of a request whose body has not been read; nullopt where it is to be read and handled.
   using Admit = std::function<std::optional<HttpResponse>(const HttpRequest&)>;
 
   explicit HttpServer(boost::asio::io_context& io, HttpLimits limits = {});
-  ~HttpServer();  // Stops.
+  ~HttpServer();
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
 
   // Answers GET `path` (a query is ignored) with the result of `handler`. REQUIRES: before Start.
   void Get(const std::string& path, std::function<HttpResponse()> handler);
-  // The same for an answer that may come later.
+  // The same for an answer that may come later. A path such as "/page/" is for every path that begins with it.
   void GetLater(const std::string& path, Handler handler);
-  // The same for every path that begins with `prefix`, which ends in "/".
-  void GetBelow(const std::string& prefix, Handler handler);
-  // Answers POST of every path that begins with `prefix`, with a body of at most `body_bytes_max`, if `admit` does not
-  // refuse its head.
+  // Answers POST below `prefix`, which ends in "/", with a body of at most `body_bytes_max`, unless `admit` refuses.
   void PostBelow(const std::string& prefix, std::size_t body_bytes_max, Admit admit, Handler handler);
 
   // Listens on `address` ("127.0.0.1:7421", port 0 for a free one), by TLS if `tls` names files; its client_ca is

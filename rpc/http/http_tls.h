@@ -1,5 +1,4 @@
-// TLS of an HTTP server whose files may be renewed while it runs: the files are looked at when a connection begins, as
-// for gRPC (server_tls.h).
+// TLS of an HTTP server whose files may be renewed: each new connection checks them, as for gRPC (server_tls.h).
 //
 // Thread safety: none.
 #ifndef INLIER_RPC_HTTP_HTTP_TLS_H_
@@ -19,8 +18,7 @@ class HttpTls {
   // InvalidArgument for files that MakeServerCredentials refuses.
   static absl::StatusOr<std::unique_ptr<HttpTls>> Open(const ServerTls& tls);
 
-  // For a new connection. With a client_ca callers may show a certificate, and one that it did not sign ends the
-  // handshake.
+  // For a new connection. With a client_ca callers may show a certificate; one it did not sign ends the handshake.
   std::shared_ptr<boost::asio::ssl::context> Current();
 
  private:

@@ -60,7 +60,7 @@ absl::StatusOr<std::vector<fs::path>> ClassificationFiles(const v1::Classificati
 
 namespace {
 
-// Puts the rows into their parts: by file, or by the hash of the text.
+// Puts the rows into their parts by file, or by the hash of the text.
 absl::Status SplitRows(double validation_fraction, const fs::path& file, ClassificationSource* source) {
   source->rows = source->tables[0].rows();
   source->train_rows = source->rows.size();
@@ -114,7 +114,7 @@ absl::Status UnknownClass(const ClassificationSource& source, std::size_t row) {
 absl::Status ReadClasses(ClassificationSource* source) {
   std::vector<std::string>& names = source->class_names;
   for (std::size_t row = 0; row < source->train_rows; ++row) names.emplace_back(source->rows[row].label);
-  std::sort(names.begin(), names.end());
+  std::ranges::sort(names);
   names.erase(std::unique(names.begin(), names.end()), names.end());
   if (names.size() < 2) {
     return absl::InvalidArgumentError(
@@ -130,7 +130,7 @@ absl::Status ReadClasses(ClassificationSource* source) {
     source->classes.push_back(found - names.begin());
     if (row < source->train_rows) ++trained[source->classes.back()];
   }
-  const std::int64_t majority = std::max_element(trained.begin(), trained.end()) - trained.begin();
+  const std::int64_t majority = std::ranges::max_element(trained) - trained.begin();
   const auto validation = source->classes.begin() + static_cast<std::ptrdiff_t>(source->train_rows);
   source->majority_share = static_cast<double>(std::count(validation, source->classes.end(), majority)) /
                            static_cast<double>(source->rows.size() - source->train_rows);

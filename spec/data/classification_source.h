@@ -24,7 +24,7 @@ struct ClassificationSource {
   std::vector<std::string> class_names;  // Of the training part, sorted by bytes; none for NUMBER.
   std::vector<std::int64_t> classes;     // Of each row; empty for NUMBER.
   std::vector<float> numbers;            // Of each row; empty for CLASS.
-  double majority_share = 0;             // See ClassificationDataset.
+  double majority_share = 0;             // Of the validation rows: the training part's most frequent class.
 };
 
 // The files that `spec` names: one, or one for training and one for validation.

@@ -48,7 +48,7 @@ std::string_view TrimmedCell(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(" \v\f\r") - begin + 1);
 }
 
-// True when a line has numbers in place of headings.
+// True when the columns are named by numbers in place of headings.
 absl::StatusOr<bool> AreNumbers(std::vector<WantedColumn>& wanted) {
   const bool numbers = IsColumnNumber(wanted[0].name);
   for (WantedColumn& column : wanted) {
@@ -63,7 +63,7 @@ absl::StatusOr<bool> AreNumbers(std::vector<WantedColumn>& wanted) {
     if (!numbers) continue;
     if (!absl::SimpleAtoi(column.name, &position) || position == 0) {
       return absl::InvalidArgumentError(absl::StrCat("data.classification.", column.field, ": \"",
-                                                     column.name, "\" is no column: they count from 1"));
+                                                     column.name, "\" is not a column: they count from 1"));
     }
     column.index = position - 1;
   }
@@ -75,7 +75,7 @@ absl::Status FindHeadings(const std::vector<std::string_view>& cells, const std:
   std::vector<std::string_view> headings;
   for (const std::string_view cell : cells) headings.push_back(TrimmedCell(cell));
   for (WantedColumn& column : wanted) {
-    const auto found = std::find(headings.begin(), headings.end(), column.name);
+    const auto found = std::ranges::find(headings, column.name);
     if (found == headings.end()) {
       return absl::InvalidArgumentError(
           absl::StrCat(place, ": no column \"", column.name, "\" for data.classification.", column.field,

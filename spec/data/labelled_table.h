@@ -1,8 +1,7 @@
 // Rows of a tab-separated file with a label and one or two texts each, in GLUE's form.
 //
-// Columns are named by the headings in the first line, or all by their numbers from 1, and then the first
-// line is a row. Every row has as many cells as the first line. There is no quoting; empty lines are skipped;
-// a byte order mark is not part of the text.
+// Columns are named by the headings in the first line, or all by their numbers from 1, and then the first line is a
+// row. Rows have as many cells as the first line, without quoting. Empty lines and a byte order mark are skipped.
 //
 // Thread safety: immutable.
 #ifndef INLIER_SPEC_DATA_LABELLED_TABLE_H_
@@ -31,15 +30,14 @@ struct LabelledColumns {
 struct LabelledRow {
   std::string_view label;  // Trimmed; never empty, nor "-", GLUE's mark for none.
   std::string_view text;
-  std::string_view pair;  // Empty where no column is named.
+  std::string_view pair;  // Empty without a pair column.
   std::size_t line = 0;   // In the file, from 1.
 };
 
 class LabelledTable {
  public:
-  // InvalidArgument names file and line, of a column that is not there, and of a row with another number of
-  // cells than the first line; of the file's content it quotes
-  // nothing. A file without rows is an error.
+  // InvalidArgument names file and line of a missing column and of a row with another number of cells than the first
+  // line, or a file without rows; it quotes no content.
   static absl::StatusOr<LabelledTable> Read(const std::filesystem::path& path, const LabelledColumns& columns,
                                             const DataRoots& roots = {});
 

@@ -31,11 +31,7 @@ absl::Status Refuse(const std::string& key, const std::string& what) {
   return absl::InvalidArgumentError(absl::StrCat(key, ": ", what));
 }
 
-FieldPath PathOf(const char* field) {
-  FieldPath path;
-  INLIER_CHECK(FieldPath::TryParse(v1::TrialSpec::descriptor(), field, &path).empty());
-  return path;
-}
+FieldPath PathOf(const char* field) { return FieldPath::Known(v1::TrialSpec::descriptor(), field); }
 
 // Numbers, true, false and null of a file may be shown; texts are not.
 std::string Shown(const json& value) {
@@ -51,7 +47,7 @@ std::string ActivationOf(const std::string& name) {
   return "";
 }
 
-// One config.json and the keys that have been looked at.
+// One config.json and the keys that have been read.
 class ConfigReader {
  public:
   ConfigReader(const json& config, std::string architecture, v1::TrialSpec* spec)
@@ -78,14 +74,14 @@ class ConfigReader {
     return absl::OkStatus();
   }
 
-  // The value, which is looked at now; null where there is none.
+  // The value, whose key counts as read; null where there is none.
   const json* Find(const char* key) {
     seen_.insert(key);
     const auto found = config_.find(key);
     return found == config_.end() ? nullptr : &*found;
   }
 
-  // Every other key is one that changes nothing, or one that the class of this version does not read either.
+  // Other keys must change nothing, or be of a version whose classes do not read them either.
   absl::Status CheckOthers() {
     const json* written_by = Find("transformers_version");
     const std::string version =
@@ -137,7 +133,7 @@ class ConfigReader {
     return set.ok() ? set : Refuse(key, std::string(set.message()));
   }
 
-  // In the field's spelling.
+  // The value in the field's spelling.
   static absl::StatusOr<std::string> FieldText(const char* key, FieldKey::Kind kind, const json& value) {
     switch (kind) {
       case FieldKey::kSize:
@@ -170,7 +166,7 @@ class ConfigReader {
   std::set<std::string, std::less<>> seen_;
 };
 
-// rope_scaling, since transformers 5 rope_parameters: only positions that are not scaled.
+// Allows rope_scaling, or rope_parameters of transformers 5, only for positions that are not scaled.
 absl::Status ReadRotary(ConfigReader& config, v1::LlamaSpec* llama) {
   for (const char* key : {"rope_scaling", "rope_parameters"}) {
     const json* rope = config.Find(key);
@@ -191,7 +187,7 @@ absl::Status ReadRotary(ConfigReader& config, v1::LlamaSpec* llama) {
   return absl::OkStatus();
 }
 
-// The keys of a Llama that are not in FieldKeysOf.
+// Reads the keys of a Llama that are not in FieldKeysOf.
 absl::Status ReadLlama(ConfigReader& config, v1::TrialSpec* spec) {
   v1::LlamaSpec* llama = spec->mutable_model()->mutable_llama();
   const json* biases = config.Find("mlp_bias");
@@ -209,8 +205,7 @@ absl::Status ReadLlama(ConfigReader& config, v1::TrialSpec* spec) {
   return ReadRotary(config, llama);
 }
 
-// The names of a classifier's outputs; LABEL_0, … where there are none. transformers counts them by id2label, without
-// it by num_labels.
+// The names of a classifier's outputs, by default LABEL_0, …; transformers counts them by id2label, else by num_labels.
 absl::StatusOr<std::vector<std::string>> ClassNames(ConfigReader& config) {
   constexpr std::size_t kOutputsMax = 1 << 16;
   std::vector<std::string> names;
@@ -241,7 +236,7 @@ absl::StatusOr<std::vector<std::string>> ClassNames(ConfigReader& config) {
   return names;
 }
 
-// A BertForSequenceClassification. Without problem_type, transformers takes one output as a number.
+// Without problem_type, transformers takes one output as a number.
 absl::Status ReadBertClassifier(ConfigReader& config, HuggingFaceConfig* read) {
   ASSIGN_OR_RETURN(read->class_names, ClassNames(config));
   const bool one = read->class_names.size() == 1;
@@ -261,7 +256,7 @@ absl::Status ReadBertClassifier(ConfigReader& config, HuggingFaceConfig* read) {
   return absl::OkStatus();
 }
 
-// The class that the weights were saved from, without its "Inlier"; empty where the file does not name it.
+// The class that the weights were saved from, without its "Inlier"; may be empty.
 absl::StatusOr<std::string> ClassOf(ConfigReader& config) {
   const json* architectures = config.Find("architectures");
   if (architectures == nullptr || architectures->is_null() || *architectures == json::array())

@@ -1,8 +1,7 @@
-// config.json of a Hugging Face model folder, converted to the fields of a TrialSpec and back: the one description of a
-// folder that analyses, starts, exports and sweeps share.
+// config.json of a Hugging Face model folder, converted to the fields of a TrialSpec and back.
 //
-// A setting that only one of transformers and inlier supports is refused by its key: a model is read with
-// exactly its meaning, or not at all. Which keys there are: config_keys.h.
+// A setting that only one of transformers and inlier supports is refused by its key: a model is read with exactly its
+// meaning, or not at all. config_keys.h lists the keys.
 #ifndef INLIER_SPEC_HUGGING_FACE_CONFIG_H_
 #define INLIER_SPEC_HUGGING_FACE_CONFIG_H_
 
@@ -23,16 +22,15 @@ namespace inlier {
 struct HuggingFaceConfig {
   // model, attention, norm and dropout; of a BertForSequenceClassification also data.classification with its target.
   v1::TrialSpec spec;
-  // Of the outputs of a classifier, in their order; LABEL_0, … where the file does not name them.
+  // A classifier's outputs; LABEL_0, … where the file does not name them.
   std::vector<std::string> class_names;
-  // The weights have a head that is not read here: one of another class than a language model, an image classifier or
-  // spec.data.classification.
+  // The weights have a head other than of a language model, an image classifier or spec.data.classification.
   bool other_head = false;
 };
 
 enum class FolderPart {
   kWhole,
-  kBody,  // A classifier of sentences counts as an other head, whose settings are not looked at.
+  kBody,  // A classifier of sentences counts as another head, whose settings are ignored.
 };
 
 // The model in `folder`: model_type bert, opt, gpt2, llama or vit, or one of these as inlier exports it (inlier_bert, …;
@@ -45,25 +43,23 @@ absl::StatusOr<HuggingFaceConfig> ReadHuggingFaceConfig(const std::filesystem::p
 absl::StatusOr<HuggingFaceConfig> ParseHuggingFaceConfig(const nlohmann::json& config,
                                                          FolderPart part = FolderPart::kWhole);
 
-// OK where the models of both specs, with the same weights, compute the same: `trial` may add softmax, gates and other
-// parts to a model that `source` has without them. InvalidArgument names the first setting that differs, with both
-// values: by the key of config.json where `source` is from one (`by_key`), else by the field.
+// OK where the models of both specs, with the same weights, compute the same; `trial` may add softmax, gates and other
+// parts. InvalidArgument names the first setting that differs, with both values, by the key of config.json where
+// `source` is from one (`by_key`), else by the field.
 absl::Status CheckSameFunction(const v1::TrialSpec& source, const v1::TrialSpec& trial, bool by_key);
 
-// Facts about the data of a trained model that its export contains.
+// Facts about a model's data that its export contains.
 struct ExportedData {
-  std::int64_t outputs = 0;                   // With data.classification: how many there are, at least 1.
-  std::vector<std::string> class_names = {};  // Of the outputs; LABEL_<number> where there is none.
-  // Tokens of the vocabulary, null in the config where they are not known. The separator begins every text of a causal
-  // model, so that it ends the one before.
+  std::int64_t outputs = 0;                   // With data.classification at least 1.
+  std::vector<std::string> class_names = {};  // Of the outputs; LABEL_<number> by default.
+  // Tokens, null in the config where unknown. The separator begins every text of a causal model, so that it ends the one before of a causal model.
   std::optional<std::int64_t> separator = {};
   std::optional<std::int64_t> pad = {};
 };
 
-// The config.json with which transformers makes the model of `resolved`, with the Python files of own_parts.h
-// where HasOwnParts or `quantized`. FailedPrecondition names a field that neither supports. Some variants are exported as an equal model: absent biases and positions as
-// zeros, one gain for all channels (RMS_NORM_S) as a vector of it. With data.classification a
-// BertForSequenceClassification.
+// The config.json with which transformers makes the model of `resolved`, with the Python files of own_parts.h where
+// HasOwnParts or `quantized`. FailedPrecondition names a field that neither supports. Some variants are exported as an
+// equal model: absent biases and positions as zeros, one gain for all channels (RMS_NORM_S) as a vector of it.
 absl::StatusOr<nlohmann::json> HuggingFaceConfigOfSpec(const v1::TrialSpec& resolved,
                                                        const ExportedData& data = {}, bool quantized = false);
 

@@ -37,14 +37,12 @@ const char* ActivationName(v1::Activation activation) {
   return "gelu";
 }
 
-// The fields that are keys.
+// The keys that are fields.
 json FieldsOf(const v1::TrialSpec& spec) {
   json config = json::object();
   for (const FieldKey& key : FieldKeysOf(ArchitectureName(spec.model()))) {
     const auto path_of = [](const char* field) {
-      FieldPath path;
-      INLIER_CHECK(FieldPath::TryParse(v1::TrialSpec::descriptor(), field, &path).empty());
-      return path;
+      return FieldPath::Known(v1::TrialSpec::descriptor(), field);
     };
     const FieldPath path = path_of(key.field);
     const bool same = *key.same_as != '\0' && !path.Has(spec);
@@ -72,7 +70,7 @@ json FieldsOf(const v1::TrialSpec& spec) {
   return config;
 }
 
-// The names of `outputs` outputs; transformers' default for those that have none.
+// Adds the names of `outputs` outputs, by default those of transformers.
 void Labels(std::int64_t outputs, const std::vector<std::string>& names, json* config) {
   json labels = json::object(), ids = json::object();
   for (std::int64_t i = 0; i < outputs; ++i) {
@@ -85,12 +83,25 @@ void Labels(std::int64_t outputs, const std::vector<std::string>& names, json* c
   (*config)["label2id"] = ids;
 }
 
-absl::Status AddBert(const v1::TrialSpec& spec, const ExportedData& data, json* config) {
-  const v1::BertSpec& bert = spec.model().bert();
-  if (bert.norm_placement() != v1::POST)
-    return Unsupported("model.bert.norm_placement", "PRE norms in its bert model");
-  if (bert.position() == v1::ROTARY)
-    return Unsupported("model.bert.position", "ROTARY positions in its bert model");
+// Refuses norms and positions that transformers' model of the architecture lacks.
+absl::Status CheckForm(const v1::ModelSpec& spec) {
+  absl::Status status;
+  VisitArchitecture(spec, [&](std::string_view name, const auto& model) {
+    const std::string path = absl::StrCat("model.", std::string(name));
+    const std::string place = absl::StrCat(" in its ", std::string(name), " model");
+    if constexpr (requires { model.position(); }) {
+      if (!spec.has_vit() && !spec.has_opt() && (model.position() == v1::ROTARY) != spec.has_llama())
+        status = Unsupported(path + ".position",
+                             absl::StrCat(v1::Position_Name(model.position()), " positions", place));
+    }
+    if (!spec.has_opt() && (model.norm_placement() == v1::POST) != spec.has_bert())
+      status = Unsupported(path + ".norm_placement",
+                           absl::StrCat(v1::NormPlacement_Name(model.norm_placement()), " norms", place));
+  });
+  return status;
+}
+
+void AddBert(const v1::TrialSpec& spec, const ExportedData& data, json* config) {
   config->update({{"architectures", {"BertForMaskedLM"}},
                   {"position_embedding_type", "absolute"},
                   {"type_vocab_size", 2},
@@ -102,11 +113,10 @@ absl::Status AddBert(const v1::TrialSpec& spec, const ExportedData& data, json* 
     (*config)["problem_type"] = number ? "regression" : "single_label_classification";
     Labels(data.outputs, data.class_names, config);
   }
-  return absl::OkStatus();
 }
 
-// The tokens that end a text and that pad, for transformers' generate. Null where they are not known: its defaults are
-// tokens of another vocabulary.
+// Adds the tokens that end a text and that pad, for transformers' generate; null where they are not known, for its
+// defaults are tokens of another vocabulary.
 void AddTokens(const ExportedData& data, json* config) {
   const auto id = [](const std::optional<std::int64_t>& token) { return token ? json(*token) : json(); };
   config->update({{"bos_token_id", id(data.separator)},
@@ -114,53 +124,29 @@ void AddTokens(const ExportedData& data, json* config) {
                   {"pad_token_id", id(data.pad)}});
 }
 
-absl::Status AddGpt2(const v1::TrialSpec& spec, json* config) {
-  const v1::Gpt2Spec& gpt2 = spec.model().gpt2();
-  if (gpt2.norm_placement() != v1::PRE)
-    return Unsupported("model.gpt2.norm_placement", "POST norms in its gpt2 model");
-  if (gpt2.position() == v1::ROTARY)
-    return Unsupported("model.gpt2.position", "ROTARY positions in its gpt2 model");
-  config->update({{"architectures", {"GPT2LMHeadModel"}}, {"embd_pdrop", spec.dropout()}});
-  return absl::OkStatus();
-}
-
-absl::Status AddLlama(const v1::TrialSpec& spec, json* config) {
-  const v1::LlamaSpec& llama = spec.model().llama();
-  if (llama.norm_placement() != v1::PRE)
-    return Unsupported("model.llama.norm_placement", "POST norms in its llama model");
-  if (llama.position() != v1::ROTARY)
-    return Unsupported("model.llama.position",
-                       v1::Position_Name(llama.position()) + " positions in its llama model");
-  config->update({{"architectures", {"LlamaForCausalLM"}}, {"mlp_bias", llama.biases()}});
-  return absl::OkStatus();
-}
-
-absl::Status AddVit(const v1::TrialSpec& spec, const ExportedData& data, json* config) {
-  const v1::VitSpec& vit = spec.model().vit();
-  if (vit.norm_placement() != v1::PRE)
-    return Unsupported("model.vit.norm_placement", "POST norms in its vit model");
-  config->update({{"architectures", {"ViTForImageClassification"}}, {"qkv_bias", true}});
-  Labels(vit.classes(), data.class_names, config);
-  return absl::OkStatus();
-}
-
 absl::Status AddRest(const v1::TrialSpec& spec, const ExportedData& data, json* config) {
+  RETURN_IF_ERROR(CheckForm(spec.model()));
   switch (spec.model().architecture_case()) {
     case v1::ModelSpec::kBert:
-      return AddBert(spec, data, config);
+      AddBert(spec, data, config);
+      break;
     case v1::ModelSpec::kOpt:
       config->update({{"architectures", {"OPTForCausalLM"}}, {"layerdrop", 0.0}});
-      return absl::OkStatus();
-    case v1::ModelSpec::kGpt2:
-      return AddGpt2(spec, config);
-    case v1::ModelSpec::kLlama:
-      return AddLlama(spec, config);
-    case v1::ModelSpec::kVit:
-      return AddVit(spec, data, config);
-    case v1::ModelSpec::ARCHITECTURE_NOT_SET:
       break;
+    case v1::ModelSpec::kGpt2:
+      config->update({{"architectures", {"GPT2LMHeadModel"}}, {"embd_pdrop", spec.dropout()}});
+      break;
+    case v1::ModelSpec::kLlama:
+      config->update({{"architectures", {"LlamaForCausalLM"}}, {"mlp_bias", spec.model().llama().biases()}});
+      break;
+    case v1::ModelSpec::kVit:
+      config->update({{"architectures", {"ViTForImageClassification"}}, {"qkv_bias", true}});
+      Labels(spec.model().vit().classes(), data.class_names, config);
+      break;
+    case v1::ModelSpec::ARCHITECTURE_NOT_SET:
+      return absl::InvalidArgumentError("model: nothing is chosen");
   }
-  return absl::InvalidArgumentError("model: nothing is chosen");
+  return absl::OkStatus();
 }
 
 }  // namespace

@@ -16,10 +16,9 @@ namespace fs = std::filesystem;
 // "org/name" or "name".
 bool IsHubName(const std::string& name) {
   if (name.empty() || name.front() == '.' || name.front() == '/' || name.back() == '/') return false;
-  if (std::count(name.begin(), name.end(), '/') > 1) return false;
-  return std::all_of(name.begin(), name.end(), [](unsigned char c) {
-    return std::isalnum(c) || c == '/' || c == '-' || c == '_' || c == '.';
-  });
+  if (std::ranges::count(name, '/') > 1) return false;
+  return std::ranges::all_of(
+      name, [](unsigned char c) { return std::isalnum(c) || c == '/' || c == '-' || c == '_' || c == '.'; });
 }
 
 }  // namespace

@@ -10,15 +10,14 @@
 
 namespace inlier {
 
-// The value of an environment variable; null: not set.
+// The value of an environment variable, or null.
 using Environment = std::function<const char*(const char* name)>;
 
 // $HF_HUB_CACHE, $HF_HOME/hub, $XDG_CACHE_HOME/huggingface/hub or ~/.cache/huggingface/hub.
 std::filesystem::path HubCache(const Environment& environment);
 
-// The folder of a model that is named by its folder or, where there is none, by its name in the hub
-// ("org/name", "name"): the snapshot of the branch main in `cache`. NotFound names the command that downloads
-// it.
+// A model's folder, by its path or, where there is none, by its name in the hub ("org/name", "name"): the snapshot of the
+// branch main in `cache`. NotFound names the command that downloads it.
 absl::StatusOr<std::filesystem::path> FindModel(const std::string& name, const std::filesystem::path& cache);
 
 }  // namespace inlier

@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "google/protobuf/util/json_util.h"
 #include "nlohmann/json.hpp"
+#include "spec/trial/architecture.h"
 #include "spec/trial/data_kind.h"
 
 namespace inlier {
@@ -27,10 +28,6 @@ constexpr Names kNames[] = {{"bert", "AutoModelForMaskedLM", "InlierBertConfig"}
                             {"llama", "AutoModelForCausalLM", "InlierLlamaConfig"},
                             {"vit", "AutoModelForImageClassification", "InlierViTConfig"}};
 
-bool HasGate(const v1::GateSpec& gate) {
-  return gate.kind_case() != v1::GateSpec::KIND_NOT_SET && !gate.has_none();
-}
-
 bool HasSoftmax(const v1::SoftmaxSpec& softmax) {
   return softmax.kind_case() != v1::SoftmaxSpec::KIND_NOT_SET && !softmax.has_vanilla();
 }
@@ -46,7 +43,7 @@ bool HasEpsilon(const v1::TrialSpec& spec) {
   return spec.model().has_opt() && spec.model().opt().norm_epsilon() != 1e-5;
 }
 
-// gamma in place of what depends on the training's length, and every default.
+// The softmax with every default, and gamma in place of parameters that depend on the training's length.
 v1::SoftmaxSpec Explicit(const v1::TrialSpec& spec) {
   v1::SoftmaxSpec softmax = spec.attention().softmax();
   const double length = SequenceLength(spec);

@@ -1,6 +1,6 @@
-// The parts of a model that transformers' own classes have not: its softmax, gate, norms (of queries and keys too), key and
-// value bias, registers, and the scales of a quantization. An export with any of them carries two Python files, which from_pretrained loads with
-// trust_remote_code, and config.json has their settings under `inlier`.
+// The parts of a model that transformers' own classes lack: softmax, gate, norms (of queries and keys too), key and value
+// bias, registers, and the scales of a quantization. An export with any of them has two Python files, which
+// from_pretrained loads with trust_remote_code, and their settings in config.json under `inlier`.
 #ifndef INLIER_SPEC_HUGGING_FACE_OWN_PARTS_H_
 #define INLIER_SPEC_HUGGING_FACE_OWN_PARTS_H_
 
@@ -14,11 +14,10 @@ namespace inlier {
 
 inline constexpr char kQuantizationFile[] = "inlier_quantization.json";
 
-// True when transformers' own class of the architecture is another model than that of `resolved`.
+// True when transformers' own class of the architecture differs from the model of `resolved`.
 bool HasOwnParts(const v1::TrialSpec& resolved);
 
-// Makes `config`, which transformers' own class would read, that of the Python files. `quantized`: the folder
-// has kQuantizationFile.
+// Makes transformers' own `config` that of the Python files; `quantized` where the folder has kQuantizationFile.
 void AddOwnParts(const v1::TrialSpec& resolved, bool quantized, nlohmann::json* config);
 
 // Puts the settings under `inlier` into `spec`. InvalidArgument begins with the key.

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "base/check.h"
 #include "spec/hugging_face/config.h"
 #include "spec/hugging_face/config_keys.h"
 #include "spec/schema/field_path.h"
@@ -14,7 +13,7 @@
 namespace inlier {
 namespace {
 
-// Fields of a model that the weights' names and shapes decide, or that have an effect before there are weights alone.
+// Fields of a model that the weights' names and shapes decide, or that have an effect only before there are weights.
 const std::set<std::string>& OfWeightsOrStart() {
   static const std::set<std::string> fields = {"preset",         "vocab_size",          "max_positions",
                                                "classes",        "registers",           "initial_std",
@@ -22,7 +21,7 @@ const std::set<std::string>& OfWeightsOrStart() {
   return fields;
 }
 
-// With what is taken for fields that are not given.
+// `spec` with the defaults that follow from other fields.
 v1::TrialSpec Filled(v1::TrialSpec spec) {
   v1::ModelSpec& model = *spec.mutable_model();
   if (model.has_llama() && !model.llama().has_kv_heads())
@@ -32,7 +31,7 @@ v1::TrialSpec Filled(v1::TrialSpec spec) {
   return spec;
 }
 
-// The fields whose values in both specs have to be equal.
+// The fields that have to be equal in both specs.
 std::vector<std::string> ComparedFields(const v1::TrialSpec& source, const v1::TrialSpec& trial) {
   std::vector<std::string> fields;
   VisitArchitecture(source.model(), [&fields](std::string_view name, const auto& model) {
@@ -50,7 +49,7 @@ std::vector<std::string> ComparedFields(const v1::TrialSpec& source, const v1::T
   const v1::AttentionSpec& attention = source.attention();
   if (attention.query_key_norm() != v1::NO_NORM) fields.push_back("attention.query_key_norm");
   const v1::GateSpec& gate = attention.gate();
-  if (gate.kind_case() != v1::GateSpec::KIND_NOT_SET && !gate.has_none()) {
+  if (HasGate(gate)) {
     fields.insert(fields.end(), {"attention.gate.pooled", "attention.gate.output_factor"});
     if (gate.has_projected() && trial.attention().gate().has_projected())
       fields.insert(fields.end(), {"attention.gate.projected.place", "attention.gate.projected.granularity"});
@@ -58,13 +57,7 @@ std::vector<std::string> ComparedFields(const v1::TrialSpec& source, const v1::T
   return fields;
 }
 
-// The member of attention.softmax; "vanilla" where none is given.
-std::string SoftmaxOf(const v1::TrialSpec& spec) {
-  const v1::SoftmaxSpec& softmax = spec.attention().softmax();
-  const auto* kind = softmax.GetReflection()->GetOneofFieldDescriptor(
-      softmax, softmax.GetDescriptor()->FindOneofByName("kind"));
-  return kind == nullptr ? "vanilla" : kind->name();
-}
+std::string SoftmaxOf(const v1::TrialSpec& spec) { return ChosenMember(spec.attention().softmax(), "kind"); }
 
 }  // namespace
 
@@ -82,8 +75,7 @@ absl::Status CheckSameFunction(const v1::TrialSpec& source, const v1::TrialSpec&
   }
   const v1::TrialSpec theirs = Filled(source), ours = Filled(trial);
   for (const std::string& field : ComparedFields(theirs, ours)) {
-    FieldPath path;
-    INLIER_CHECK(FieldPath::TryParse(v1::TrialSpec::descriptor(), field, &path).empty());
+    const FieldPath path = FieldPath::Known(v1::TrialSpec::descriptor(), field);
     if (path.GetText(theirs) != path.GetText(ours))
       return differs(field, path.GetText(theirs), path.GetText(ours));
   }

@@ -15,8 +15,8 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::OneofDescriptor;
 
 SpecColumn& ColumnNamed(const std::string& name, std::vector<SpecColumn>* columns) {
-  const auto it = std::find_if(columns->begin(), columns->end(),
-                               [&](const SpecColumn& column) { return column.name == name; });
+  const auto it =
+      std::ranges::find_if(*columns, [&](const SpecColumn& column) { return column.name == name; });
   if (it != columns->end()) return *it;
   columns->push_back({name, {}, {}});
   return columns->back();

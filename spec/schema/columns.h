@@ -1,5 +1,4 @@
-// The columns of the view `trials`: every hyper-parameter that declares one, and where the resolved JSON has
-// it.
+// The columns of the view `trials`: every hyper-parameter that declares one, and its place in the resolved JSON.
 #ifndef INLIER_SPEC_SCHEMA_COLUMNS_H_
 #define INLIER_SPEC_SCHEMA_COLUMNS_H_
 
@@ -12,11 +11,9 @@ namespace inlier {
 
 struct SpecColumn {
   std::string name;
-  // JSON paths in ResolvedJson, such as "$.model.bert.layers"; the first that is there counts. Empty for a
-  // choice.
+  // JSON paths in ResolvedJson, such as "$.model.bert.layers"; the first one present counts. Empty for a choice.
   std::vector<std::string> json_paths;
-  // For a choice (which attention softmax, which architecture): member name and JSON path; the value is the
-  // name of the member that is there.
+  // For a choice (such as softmax): name and JSON path of each member; the value is the name of the present one.
   std::vector<std::pair<std::string, std::string>> members;
 };
 

@@ -3,7 +3,10 @@
 #include <memory>
 #include <string>
 
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "base/check.h"
+#include "google/protobuf/descriptor.h"
 #include "google/protobuf/descriptor.pb.h"
 #include "google/protobuf/struct.pb.h"
 
@@ -17,7 +20,7 @@ namespace {
 
 using google::protobuf::DescriptorPool;
 
-// The set holds inlier's files only; those of protobuf that they import come from the program itself.
+// The set has inlier's files alone; those of protobuf that they import come from the program itself.
 std::unique_ptr<DescriptorPool> BuildPool() {
   auto pool = std::make_unique<DescriptorPool>();
   for (const google::protobuf::FileDescriptor* file :
@@ -36,19 +39,8 @@ std::unique_ptr<DescriptorPool> BuildPool() {
   return pool;
 }
 
-// "//  a\n b" as protoc keeps it -> "a b".
 std::string OneLine(const std::string& text) {
-  std::string line;
-  for (char c : text) {
-    const bool space = c == ' ' || c == '\n' || c == '\t' || c == '\r';
-    if (!space) {
-      line.push_back(c);
-    } else if (!line.empty() && line.back() != ' ') {
-      line.push_back(' ');
-    }
-  }
-  while (!line.empty() && line.back() == ' ') line.pop_back();
-  return line;
+  return absl::StrJoin(absl::StrSplit(text, absl::ByAnyChar(" \n\t\r"), absl::SkipEmpty()), " ");
 }
 
 template <typename DescriptorType>
@@ -61,13 +53,9 @@ std::string CommentOfDescriptor(const DescriptorType* descriptor) {
 
 }  // namespace
 
-const DescriptorPool& PoolWithComments() {
-  static const std::unique_ptr<DescriptorPool> pool = BuildPool();
-  return *pool;
-}
-
 std::string CommentOf(const std::string& full_name) {
-  const DescriptorPool& pool = PoolWithComments();
+  static const std::unique_ptr<DescriptorPool> built = BuildPool();
+  const DescriptorPool& pool = *built;
   if (const auto* field = pool.FindFieldByName(full_name)) return CommentOfDescriptor(field);
   if (const auto* message = pool.FindMessageTypeByName(full_name)) return CommentOfDescriptor(message);
   if (const auto* value = pool.FindEnumValueByName(full_name)) return CommentOfDescriptor(value);

@@ -2,32 +2,32 @@
 
 #include <algorithm>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_join.h"
 #include "spec/schema/number_text.h"
 
 namespace inlier {
 namespace {
 
 constexpr std::size_t kListedMax = 12;
-constexpr std::size_t kWordMax = 200;  // A longer word is no typing mistake.
-
-char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+constexpr std::size_t kWordMax = 200;  // A longer word is not a typing mistake.
 
 }  // namespace
 
 std::size_t EditDistance(std::string_view a, std::string_view b, std::size_t limit) {
   const std::size_t difference = a.size() > b.size() ? a.size() - b.size() : b.size() - a.size();
   if (difference > limit || std::max(a.size(), b.size()) > kWordMax) return limit + 1;
+  const auto same = [](char x, char y) { return absl::ascii_tolower(x) == absl::ascii_tolower(y); };
   // Rows i-2, i-1 and i of the usual table.
   std::vector<std::size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) last[j] = j;
   for (std::size_t i = 1; i <= a.size(); ++i) {
     row[0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t replace = last[j - 1] + (Lower(a[i - 1]) == Lower(b[j - 1]) ? 0 : 1);
+      const std::size_t replace = last[j - 1] + (same(a[i - 1], b[j - 1]) ? 0 : 1);
       row[j] = std::min({last[j] + 1, row[j - 1] + 1, replace});
-      if (i > 1 && j > 1 && Lower(a[i - 1]) == Lower(b[j - 2]) && Lower(a[i - 2]) == Lower(b[j - 1])) {
+      if (i > 1 && j > 1 && same(a[i - 1], b[j - 2]) && same(a[i - 2], b[j - 1]))
         row[j] = std::min(row[j], before[j - 2] + 1);
-      }
     }
     before.swap(last);
     last.swap(row);
@@ -36,7 +36,7 @@ std::size_t EditDistance(std::string_view a, std::string_view b, std::size_t lim
 }
 
 std::string Nearest(std::string_view word, const std::vector<std::string>& known) {
-  // One number is no misspelling of another.
+  // A number is not a misspelling of another.
   std::size_t limit = ParseNumber(word) || word.size() < 3 ? 0
                       : word.size() == 3                   ? 1
                                                            : std::clamp<std::size_t>(word.size() / 3, 2, 4);
@@ -49,10 +49,8 @@ std::string Nearest(std::string_view word, const std::vector<std::string>& known
     limit = distance - 1;
   }
   if (nearest.empty() && word.size() >= 3) {
-    const auto begins = [word](const std::string& candidate) {
-      return candidate.compare(0, word.size(), word) == 0;
-    };
-    const auto it = std::find_if(known.begin(), known.end(), begins);
+    const auto it =
+        std::ranges::find_if(known, [word](const std::string& one) { return one.starts_with(word); });
     if (it != known.end()) nearest = *it;
   }
   return nearest;
@@ -62,9 +60,7 @@ std::string DidYouMean(std::string_view word, const std::vector<std::string>& kn
   const std::string nearest = Nearest(word, known);
   if (!nearest.empty()) return "; did you mean \"" + nearest + "\"?";
   if (known.empty() || known.size() > kListedMax) return "";
-  std::string text = "; known: ";
-  for (std::size_t i = 0; i < known.size(); ++i) text += (i == 0 ? "" : ", ") + known[i];
-  return text;
+  return "; known: " + absl::StrJoin(known, ", ");
 }
 
 }  // namespace inlier

@@ -1,4 +1,4 @@
-// "did you mean": the known word nearest to one that is not known.
+// "did you mean": the known word nearest to an unknown one.
 //
 // Thread safety: pure functions.
 #ifndef INLIER_SPEC_SCHEMA_DID_YOU_MEAN_H_
@@ -11,8 +11,7 @@
 
 namespace inlier {
 
-// Edits (insert, delete, replace, swap of neighbours) from one word to the other, without regard to case;
-// `limit + 1` when more than `limit`.
+// Edits (insert, delete, replace, swap neighbours) between two words, ignoring case; at most `limit + 1`.
 std::size_t EditDistance(std::string_view a, std::string_view b, std::size_t limit);
 
 // The nearest of `known` within a third of the word's length (at most 4 edits; none for a number or two

@@ -1,7 +1,6 @@
-// Rejects a field or oneof that is set twice in one mapping.
+// Rejects a field or oneof that is set twice in one mapping, nested or by a path in dots.
 //
-// A field can be reached in two ways (nested, or by a path in dots), so earlier settings are kept by full
-// path. Thread safety: none.
+// Thread safety: none.
 #ifndef INLIER_SPEC_SCHEMA_DUPLICATE_CHECKER_H_
 #define INLIER_SPEC_SCHEMA_DUPLICATE_CHECKER_H_
 
@@ -15,8 +14,7 @@ namespace inlier {
 
 class DuplicateChecker {
  public:
-  // Enters `field` of the group at `prefix`, on the way to a value. Returns "" or the problem, which names
-  // the `where` of the first setting.
+  // Enters `field` of the group at `prefix`. Returns "" or the problem, which names the `where` of the first setting.
   std::string Enter(const std::string& prefix, const google::protobuf::FieldDescriptor* field,
                     const std::string& where) {
     const auto* choice = field->containing_oneof();

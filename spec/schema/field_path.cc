@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "absl/strings/str_join.h"
 #include "base/check.h"
 #include "base/utf8.h"
 #include "inlier/v1/param_options.pb.h"
@@ -26,13 +27,7 @@ using google::protobuf::Value;
 
 constexpr double kExactMax = 9007199254740992.0;  // 2^53: whole numbers up to here are exact doubles.
 
-std::vector<std::string> EnumNames(const EnumDescriptor* type) {
-  std::vector<std::string> names;
-  for (int i = 0; i < type->value_count(); ++i) names.push_back(type->value(i)->name());
-  return names;
-}
-
-// Sets a whole number; "" or what is wrong.
+// Sets a whole number; "" or the problem.
 std::string SetWhole(const FieldDescriptor* field, double value, std::string_view text, Message* parent) {
   if (value != std::trunc(value))
     return std::string(text) + " is not a whole number; write one such as " + FormatNumber(std::round(value));
@@ -76,17 +71,12 @@ std::string Suggestion(const Descriptor* root, const Descriptor* at, const std::
   const std::string ending = "." + std::string(whole);
   std::vector<std::string> matching;
   for (const std::string& path : paths) {
-    if (path.size() > ending.size() &&
-        path.compare(path.size() - ending.size(), ending.size(), ending) == 0) {
-      matching.push_back(path);
-    }
+    if (path.ends_with(ending)) matching.push_back(path);
   }
   if (matching.size() == 1) return "; did you mean \"" + matching[0] + "\"?";
   if (matching.size() > 1) {
-    std::string text = "; did you mean one of ";
-    for (std::size_t i = 0; i < matching.size() && i < 3; ++i)
-      text += (i == 0 ? "\"" : ", \"") + matching[i] + "\"";
-    return text + "?";
+    matching.resize(std::min<std::size_t>(matching.size(), 3));
+    return "; did you mean one of \"" + absl::StrJoin(matching, "\", \"") + "\"?";
   }
   const std::string nearest_path = Nearest(whole, paths);
   if (!nearest_path.empty()) return "; did you mean \"" + nearest_path + "\"?";
@@ -97,8 +87,8 @@ std::string Suggestion(const Descriptor* root, const Descriptor* at, const std::
 std::string Unknown(const Descriptor* root, const Descriptor* at, const std::string& done,
                     const std::string& word, std::string_view whole) {
   const auto& retired = at->options().GetRepeatedExtension(v1::retired);
-  const auto found = std::find_if(retired.begin(), retired.end(),
-                                  [&](const v1::RetiredField& field) { return field.name() == word; });
+  const auto found =
+      std::ranges::find_if(retired, [&](const v1::RetiredField& field) { return field.name() == word; });
   if (found != retired.end()) return "no longer exists: " + found->instead();
   return "unknown field" + Suggestion(root, at, done, word, whole);
 }
@@ -137,25 +127,25 @@ absl::StatusOr<FieldPath> FieldPath::Parse(const Descriptor* root, std::string_v
   return path;
 }
 
-bool FieldPath::is_leaf() const { return !IsGroup(field()); }
+FieldPath FieldPath::Known(const Descriptor* root, std::string_view text) {
+  FieldPath path;
+  INLIER_CHECK(TryParse(root, text, &path).empty());
+  return path;
+}
+
+Message* FieldPath::MutableParent(Message* root) const {
+  for (std::size_t i = 0; i + 1 < fields_.size(); ++i)
+    root = root->GetReflection()->MutableMessage(root, fields_[i]);
+  return root;
+}
+
+const Message& FieldPath::Parent(const Message& root) const {
+  const Message* at = &root;
+  for (std::size_t i = 0; i + 1 < fields_.size(); ++i) at = &at->GetReflection()->GetMessage(*at, fields_[i]);
+  return *at;
+}
 
 namespace {
-
-Message* MutableParent(const std::vector<const FieldDescriptor*>& fields, Message* root) {
-  Message* at = root;
-  for (std::size_t i = 0; i + 1 < fields.size(); ++i) at = at->GetReflection()->MutableMessage(at, fields[i]);
-  return at;
-}
-
-// nullptr when a group on the way is absent.
-const Message* FindParent(const std::vector<const FieldDescriptor*>& fields, const Message& root) {
-  const Message* at = &root;
-  for (std::size_t i = 0; i + 1 < fields.size(); ++i) {
-    if (!at->GetReflection()->HasField(*at, fields[i])) return nullptr;
-    at = &at->GetReflection()->GetMessage(*at, fields[i]);
-  }
-  return at;
-}
 
 absl::Status AtPath(const std::string& path, const std::string& problem) {
   return problem.empty() ? absl::OkStatus() : absl::InvalidArgumentError(path + ": " + problem);
@@ -164,7 +154,7 @@ absl::Status AtPath(const std::string& path, const std::string& problem) {
 }  // namespace
 
 absl::Status FieldPath::SetText(std::string_view value, Message* root) const {
-  Message* parent = MutableParent(fields_, root);
+  Message* parent = MutableParent(root);
   if (is_leaf()) return AtPath(text_, SetLeafText(field(), value, parent));
   if (value != "{}")
     return AtPath(text_,
@@ -174,7 +164,7 @@ absl::Status FieldPath::SetText(std::string_view value, Message* root) const {
 }
 
 absl::Status FieldPath::SetValue(const Value& value, Message* root) const {
-  Message* parent = MutableParent(fields_, root);
+  Message* parent = MutableParent(root);
   if (is_leaf()) return AtPath(text_, SetLeafValue(field(), value, parent));
   if (value.kind_case() != Value::kStructValue) return AtPath(text_, "is a group of fields; give a mapping");
   Problems problems;
@@ -184,21 +174,19 @@ absl::Status FieldPath::SetValue(const Value& value, Message* root) const {
 }
 
 bool FieldPath::Has(const Message& root) const {
-  const Message* parent = FindParent(fields_, root);
-  return parent != nullptr && parent->GetReflection()->HasField(*parent, field());
+  const Message& parent = Parent(root);
+  return parent.GetReflection()->HasField(parent, field());
 }
 
 void FieldPath::Clear(Message* root) const {
   if (!Has(*root)) return;
-  Message* parent = MutableParent(fields_, root);
+  Message* parent = MutableParent(root);
   parent->GetReflection()->ClearField(parent, field());
 }
 
 std::string FieldPath::GetText(const Message& root) const {
   INLIER_CHECK(is_leaf());
-  const Message* at = &root;
-  for (std::size_t i = 0; i + 1 < fields_.size(); ++i) at = &at->GetReflection()->GetMessage(*at, fields_[i]);
-  return LeafText(field(), *at);
+  return LeafText(field(), Parent(root));
 }
 
 std::vector<std::string> AllLeafPaths(const Descriptor* root) {
@@ -210,7 +198,7 @@ std::vector<std::string> AllLeafPaths(const Descriptor* root) {
       paths.push_back(field->name());
       continue;
     }
-    // Not the fields of another path once more.
+    // Another path has the same fields.
     if (field->options().GetExtension(v1::param).no_columns()) continue;
     if (field->message_type()->file()->package() != "google.protobuf") {
       for (const std::string& below : AllLeafPaths(field->message_type()))
@@ -218,6 +206,12 @@ std::vector<std::string> AllLeafPaths(const Descriptor* root) {
     }
   }
   return paths;
+}
+
+std::vector<std::string> EnumNames(const EnumDescriptor* type) {
+  std::vector<std::string> names;
+  for (int i = 0; i < type->value_count(); ++i) names.push_back(type->value(i)->name());
+  return names;
 }
 
 std::vector<std::string> FieldNames(const Descriptor* type) {
@@ -289,6 +283,12 @@ std::string SetLeafValue(const FieldDescriptor* field, const Value& value, Messa
   }
 }
 
+std::string ChosenMember(const Message& message, const std::string& choice) {
+  const google::protobuf::OneofDescriptor* oneof = message.GetDescriptor()->FindOneofByName(choice);
+  const FieldDescriptor* member = message.GetReflection()->GetOneofFieldDescriptor(message, oneof);
+  return member == nullptr ? oneof->options().GetExtension(v1::choice).default_member() : member->name();
+}
+
 std::string LeafText(const FieldDescriptor* field, const Message& parent) {
   const Reflection& reflection = *parent.GetReflection();
   switch (field->cpp_type()) {
@@ -298,21 +298,12 @@ std::string LeafText(const FieldDescriptor* field, const Message& parent) {
       return reflection.GetEnum(parent, field)->name();
     case FieldDescriptor::CPPTYPE_STRING:
       return reflection.GetString(parent, field);
-    case FieldDescriptor::CPPTYPE_DOUBLE:
-      return FormatNumber(reflection.GetDouble(parent, field));
-    case FieldDescriptor::CPPTYPE_FLOAT:
-      return FormatNumber(reflection.GetFloat(parent, field));
-    case FieldDescriptor::CPPTYPE_INT32:
-      return std::to_string(reflection.GetInt32(parent, field));
-    case FieldDescriptor::CPPTYPE_UINT32:
-      return std::to_string(reflection.GetUInt32(parent, field));
-    case FieldDescriptor::CPPTYPE_INT64:
-      return std::to_string(reflection.GetInt64(parent, field));
-    case FieldDescriptor::CPPTYPE_UINT64:
-      return std::to_string(reflection.GetUInt64(parent, field));
     default:
-      INLIER_CHECK(!IsGroup(field));
-      return "";
+      // A double cannot hold every integer of 64 bits.
+      INLIER_CHECK(!IsGroup(field) && field->cpp_type() != FieldDescriptor::CPPTYPE_INT64);
+      if (field->cpp_type() == FieldDescriptor::CPPTYPE_UINT64)
+        return absl::StrCat(reflection.GetUInt64(parent, field));
+      return FormatNumber(NumberOf(field, parent));
   }
 }
 

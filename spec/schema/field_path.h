@@ -20,19 +20,20 @@
 
 namespace inlier {
 
-// A message of further fields, and no number, text, choice of words or true/false.
+// True for a message of further fields, false for a leaf: a number, text, choice of words or true/false.
 inline bool IsGroup(const google::protobuf::FieldDescriptor* field) {
   return field->cpp_type() == google::protobuf::FieldDescriptor::CPPTYPE_MESSAGE;
 }
 
 class FieldPath {
  public:
-  // Refuses unknown names (with the nearest known one among the siblings, then among all paths) and repeated
-  // fields.
+  // Refuses unknown names (with the nearest one among the siblings, then among all paths) and repeated fields.
   static absl::StatusOr<FieldPath> Parse(const google::protobuf::Descriptor* root, std::string_view text);
 
-  // The same for callers that name the place themselves: "" when `path` was set, else what is wrong without
-  // the path.
+  // The same for a path that must exist.
+  static FieldPath Known(const google::protobuf::Descriptor* root, std::string_view text);
+
+  // The same for callers that name the place themselves: "" when `path` was set, else the problem without the path.
   static std::string TryParse(const google::protobuf::Descriptor* root, std::string_view text,
                               FieldPath* path);
 
@@ -40,18 +41,19 @@ class FieldPath {
   // From the root down; at least one.
   const std::vector<const google::protobuf::FieldDescriptor*>& fields() const { return fields_; }
   const google::protobuf::FieldDescriptor* field() const { return fields_.back(); }
-  // The last word of the path.
   const std::string& last_word() const { return field()->name(); }
-  // No group.
-  bool is_leaf() const;
+  bool is_leaf() const { return !IsGroup(field()); }
 
   // Sets a leaf from text as on the command line ("-0.03", "true", "GELU_ERF"); a group takes "{}", which
   // makes it present. Ranges are not checked: RangeProblem and the validator do.
   absl::Status SetText(std::string_view value, google::protobuf::Message* root) const;
-  // The same from the value of a sweep. Numbers must fit the type: 2000 and 2e3 are integers, 0.5 is not. A
-  // group takes an object, merged.
+  // The same from a sweep's value. Numbers must fit the type: 2e3 is an integer, 0.5 is not. Groups merge objects.
   absl::Status SetValue(const google::protobuf::Value& value, google::protobuf::Message* root) const;
 
+  // The message that has the field, made where it is absent.
+  google::protobuf::Message* MutableParent(google::protobuf::Message* root) const;
+  // The same to read, with defaults where it is absent.
+  const google::protobuf::Message& Parent(const google::protobuf::Message& root) const;
   // True when the field itself is present.
   bool Has(const google::protobuf::Message& root) const;
   // Removes the field; the groups above it stay.
@@ -67,18 +69,22 @@ class FieldPath {
 // Paths of all leaves below `root`, in field order; repeated fields and maps are left out.
 std::vector<std::string> AllLeafPaths(const google::protobuf::Descriptor* root);
 
+// The names of an enum's values, in the order of their declarations.
+std::vector<std::string> EnumNames(const google::protobuf::EnumDescriptor* type);
+
 // The valid names in a mapping for `type`, in field order.
 std::vector<std::string> FieldNames(const google::protobuf::Descriptor* type);
 
-// Sets the leaf `field` of `parent`. On a mistake returns what is wrong without the path ("\"x\" is not a
-// number; ..."), else "".
+// Sets the leaf `field` of `parent`. Returns "" or the problem without the path ("\"x\" is not a number; ...").
 std::string SetLeafText(const google::protobuf::FieldDescriptor* field, std::string_view text,
                         google::protobuf::Message* parent);
 std::string SetLeafValue(const google::protobuf::FieldDescriptor* field, const google::protobuf::Value& value,
                          google::protobuf::Message* parent);
 
-// The value of a leaf as compact text: "-0.03", "true", "MLM", a text as it is; the default when it is not
-// set.
+// The member of the oneof `choice` that is set, or its default_member, or "".
+std::string ChosenMember(const google::protobuf::Message& message, const std::string& choice);
+
+// The value of a leaf, or its default, as compact text: "-0.03", "true", "MLM", a text as it is.
 std::string LeafText(const google::protobuf::FieldDescriptor* field, const google::protobuf::Message& parent);
 
 }  // namespace inlier

@@ -14,7 +14,7 @@ struct Limits {
   static constexpr std::size_t kTextBytesMax = 64 << 10;   // Descriptions.
   static constexpr int kAxesMax = 64;
   static constexpr int kValuesMax = 100'000;  // Of one axis.
-  static constexpr int kDepthMax = 48;        // Messages inside each other, of which a nested value is two.
+  static constexpr int kDepthMax = 48;        // Messages inside each other; a nested value counts as two.
   static constexpr int kExclusionsMax = 10'000;
   static constexpr int kStartsMax = 16;  // Trainings in a row, each of which starts from the one before.
   static constexpr int kTableColumnsMax = 1000;
@@ -31,11 +31,11 @@ struct Limits {
   static constexpr std::size_t kMessageBytesMax = 4096;   // Of an outcome; a longer one is cut.
   static constexpr std::size_t kLogLineBytesMax = 65536;  // A longer one is cut.
   static constexpr std::uint64_t kLogLinesMax =
-      10'000;  // Of one attempt; further ones are left out, and a line says so.
+      10'000;  // Of one attempt; a line says that more are left out.
   static constexpr std::uint64_t kLogBytesMax = 8 << 20;    // Of these lines.
   static constexpr std::size_t kProvenanceBytesMax = 4096;  // Of each text in Started.
   static constexpr std::size_t kPathBytesMax = 4096;
-  // Of an answer that is a page, which ends when it has so much: below the 4 MiB that any client of gRPC takes.
+  // Ends a page of an answer: below the 4 MiB that any client of gRPC accepts.
   static constexpr std::size_t kPageBytesMax = 3 << 20;
   // Of any request.
   static constexpr std::size_t kNameBytesMax = 256;   // Names, groups, paths of fields, labels.

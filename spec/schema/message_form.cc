@@ -9,7 +9,7 @@ namespace {
 
 using google::protobuf::FileDescriptor;
 
-// Those of protobuf itself differ by its version and mean the same.
+// Leaves out protobuf's own files, which differ by its version and mean the same.
 void AddFiles(const FileDescriptor& file, std::map<std::string, const FileDescriptor*>& files) {
   if (file.package() == "google.protobuf" || !files.emplace(file.name(), &file).second) return;
   for (int i = 0; i < file.dependency_count(); ++i) AddFiles(*file.dependency(i), files);

@@ -10,9 +10,8 @@
 
 namespace inlier {
 
-// SHA-256 of all that a compiled .proto file has of the message and of all it is made of (fields, numbers, types, defaults,
-// options, values of enums), as lower-case hexadecimal. Equal: a program with one reads every message of the other whole,
-// and means the same by it. Comments do not count.
+// SHA-256, as lower-case hexadecimal, of the compiled declarations of the message and all it is made of (fields,
+// numbers, types, defaults, options, enum values), without comments.
 std::string FormDigest(const google::protobuf::Descriptor& message);
 
 }  // namespace inlier

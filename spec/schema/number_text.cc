@@ -4,13 +4,13 @@
 #include <cmath>
 #include <cstdint>
 
+#include "absl/strings/ascii.h"
+
 namespace inlier {
 namespace {
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-
 std::size_t SkipDigits(std::string_view text, std::size_t at) {
-  while (at < text.size() && IsDigit(text[at])) ++at;
+  while (at < text.size() && absl::ascii_isdigit(text[at])) ++at;
   return at;
 }
 
@@ -30,11 +30,8 @@ std::string FormatNumber(double value) {
   // "1e-05" -> "1e-5", "1e+20" -> "1e20".
   const std::size_t e = text.find('e');
   if (e == std::string::npos) return text;
-  std::string exponent = text.substr(e + 1);
-  const bool negative = exponent[0] == '-';
-  exponent.erase(0, 1);
-  exponent.erase(0, exponent.find_first_not_of('0'));
-  return text.substr(0, e) + (negative ? "e-" : "e") + exponent;
+  return text.substr(0, e) + (text[e + 1] == '-' ? "e-" : "e") +
+         text.substr(text.find_first_not_of('0', e + 2));
 }
 
 std::optional<double> ParseNumber(std::string_view text) {
@@ -72,21 +69,18 @@ std::string WhyNotANumber(std::string_view text) {
     return "write the number in decimal";
   }
   std::size_t zeros = 0;
-  while (zeros + 1 < digits.size() && digits[zeros] == '0' && IsDigit(digits[zeros + 1])) ++zeros;
+  while (zeros + 1 < digits.size() && digits[zeros] == '0' && absl::ascii_isdigit(digits[zeros + 1])) ++zeros;
   if (zeros > 0) {
     const std::string fixed = (text[0] == '-' ? "-" : "") + std::string(digits.substr(zeros));
     if (ParseNumber(fixed)) return "numbers have no leading zeros, write " + fixed;
   }
-  std::string lower;
-  for (char c : digits) lower.push_back(c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c);
+  std::string lower = absl::AsciiStrToLower(std::string(digits));
   if (!lower.empty() && lower[0] == '.') lower.erase(0, 1);
   if (lower == "nan" || lower == "inf" || lower == "infinity") return "only finite numbers are allowed";
-  std::string plain;
-  for (char c : text) {
-    if (c != '_' && c != ',') plain.push_back(c);
-  }
+  std::string plain(text);
+  std::erase_if(plain, [](char c) { return c == '_' || c == ','; });
   if (plain != text && ParseNumber(plain)) return "write it without separators, " + plain;
-  if (!digits.empty() && IsDigit(digits[0]) &&
+  if (!digits.empty() && absl::ascii_isdigit(digits[0]) &&
       digits.find_first_not_of("0123456789.eE+-") == std::string_view::npos) {
     return "write a number such as 3, 0.03 or 3e-4, not too large for a double";
   }

@@ -1,4 +1,4 @@
-// Numbers as people write them: one spelling out, a strict reading in.
+// Numbers as text: one spelling to write, strict rules to read.
 //
 // Thread safety: pure functions.
 #ifndef INLIER_SPEC_SCHEMA_NUMBER_TEXT_H_
@@ -14,8 +14,7 @@ namespace inlier {
 // "Infinity" and "-Infinity" for what is not finite. Also a JSON number when finite.
 std::string FormatNumber(double value);
 
-// A decimal number: sign, digits, point, exponent. No leading zeros ("08"), no hexadecimal, no "_", no
-// spaces, nothing that is not finite.
+// A finite decimal number: sign, digits, point, exponent; no leading zeros ("08"), hexadecimal, "_" or spaces.
 std::optional<double> ParseNumber(std::string_view text);
 
 // Why ParseNumber refused `text`, as the end of a sentence such as "numbers have no leading zeros, write 8".

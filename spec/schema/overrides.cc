@@ -9,14 +9,6 @@
 namespace inlier {
 namespace {
 
-google::protobuf::Message& Parent(const FieldPath& path, google::protobuf::Message* message) {
-  google::protobuf::Message* parent = message;
-  for (std::size_t i = 0; i + 1 < path.fields().size(); ++i) {
-    parent = parent->GetReflection()->MutableMessage(parent, path.fields()[i]);
-  }
-  return *parent;
-}
-
 absl::Status ApplyOne(const std::string& text, google::protobuf::Message* message) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos)
@@ -26,8 +18,8 @@ absl::Status ApplyOne(const std::string& text, google::protobuf::Message* messag
   std::string problem = FieldPath::TryParse(message->GetDescriptor(), name, &path);
   if (problem.empty() && path.field()->is_repeated()) {
     if (path.field()->cpp_type() == google::protobuf::FieldDescriptor::CPPTYPE_STRING) {
-      google::protobuf::Message& parent = Parent(path, message);
-      parent.GetReflection()->AddString(&parent, path.field(), value);
+      google::protobuf::Message* parent = path.MutableParent(message);
+      parent->GetReflection()->AddString(parent, path.field(), value);
       return absl::OkStatus();
     }
     problem = "is a list and cannot be named by a path; write it in the file";
@@ -35,7 +27,7 @@ absl::Status ApplyOne(const std::string& text, google::protobuf::Message* messag
   if (!problem.empty()) return absl::InvalidArgumentError(name + ": " + problem);
   absl::Status set = path.SetText(value, message);
   if (!set.ok() || !path.is_leaf()) return set;
-  problem = RangeProblem(path.field(), Parent(path, message));
+  problem = RangeProblem(path.field(), path.Parent(*message));
   return problem.empty() ? absl::OkStatus() : absl::InvalidArgumentError(path.text() + ": " + problem);
 }
 

@@ -11,9 +11,8 @@
 namespace inlier {
 
 // Applies "training.steps=100" and the like in order, the later one winning. "attention.softmax.vanilla={}"
-// chooses a member without fields. A list of texts grows by one: "data_roots=/data". Types and ranges are
-// checked. InvalidArgument with `--set <the text>: what is wrong`, for all of them; `message` is then
-// unchanged.
+// chooses a member without fields. A list of texts grows by one: "data_roots=/data". Types and ranges are checked.
+// InvalidArgument has a line `--set <the text>: the problem` for each; `message` is then unchanged.
 absl::Status ApplyOverrides(google::protobuf::Message* message, const std::vector<std::string>& overrides);
 
 }  // namespace inlier

@@ -34,24 +34,6 @@ bool IsNumber(const FieldDescriptor* field) {
          field->cpp_type() == FieldDescriptor::CPPTYPE_FLOAT;
 }
 
-double NumberOf(const FieldDescriptor* field, const Message& parent) {
-  const google::protobuf::Reflection& reflection = *parent.GetReflection();
-  switch (field->cpp_type()) {
-    case FieldDescriptor::CPPTYPE_INT32:
-      return reflection.GetInt32(parent, field);
-    case FieldDescriptor::CPPTYPE_UINT32:
-      return reflection.GetUInt32(parent, field);
-    case FieldDescriptor::CPPTYPE_INT64:
-      return static_cast<double>(reflection.GetInt64(parent, field));
-    case FieldDescriptor::CPPTYPE_UINT64:
-      return static_cast<double>(reflection.GetUInt64(parent, field));
-    case FieldDescriptor::CPPTYPE_FLOAT:
-      return reflection.GetFloat(parent, field);
-    default:
-      return reflection.GetDouble(parent, field);
-  }
-}
-
 std::string Remedy(const FieldDescriptor* field) {
   switch (field->cpp_type()) {
     case FieldDescriptor::CPPTYPE_BOOL:
@@ -87,8 +69,7 @@ std::string ValueProblem(const FieldDescriptor* field, const Message& message) {
   return field->is_repeated() ? "" : RangeProblem(field, message);
 }
 
-// The parts of a descriptor that checking a message needs. Descriptors are slow to ask, and a sweep asks once
-// a trial: kept for each thread.
+// What checking a message needs of slow descriptors, kept for each thread: a sweep needs it once a trial.
 struct CheckedField {
   const FieldDescriptor* field;
   bool is_repeated;
@@ -100,7 +81,7 @@ struct RangePlan {
   std::vector<const OneofDescriptor*> required_choices;
 };
 
-// Not so of Value and its like, which declare nothing.
+// False for Value and its like, which declare nothing.
 bool IsDeclared(const google::protobuf::Descriptor* type) {
   return type->file()->package() != "google.protobuf";
 }
@@ -129,10 +110,9 @@ const RangePlan& RangePlanOf(const google::protobuf::Descriptor* type) {
 void CheckChoice(const OneofDescriptor* choice, const Message& message, const std::string& prefix,
                  Problems* problems) {
   if (message.GetReflection()->HasOneof(message, choice)) return;
-  if (choice->field_count() == 1) {
-    problems->Add(JoinPath(prefix, choice->field(0)->name()), "is missing: " + Remedy(choice->field(0)));
-    return;
-  }
+  if (choice->field_count() == 1)
+    return problems->Add(JoinPath(prefix, choice->field(0)->name()),
+                         "is missing: " + Remedy(choice->field(0)));
   std::string names;
   for (int i = 0; i < choice->field_count(); ++i) {
     names += (i == 0 ? "" : i + 1 == choice->field_count() ? " or " : ", ") + choice->field(i)->name();
@@ -141,6 +121,24 @@ void CheckChoice(const OneofDescriptor* choice, const Message& message, const st
 }
 
 }  // namespace
+
+double NumberOf(const FieldDescriptor* field, const Message& parent) {
+  const google::protobuf::Reflection& reflection = *parent.GetReflection();
+  switch (field->cpp_type()) {
+    case FieldDescriptor::CPPTYPE_INT32:
+      return reflection.GetInt32(parent, field);
+    case FieldDescriptor::CPPTYPE_UINT32:
+      return reflection.GetUInt32(parent, field);
+    case FieldDescriptor::CPPTYPE_INT64:
+      return static_cast<double>(reflection.GetInt64(parent, field));
+    case FieldDescriptor::CPPTYPE_UINT64:
+      return static_cast<double>(reflection.GetUInt64(parent, field));
+    case FieldDescriptor::CPPTYPE_FLOAT:
+      return reflection.GetFloat(parent, field);
+    default:
+      return reflection.GetDouble(parent, field);
+  }
+}
 
 std::string RangeText(const FieldDescriptor* field) {
   const v1::ParamOptions& param = field->options().GetExtension(v1::param);
@@ -167,9 +165,8 @@ std::string RangeProblem(const FieldDescriptor* field, const Message& parent) {
   return FormatNumber(value) + " is out of range: " + Remedy(field);
 }
 
-namespace {
-
-void CheckRanges(const Message& message, const std::string& prefix, bool with_groups, Problems* problems) {
+void CheckDeclarations(const Message& message, const std::string& prefix, Problems* problems,
+                       bool with_groups) {
   const google::protobuf::Descriptor* type = message.GetDescriptor();
   const RangePlan& plan = RangePlanOf(type);
   const google::protobuf::Reflection& reflection = *message.GetReflection();
@@ -189,24 +186,13 @@ void CheckRanges(const Message& message, const std::string& prefix, bool with_gr
       continue;
     } else if (at.is_repeated) {
       for (int j = 0; j < reflection.FieldSize(message, field); ++j) {
-        CheckRanges(reflection.GetRepeatedMessage(message, field, j), path() + "[" + std::to_string(j) + "]",
-                    true, problems);
+        CheckDeclarations(reflection.GetRepeatedMessage(message, field, j), ItemPath(path(), j), problems);
       }
     } else {
-      CheckRanges(reflection.GetMessage(message, field), path(), true, problems);
+      CheckDeclarations(reflection.GetMessage(message, field), path(), problems);
     }
   }
   for (const OneofDescriptor* choice : plan.required_choices) CheckChoice(choice, message, prefix, problems);
-}
-
-}  // namespace
-
-void CheckDeclarations(const Message& message, const std::string& prefix, Problems* problems) {
-  CheckRanges(message, prefix, /*with_groups=*/true, problems);
-}
-
-void CheckOwnDeclarations(const Message& message, const std::string& prefix, Problems* problems) {
-  CheckRanges(message, prefix, /*with_groups=*/false, problems);
 }
 
 }  // namespace inlier

@@ -13,19 +13,17 @@ namespace inlier {
 // "from 1 to 65536", "above 0 and at most 1", "at least 1", or "" when the field has no limits.
 std::string RangeText(const google::protobuf::FieldDescriptor* field);
 
-// "0 is out of range: give a number from 1 to 65536", or "" when the leaf's value is in its range (or has
-// none).
+// The value of a number field.
+double NumberOf(const google::protobuf::FieldDescriptor* field, const google::protobuf::Message& parent);
+
+// "0 is out of range: give a number from 1 to 65536", or "" for a leaf in its range or without one.
 std::string RangeProblem(const google::protobuf::FieldDescriptor* field,
                          const google::protobuf::Message& parent);
 
-// Problems by the declarations alone, of a whole message with its sub-messages: ranges, numbers that are
-// not finite, texts that are not UTF-8, required fields and required choices.
+// Problems by the declarations alone: ranges, numbers that are not finite, texts that are not UTF-8, required fields
+// and required choices, of the message and, `with_groups`, of its sub-messages.
 void CheckDeclarations(const google::protobuf::Message& message, const std::string& prefix,
-                       Problems* problems);
-
-// The same of the message's own leaves, required fields and choices, without its groups.
-void CheckOwnDeclarations(const google::protobuf::Message& message, const std::string& prefix,
-                          Problems* problems);
+                       Problems* problems, bool with_groups = true);
 
 }  // namespace inlier
 

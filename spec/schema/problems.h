@@ -30,8 +30,8 @@ class Problems {
   std::size_t count() const { return count_; }
   const std::vector<Problem>& kept() const { return kept_; }
 
-  // OK when empty, else InvalidArgument with a line `path: text` for each and `... and 3 more` at the end.
-  absl::Status ToStatus() const;
+  // OK when empty, else InvalidArgument with a line `path: text` for each and `<before>... and 3 more` at the end.
+  absl::Status ToStatus(const std::string& before = "") const;
 
  private:
   std::vector<Problem> kept_;
@@ -39,7 +39,15 @@ class Problems {
 };
 
 // "a.b" + "c" -> "a.b.c"; an empty prefix adds no dot.
-std::string JoinPath(const std::string& prefix, const std::string& name);
+inline std::string JoinPath(const std::string& prefix, const std::string& name) {
+  return prefix.empty() ? name : prefix + "." + name;
+}
+
+// "axes[2]".
+template <typename Index>
+std::string ItemPath(const std::string& list, Index index) {
+  return list + "[" + std::to_string(index) + "]";
+}
 
 }  // namespace inlier
 

@@ -9,6 +9,7 @@
 #include "spec/schema/duplicate_checker.h"
 #include "spec/schema/field_path.h"
 #include "spec/schema/number_text.h"
+#include "spec/schema/param_range.h"
 
 namespace inlier {
 namespace {
@@ -23,19 +24,14 @@ constexpr int kDepthMax = 100;
 
 Value LeafValue(const FieldDescriptor* field, const Message& parent) {
   Value value;
-  const Reflection& reflection = *parent.GetReflection();
   switch (field->cpp_type()) {
     case FieldDescriptor::CPPTYPE_BOOL:
-      value.set_bool_value(reflection.GetBool(parent, field));
+      value.set_bool_value(parent.GetReflection()->GetBool(parent, field));
       break;
     case FieldDescriptor::CPPTYPE_INT32:
-      value.set_number_value(reflection.GetInt32(parent, field));
-      break;
     case FieldDescriptor::CPPTYPE_UINT32:
-      value.set_number_value(reflection.GetUInt32(parent, field));
-      break;
     case FieldDescriptor::CPPTYPE_DOUBLE:
-      value.set_number_value(reflection.GetDouble(parent, field));
+      value.set_number_value(NumberOf(field, parent));
       break;
     default:
       value.set_string_value(LeafText(field, parent));
@@ -51,7 +47,7 @@ class StructApplier {
     // A map's order is not defined; sorted keys make the errors the same every time.
     std::vector<std::pair<std::string, const Value*>> entries;
     for (const auto& [key, value] : from.fields()) entries.emplace_back(key, &value);
-    std::sort(entries.begin(), entries.end());
+    std::ranges::sort(entries);
     for (const auto& [key, value] : entries) ApplyEntry(key, *value, prefix, message, depth);
   }
 
@@ -60,19 +56,15 @@ class StructApplier {
                   int depth) {
     FieldPath path;
     const std::string unknown = FieldPath::TryParse(message->GetDescriptor(), key, &path);
-    if (!unknown.empty() || path.field()->is_repeated()) {
-      problems_->Add(JoinPath(prefix, key), unknown.empty() ? "is a list and cannot be set here" : unknown);
-      return;
-    }
+    if (!unknown.empty() || path.field()->is_repeated())
+      return problems_->Add(JoinPath(prefix, key),
+                            unknown.empty() ? "is a list and cannot be set here" : unknown);
     Message* at = message;
     std::string at_prefix = prefix;
     for (const FieldDescriptor* field : path.fields()) {
       const std::string problem = duplicates_.Enter(at_prefix, field, "");
       at_prefix = JoinPath(at_prefix, field->name());
-      if (!problem.empty()) {
-        problems_->Add(at_prefix, problem);
-        return;
-      }
+      if (!problem.empty()) return problems_->Add(at_prefix, problem);
       if (field == path.field()) break;
       at = at->GetReflection()->MutableMessage(at, field);
     }
@@ -81,7 +73,7 @@ class StructApplier {
 
   void ApplyValue(const FieldDescriptor* field, const Value& value, const std::string& path, Message* parent,
                   int depth) {
-    if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+    if (IsGroup(field)) {
       if (value.kind_case() != Value::kStructValue) {
         problems_->Add(path,
                        "is a group of fields; give a mapping such as {} or {" + FirstName(field) + ": ...}");
@@ -115,7 +107,7 @@ Struct MessageToStruct(const Message& message) {
   for (const FieldDescriptor* field : present) {
     INLIER_CHECK(!field->is_repeated());
     Value& value = (*result.mutable_fields())[field->name()];
-    if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+    if (IsGroup(field)) {
       *value.mutable_struct_value() = MessageToStruct(reflection.GetMessage(message, field));
     } else {
       value = LeafValue(field, message);

@@ -15,8 +15,7 @@ namespace {
 
 using Position = SourceMap::Position;
 
-// Columns of longer lines are reported in bytes, so that finding columns never costs more than
-// reading.
+// Columns of longer lines are reported in bytes, so that finding columns never costs more than reading.
 constexpr std::size_t kColumnSearchMax = 500;
 
 struct YamlProblem {
@@ -28,7 +27,7 @@ struct YamlProblem {
 class Columns {
  public:
   explicit Columns(std::string_view text) : text_(text) {
-    ascii_ = std::all_of(text.begin(), text.end(), [](char c) { return static_cast<signed char>(c) >= 0; });
+    ascii_ = std::ranges::all_of(text, [](char c) { return static_cast<signed char>(c) >= 0; });
     starts_.push_back(0);
     for (std::size_t i = 0; i < text.size(); ++i) {
       if (text[i] == '\n') starts_.push_back(i + 1);
@@ -58,9 +57,8 @@ class Columns {
     std::size_t column = byte;
     if (!ascii_ && byte <= kColumnSearchMax && line < starts_.size()) {
       const std::string_view before = text_.substr(starts_[line], byte);
-      column = static_cast<std::size_t>(std::count_if(before.begin(), before.end(), [](char c) {
-        return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
-      }));
+      column = static_cast<std::size_t>(std::ranges::count_if(
+          before, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
     }
     return {static_cast<int>(line) + 1, static_cast<int>(column) + 1};
   }
@@ -77,15 +75,15 @@ class TreeBuilder : public YAML::EventHandler {
 
   std::shared_ptr<const YamlNode> root() const { return root_; }
 
-  void OnDocumentStart(const YAML::Mark&) override {}
+  // Throws its mark where there is another document.
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    if (root_ != nullptr) throw mark;
+  }
   void OnDocumentEnd() override {}
   void OnAnchor(const YAML::Mark&, const std::string&) override {}
 
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
-    auto node = std::make_shared<YamlNode>();
-    node->position = columns_.At(mark);
-    Remember(anchor, node);
-    Add(node);
+    Finish(anchor, NewNode(mark, YamlNode::kNull));
   }
 
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
@@ -98,15 +96,12 @@ class TreeBuilder : public YAML::EventHandler {
 
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
-    auto node = std::make_shared<YamlNode>();
-    node->position = columns_.At(mark);
-    node->kind = YamlNode::kScalar;
+    const std::shared_ptr<YamlNode> node = NewNode(mark, YamlNode::kScalar);
     node->text = value;
     node->quoted = tag == "!";
     node->size += value.size() / kYamlBytesPerNode;
-    if (tag != "!") RefuseTag(mark, tag);
-    Remember(anchor, node);
-    Add(node);
+    RefuseTag(mark, tag);
+    Finish(anchor, node);
   }
 
   void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
@@ -129,42 +124,44 @@ class TreeBuilder : public YAML::EventHandler {
     Position key_position;
   };
 
+  std::shared_ptr<YamlNode> NewNode(const YAML::Mark& mark, YamlNode::Kind kind) {
+    auto node = std::make_shared<YamlNode>();
+    node->kind = kind;
+    node->position = columns_.At(mark);
+    return node;
+  }
+
   void RefuseTag(const YAML::Mark& mark, const std::string& tag) {
-    if (tag.empty() || tag == "?") return;
+    if (tag.empty() || tag == "?" || tag == "!") return;
     throw YamlProblem{columns_.At(mark), "the tag " + tag + " has no meaning here; remove it"};
   }
 
   void Open(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, YamlNode::Kind kind) {
     const Position position = columns_.At(mark);
-    if (tag != "!") RefuseTag(mark, tag);
+    RefuseTag(mark, tag);
     if (static_cast<int>(levels_.size()) >= kYamlDepthMax) {
       throw YamlProblem{position, "nested deeper than " + std::to_string(kYamlDepthMax) +
                                       " levels; specs are shallow, look for a bracket that is not closed"};
     }
     if (ExpectsKey())
       throw YamlProblem{position, "a list or mapping cannot be a key; write a word, or close the bracket"};
-    auto node = std::make_shared<YamlNode>();
-    node->kind = kind;
-    node->position = position;
-    levels_.push_back({std::move(node), anchor, false, "", {}});
+    levels_.push_back({NewNode(mark, kind), anchor, false, "", {}});
   }
 
   void Close() {
     Level level = std::move(levels_.back());
     levels_.pop_back();
-    Remember(level.anchor, level.node);
-    Add(level.node);
+    Finish(level.anchor, level.node);
   }
 
   bool ExpectsKey() const {
     return !levels_.empty() && levels_.back().node->kind == YamlNode::kMap && !levels_.back().has_key;
   }
 
-  void Remember(YAML::anchor_t anchor, std::shared_ptr<const YamlNode> node) {
-    if (anchor != YAML::NullAnchor) anchors_[anchor] = std::move(node);
+  void Finish(YAML::anchor_t anchor, const std::shared_ptr<const YamlNode>& node) {
+    if (anchor != YAML::NullAnchor) anchors_[anchor] = node;
+    Add(node, node->position);
   }
-
-  void Add(const std::shared_ptr<const YamlNode>& node) { Add(node, node->position); }
 
   void Add(const std::shared_ptr<const YamlNode>& node, Position position) {
     if (levels_.empty()) {
@@ -211,25 +208,9 @@ class TreeBuilder : public YAML::EventHandler {
   std::map<YAML::anchor_t, std::shared_ptr<const YamlNode>> anchors_;
 };
 
-// Notices whether there is another document.
-class DocumentProbe : public YAML::EventHandler {
- public:
-  void OnDocumentStart(const YAML::Mark& mark) override { throw mark; }
-  void OnDocumentEnd() override {}
-  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
-  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
-  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t, const std::string&) override {}
-  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
-                       YAML::EmitterStyle::value) override {}
-  void OnSequenceEnd() override {}
-  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {
-  }
-  void OnMapEnd() override {}
-};
-
 YamlDocument Failed(Position position, std::string error) { return {nullptr, std::move(error), position}; }
 
-// Bytes that yaml-cpp would misread (it ends at a 0x04 without a word) or that no YAML may hold.
+// Refuses bytes that YAML forbids or that yaml-cpp misreads (it ends silently at a 0x04).
 YamlDocument CheckBytes(std::string_view text, const Columns& columns) {
   if (text.size() > kYamlBytesMax) {
     return Failed(
@@ -270,8 +251,7 @@ YamlDocument ParseYaml(std::string_view text) {
     YAML::Parser parser(stream);
     TreeBuilder builder(columns);
     parser.HandleNextDocument(builder);
-    DocumentProbe probe;
-    parser.HandleNextDocument(probe);
+    parser.HandleNextDocument(builder);
     if (builder.root() == nullptr || builder.root()->kind == YamlNode::kNull) {
       return Failed({}, "the document is empty; write at least one `field: value`");
     }

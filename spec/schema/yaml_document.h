@@ -1,7 +1,6 @@
 // A YAML document as a tree in which every node knows its place and whether it was quoted.
 //
-// Built from yaml-cpp's events rather than its nodes: those lose quotes, keep doubled keys silently and know
-// no bounds.
+// Built from yaml-cpp's events rather than its nodes, which lose quotes, keep doubled keys silently and lack bounds.
 #ifndef INLIER_SPEC_SCHEMA_YAML_DOCUMENT_H_
 #define INLIER_SPEC_SCHEMA_YAML_DOCUMENT_H_
 
@@ -30,8 +29,7 @@ struct YamlNode {
   bool quoted = false;  // Scalars: with quotes or in a block, so never a number or a word of YAML's own.
   std::vector<std::shared_ptr<const YamlNode>> items;  // Lists.
   std::vector<Entry> entries;                          // Mappings, in order, doubled keys kept.
-  std::size_t size =
-      1;  // Nodes of the tree below, aliases counted at each use; a long text counts as several.
+  std::size_t size = 1;  // Nodes of the tree, aliases counted at each use; a long text counts as several.
 };
 
 inline constexpr std::size_t kYamlBytesMax = Limits::kSweepBytesMax;

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/status.h"
 #include "base/utf8.h"
 #include "inlier/v1/sweep_spec.pb.h"
@@ -32,36 +34,26 @@ std::string OnLine(SourceMap::Position position) { return " on line " + std::to_
 
 std::string Listed(const std::vector<std::string>& names) {
   constexpr std::size_t kShown = 4;
-  std::string text;
-  for (std::size_t i = 0; i < names.size() && i < kShown; ++i) text += (i == 0 ? "" : ", ") + names[i];
-  return names.size() > kShown ? text + ", ..." : text;
+  if (names.size() <= kShown) return absl::StrJoin(names, ", ");
+  return absl::StrJoin(names.begin(), names.begin() + kShown, ", ") + ", ...";
 }
 
-// Lines `file:line:column: path: text`, as many as Problems keeps.
+// Problems with paths `file:line:column: path`.
 class Report {
  public:
   explicit Report(std::string file) : file_(std::move(file)) {}
 
-  void Add(SourceMap::Position position, const std::string& path, const std::string& text) {
-    if (++count_ > Problems::kKept) return;
-    if (!lines_.empty()) lines_ += "\n";
-    lines_ += file_ + ":" + std::to_string(position.line) + ":" + std::to_string(position.column) + ": " +
-              (path.empty() ? "" : path + ": ") + text;
+  void Add(SourceMap::Position position, const std::string& path, std::string text) {
+    problems_.Add(
+        absl::StrCat(file_, ":", position.line, ":", position.column, path.empty() ? "" : ": ", path),
+        std::move(text));
   }
-  std::size_t count() const { return count_; }
-
-  absl::Status ToStatus(std::size_t uncounted = 0) const {
-    const std::size_t count = count_ + uncounted;
-    if (count == 0) return absl::OkStatus();
-    if (count <= Problems::kKept) return absl::InvalidArgumentError(lines_);
-    return absl::InvalidArgumentError(lines_ + "\n" + file_ + ": ... and " +
-                                      std::to_string(count - Problems::kKept) + " more");
-  }
+  std::size_t count() const { return problems_.count(); }
+  absl::Status ToStatus() const { return problems_.ToStatus(file_ + ": "); }
 
  private:
   std::string file_;
-  std::string lines_;
-  std::size_t count_ = 0;
+  Problems problems_;
 };
 
 // Walks nodes and descriptors together. One object reads one document.
@@ -194,7 +186,7 @@ class Walker {
     const Reflection& reflection = *parent->GetReflection();
     for (std::size_t i = 0; i < node.items.size(); ++i) {
       const YamlNode& item = *node.items[i];
-      const std::string item_path = path + "[" + std::to_string(i) + "]";
+      const std::string item_path = ItemPath(path, i);
       sources_->Record(item_path, item.position);
       if (field->cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
         if (item.kind != YamlNode::kScalar) {
@@ -258,7 +250,7 @@ class Walker {
     Value value;
     google::protobuf::ListValue& list = *value.mutable_list_value();
     for (std::size_t i = 0; i < node.items.size(); ++i) {
-      const std::string item_path = path + "[" + std::to_string(i) + "]";
+      const std::string item_path = ItemPath(path, i);
       sources_->Record(item_path, node.items[i]->position);
       *list.add_values() = i < static_cast<std::size_t>(axis.zip_size())
                                ? FieldValue(*node.items[i], item_path, axis.zip(static_cast<int>(i)))
@@ -271,20 +263,16 @@ class Walker {
     if (node.kind == YamlNode::kNull) {
       Wrong(path, node.position,
             "has no value; a point that leaves the field unset is a variant: in place of `field` and "
-            "`values` give "
-            "the axis a `name` and `variants: [{label: unset, set: {}}, ...]`");
+            "`values` give the axis a `name` and `variants: [{label: unset, set: {}}, ...]`");
       return {};
     }
     FieldPath field_path;
-    // A path that does not exist, or names a group, is reported once by the grid, not once a value.
+    // The grid reports a path that does not exist or names a group, once and not once a value.
     if (!FieldPath::TryParse(v1::TrialSpec::descriptor(), field, &field_path).empty() ||
         !field_path.is_leaf())
       return GenericValue(node, path);
     v1::TrialSpec scratch;
-    Message* parent = &scratch;
-    for (std::size_t i = 0; i + 1 < field_path.fields().size(); ++i) {
-      parent = parent->GetReflection()->MutableMessage(parent, field_path.fields()[i]);
-    }
+    Message* parent = field_path.MutableParent(&scratch);
     const std::size_t before = report_->count();
     ReadLeaf(node, node.position, field_path.field(), path, parent);
     if (report_->count() != before) return {};
@@ -303,10 +291,8 @@ class Walker {
         break;
       case YamlNode::kList:
         value.mutable_list_value();
-        for (std::size_t i = 0; i < node.items.size(); ++i) {
-          *value.mutable_list_value()->add_values() =
-              GenericValue(*node.items[i], path + "[" + std::to_string(i) + "]");
-        }
+        for (std::size_t i = 0; i < node.items.size(); ++i)
+          *value.mutable_list_value()->add_values() = GenericValue(*node.items[i], ItemPath(path, i));
         break;
       case YamlNode::kMap:
         value.mutable_struct_value();
@@ -330,29 +316,23 @@ class Walker {
 
 }  // namespace
 
-SourceMap::Position SourceMap::Locate(std::string path) const {
-  while (!path.empty()) {
-    const auto it = positions_.find(path);
-    if (it != positions_.end()) return it->second;
-    const std::size_t cut = path.find_last_of(".[");
-    if (cut == std::string::npos) break;
-    path.resize(cut);
-  }
-  return {};
-}
-
-int SourceMap::Depth(std::string path) const {
-  while (!path.empty() && positions_.find(path) == positions_.end()) {
+std::string SourceMap::KnownPart(std::string path) const {
+  while (!path.empty() && !positions_.contains(path)) {
     const std::size_t cut = path.find_last_of(".[");
     path.resize(cut == std::string::npos ? 0 : cut);
   }
-  if (path.empty()) return 0;
-  return 1 + static_cast<int>(
-                 std::count_if(path.begin(), path.end(), [](char c) { return c == '.' || c == '['; }));
+  return path;
 }
 
-absl::Status SourceMap::ToStatus(const std::string& file, const Problems& problems) const {
-  return ToStatus(file, problems, [](const std::string& path) { return path; });
+SourceMap::Position SourceMap::Locate(const std::string& path) const {
+  const auto it = positions_.find(KnownPart(path));
+  return it == positions_.end() ? Position() : it->second;
+}
+
+int SourceMap::Depth(const std::string& path) const {
+  const std::string known = KnownPart(path);
+  const auto cuts = std::ranges::count_if(known, [](char c) { return c == '.' || c == '['; });
+  return known.empty() ? 0 : 1 + static_cast<int>(cuts);
 }
 
 absl::Status SourceMap::ToStatus(const std::string& file, const Problems& problems,
@@ -362,7 +342,8 @@ absl::Status SourceMap::ToStatus(const std::string& file, const Problems& proble
     const std::string path = path_of(problem.path);
     report.Add(Locate(path), path, problem.text);
   }
-  return report.ToStatus(problems.count() - problems.kept().size());
+  while (report.count() < problems.count()) report.Add({}, "", "");  // Counted only.
+  return report.ToStatus();
 }
 
 absl::Status ReadYamlText(std::string_view text, const std::string& file, Message* message,

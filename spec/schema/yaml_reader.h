@@ -1,16 +1,15 @@
 // YAML -> message, led by the message's descriptor.
 //
-// The node and the descriptor are walked together, so that every mistake is reported with its place: unknown
-// keys (with the nearest known one), doubled keys, wrong types, values out of the range of (param), both
-// members of a oneof, null, merge keys. Up to 20 mistakes are reported at once, one a line:
-// `file:line:column: path: what is wrong; what to do`.
+// The node and the descriptor are walked together, so that every mistake is reported with its place: unknown keys
+// (with the nearest known one), doubled keys, wrong types, values out of the range of (param), both members of a
+// oneof, null, merge keys. Up to 20 mistakes are reported at once, one a line:
+// `file:line:column: path: the problem; the remedy`.
 //
-// A key may be a path in dots ("attention.softmax.clipped.gamma: -0.03"). A variant's `set` and an axis'
-// `values` are read as what they will become: fields of TrialSpec. Anchors and aliases work; merge keys
-// ("<<") are refused. Bounds: 8 MiB of text, depth 100, 1,000,000 nodes after aliases are expanded.
+// A key may be a path in dots ("attention.softmax.clipped.gamma: -0.03"). A variant's `set` and an axis' `values`
+// are read as fields of TrialSpec. Bounds: 8 MiB of text, depth 100, 1,000,000 nodes after aliases are expanded.
 //
-// Errors: InvalidArgument for what is in the document; NotFound or Unavailable for a file that cannot be
-// read. yaml-cpp's exceptions end here. Thread safety: pure functions.
+// Errors: InvalidArgument for the document; NotFound or Unavailable for a file that cannot be read. yaml-cpp's
+// exceptions end here. Thread safety: pure functions.
 #ifndef INLIER_SPEC_SCHEMA_YAML_READER_H_
 #define INLIER_SPEC_SCHEMA_YAML_READER_H_
 
@@ -36,25 +35,27 @@ class SourceMap {
   };
 
   void Record(const std::string& path, Position position) { positions_[path] = position; }
-  // The place of `path`, or of the nearest thing above it that the document has ("a.b[2].c" -> "a.b[2]" ->
-  // "a.b" -> "a" -> line 1).
-  Position Locate(std::string path) const;
+  // The place of `path`, or of the nearest group above it in the document ("a.b[2].c" -> "a.b[2]" -> ... -> line 1).
+  Position Locate(const std::string& path) const;
   // How many words of `path` the document has: of "a.b[2].c" 3 when it has a.b[2] and nothing below it.
-  int Depth(std::string path) const;
-  // `file:line:column: path: text` for each problem, as an InvalidArgument; OK when there is none.
-  absl::Status ToStatus(const std::string& file, const Problems& problems) const;
-  // The same with the paths of another message; `path_of` maps one to its path in the document.
-  absl::Status ToStatus(const std::string& file, const Problems& problems,
-                        const std::function<std::string(const std::string&)>& path_of) const;
+  int Depth(const std::string& path) const;
+  // `file:line:column: path: text` for each problem, as an InvalidArgument; OK when there is none. `path_of` maps the
+  // paths of another message to those of the document.
+  absl::Status ToStatus(
+      const std::string& file, const Problems& problems,
+      const std::function<std::string(const std::string&)>& path_of = std::identity()) const;
 
  private:
+  // The longest beginning of `path` that the document has.
+  std::string KnownPart(std::string path) const;
+
   std::map<std::string, Position> positions_;
 };
 
 struct YamlDocument;
 
-// Reads one document into `message`, which must be empty. `file` is the name in errors. `positions`,
-// when given, is filled. `rewrite` may change the document before.
+// Reads one document into `message`, which must be empty. `file` is the name in errors. Fills `positions` if given.
+// `rewrite` may change the document before.
 absl::Status ReadYamlText(std::string_view text, const std::string& file, google::protobuf::Message* message,
                           SourceMap* positions = nullptr,
                           const std::function<void(YamlDocument*)>& rewrite = nullptr);

@@ -9,8 +9,6 @@ namespace {
 // The measurements of the papers' tables.
 constexpr const char* kUsualMeasurements[] = {"perplexity", "max_inf_norm", "avg_kurtosis"};
 
-}  // namespace
-
 v1::TableSpec OwnOrDefaultTable(const v1::SweepSpec& sweep) {
   if (sweep.table().columns_size() > 0) return sweep.table();
   v1::TableSpec spec;
@@ -23,6 +21,8 @@ v1::TableSpec OwnOrDefaultTable(const v1::SweepSpec& sweep) {
   for (const char* measurement : kUsualMeasurements) spec.add_columns()->set_measurement(measurement);
   return spec;
 }
+
+}  // namespace
 
 v1::TableSpec TableAskedFor(const v1::TableSpec& asked, const v1::SweepSpec& sweep) {
   if (asked.columns_size() > 0) return asked;

@@ -8,10 +8,8 @@
 
 namespace inlier {
 
-// The sweep's own table; where it has no columns: all axes but the seeds (of trainings and calibrations) as rows, the usual measurements as columns.
-v1::TableSpec OwnOrDefaultTable(const v1::SweepSpec& sweep);
-
-// The table that is asked for. Without columns it changes fields of OwnOrDefaultTable: other rows take its baseline away.
+// The table that is asked for. Without columns it changes fields of the sweep's own table, or, where that lacks columns
+// too, of one with all axes but the seeds as rows and the usual measurements as columns; other rows remove its baseline.
 v1::TableSpec TableAskedFor(const v1::TableSpec& asked, const v1::SweepSpec& sweep);
 
 }  // namespace inlier

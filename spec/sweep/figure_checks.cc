@@ -3,6 +3,7 @@
 #include <map>
 #include <vector>
 
+#include "base/files/file.h"
 #include "base/utf8.h"
 #include "spec/schema/did_you_mean.h"
 #include "spec/sweep/point_names.h"
@@ -15,7 +16,7 @@ using v1::FigureSpec;
 
 constexpr std::size_t kFigureNameMax = 100;
 
-// The use of a field by a kind.
+// How a kind uses a field.
 enum class Need { kNone, kOptional, kRequired };
 
 struct Needs {
@@ -70,7 +71,7 @@ class FigureChecker {
     CheckSize();
     names_.CheckWhere(figure_.where(), At("where"), problems_);
     for (int i = 0; i < figure_.series_size(); ++i)
-      names_.CheckName(figure_.series(i), At("series") + "[" + std::to_string(i) + "]", problems_);
+      names_.CheckName(figure_.series(i), ItemPath(At("series"), i), problems_);
     if (!figure_.has_kind()) return;  // Declared as required: reported with the rest of its kind.
     const Needs needs = NeedsOf(figure_.kind());
     CheckThere("x", figure_.has_x(), needs.x);
@@ -99,11 +100,8 @@ class FigureChecker {
 
   void CheckFileName() {
     if (!figure_.has_name()) return;
-    constexpr char kCharacters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
     const std::string& name = figure_.name();
-    if (!name.empty() && name.size() <= kFigureNameMax && name[0] != '.' && name[0] != '-' &&
-        name.find_first_not_of(kCharacters) == std::string::npos)
-      return;
+    if (IsFileName(name) && name.size() <= kFigureNameMax && name[0] != '-') return;
     problems_->Add(At("name"), Quoted(name) + " cannot name a file: use 1 to " +
                                    std::to_string(kFigureNameMax) +
                                    " letters, digits, \"_\", \"-\" and \".\", a letter or digit first");
@@ -128,7 +126,7 @@ class FigureChecker {
       problems_->Add(At(field), "has no meaning for " + kind + "; leave it out");
   }
 
-  // Final numbers of the whole model, of single modules, or, for curves, what a training reports while it runs.
+  // Allows final numbers of the whole model, those of single modules for LAYERS, and for CURVES those of a running training.
   void CheckMeasurement(const char* field, const std::string& name) {
     const bool curves = figure_.kind() == FigureSpec::CURVES, layers = figure_.kind() == FigureSpec::LAYERS;
     std::vector<std::string> known;
@@ -170,15 +168,13 @@ void CheckFigure(const FigureSpec& figure, const SweepGrid& grid, const std::str
 }
 
 void CheckFigures(const v1::SweepSpec& sweep, const SweepGrid& grid, Problems* problems) {
-  if (sweep.figures_size() > kFiguresMax) {
-    problems->Add("figures", "has " + std::to_string(sweep.figures_size()) + "; give at most " +
-                                 std::to_string(kFiguresMax));
-    return;
-  }
+  if (sweep.figures_size() > kFiguresMax)
+    return problems->Add("figures", "has " + std::to_string(sweep.figures_size()) + "; give at most " +
+                                        std::to_string(kFiguresMax));
   std::map<std::string, int> first;
   for (int i = 0; i < sweep.figures_size(); ++i) {
     const FigureSpec& figure = sweep.figures(i);
-    const std::string path = "figures[" + std::to_string(i) + "]";
+    const std::string path = ItemPath("figures", i);
     CheckFigure(figure, grid, path, problems);
     if (!figure.has_name()) continue;
     const auto [found, is_new] = first.emplace(figure.name(), i);

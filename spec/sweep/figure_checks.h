@@ -16,14 +16,13 @@ inline constexpr int kFiguresMax = 32;           // Of one sweep.
 inline constexpr int kFigureSeriesMax = 16;      // Names in `series`.
 inline constexpr int kFigureConditionsMax = 32;  // Values in the conditions of one figure.
 
-// DIMENSIONS and what follows it: the numbers of one trained model, which the database has not.
+// True for DIMENSIONS and its followers, with numbers of one trained model that the database lacks.
 bool IsOfModel(v1::FigureSpec::Kind kind);
 
-// The name of a figure that has none: the sweep's name, cut where it is too long for a file, and `ending`.
+// The name of an unnamed figure: the sweep's name, cut where it is too long for a file, and `ending`.
 std::string FigureNameOf(const v1::SweepSpec& sweep, const std::string& ending);
 
-// Problems of one figure, under `path` (empty: its fields have no prefix). REQUIRES: its declarations hold but for
-// `kind`, which may be missing.
+// Problems of one figure, under the prefix `path`. REQUIRES: its declarations hold, except that `kind` may be missing.
 void CheckFigure(const v1::FigureSpec& figure, const SweepGrid& grid, const std::string& path,
                  Problems* problems);
 

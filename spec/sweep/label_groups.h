@@ -1,4 +1,4 @@
-// Groups by combination of labels, as rows of tables and series of figures have them, and which axes only repeat.
+// Groups by combination of labels, for rows of tables and series of figures.
 //
 // Thread safety: pure functions.
 #ifndef INLIER_SPEC_SWEEP_LABEL_GROUPS_H_
@@ -21,9 +21,8 @@ struct LabelGroup {
   std::vector<Item> items;          // In their order.
 };
 
-// The combinations that items have, sorted by the order of each name's labels; a label that is not in its order (of a
-// column, of an axis with a range, which have none) follows those before it by first appearance.
-// `orders`: one for each name, nullptr for none. `label_of(item, i)`: the item's label of name i.
+// The combinations of `label_of(item, i)`, the label of name i, sorted by each name's `orders` (null for a column or an
+// axis with a range); labels without a place in it follow by first appearance.
 template <typename Item, typename LabelOf>
 std::vector<LabelGroup<Item>> GroupByLabels(const std::vector<Item>& items,
                                             const std::vector<const std::vector<std::string>*>& orders,
@@ -50,7 +49,15 @@ std::vector<LabelGroup<Item>> GroupByLabels(const std::vector<Item>& items,
   return sorted;
 }
 
-// The axis repeats a training or its calibration, and is averaged where nothing names it.
+// The labels that are not empty, with `between` between them.
+template <typename Labels>
+std::string JoinLabels(const Labels& labels, const std::string& between) {
+  std::string text;
+  for (const std::string& label : labels) text += text.empty() || label.empty() ? label : between + label;
+  return text;
+}
+
+// True for an axis that repeats a training or its calibration, which is averaged where nothing names it.
 inline bool OnlyRepeats(const AxisInfo& axis) {
   return axis.field == "seed" || axis.name == "seed" || axis.field == "quantization.calibration.seed";
 }

@@ -51,7 +51,7 @@ absl::StatusOr<std::filesystem::path> Find(const std::string& name) {
   return FindModel(name, HubCache(&std::getenv));
 }
 
-// What an absolute path names is for the workers to find.
+// The workers find what an absolute path names.
 absl::StatusOr<std::string> StartFolder(const std::string& name) {
   if (name.empty() || name[0] == '/') return name;
   ASSIGN_OR_RETURN(const std::filesystem::path folder, Find(name));
@@ -73,7 +73,7 @@ absl::StatusOr<Fields> FieldsOfFolder(const std::string& name) {
   return fields;
 }
 
-// Every path that a mapping gives, groups too.
+// Adds every path that a mapping gives, of groups too.
 void AddGiven(const YamlNode& node, const std::string& prefix, std::vector<std::string>* given) {
   for (const YamlNode::Entry& entry : node.entries) {
     const std::string path = JoinPath(prefix, entry.key);  // A copy: the list moves as it grows.
@@ -95,7 +95,7 @@ class Replacer {
     }
   }
 
-  // The node, which has this key, with every model below it replaced; itself where there is none.
+  // The node of this key with every model below it replaced; itself where there is none.
   Node Replace(const Node& node, std::string_view key = "") {
     auto changed = std::make_shared<YamlNode>(*node);
     bool is_changed = false;
@@ -131,13 +131,12 @@ class Replacer {
     return changed;
   }
 
-  // Of a mapping with `model`. True where there was a folder.
+  // Replaces the model of a mapping; true where it was a folder.
   bool ReplaceModel(YamlNode* trial) {
-    const auto model = std::find_if(trial->entries.begin(), trial->entries.end(),
-                                    [](const YamlNode::Entry& entry) { return entry.key == kModel; });
+    const auto model = std::ranges::find_if(trial->entries,
+                                            [](const YamlNode::Entry& entry) { return entry.key == kModel; });
     if (model == trial->entries.end()) return false;
-    const auto folder =
-        std::find_if(model->value->entries.begin(), model->value->entries.end(), IsFolderEntry);
+    const auto folder = std::ranges::find_if(model->value->entries, IsFolderEntry);
     if (folder == model->value->entries.end()) return false;
     const SourceMap::Position position = folder->value->position;
     absl::StatusOr<Fields> fields = Fields();
@@ -161,9 +160,9 @@ class Replacer {
     return true;
   }
 
-  // A softmax or gate that is given takes the place of the folder's.
+  // A given softmax or gate replaces the folder's.
   static bool IsGiven(const std::string& path, const std::vector<std::string>& given) {
-    return std::any_of(given.begin(), given.end(), [&path](const std::string& other) {
+    return std::ranges::any_of(given, [&path](const std::string& other) {
       for (const char* choice : {"attention.softmax", "attention.gate"}) {
         if (absl::StartsWith(path, choice) && absl::StartsWith(other, choice)) return true;
       }

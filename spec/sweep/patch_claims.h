@@ -1,8 +1,8 @@
-// The claims of a partial TrialSpec: the leaves it sets and the members it chooses. Two that disagree cannot
-// both hold at one point.
+// The claims of a partial TrialSpec: the leaves it sets and the members it chooses, which exclude others.
 #ifndef INLIER_SPEC_SWEEP_PATCH_CLAIMS_H_
 #define INLIER_SPEC_SWEEP_PATCH_CLAIMS_H_
 
+#include <compare>
 #include <map>
 #include <set>
 #include <string>
@@ -16,15 +16,12 @@ struct PatchClaims {
   // Group that holds the choice and the choice's name ("attention.softmax/kind") -> member.
   std::map<std::string, std::string> members;
 
-  friend bool operator<(const PatchClaims& a, const PatchClaims& b) {
-    return a.leaves != b.leaves ? a.leaves < b.leaves : a.members < b.members;
-  }
+  friend auto operator<=>(const PatchClaims&, const PatchClaims&) = default;
 };
 
 PatchClaims ClaimsOf(const google::protobuf::Message& patch);
 
-// "sets training.steps" or "chooses clipped for attention.softmax, where vanilla is chosen", or "" when both
-// can hold.
+// "sets training.steps" or "chooses clipped for attention.softmax where vanilla is chosen,"; "" when both can hold.
 std::string ConflictOf(const PatchClaims& earlier, const PatchClaims& later);
 
 }  // namespace inlier

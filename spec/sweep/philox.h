@@ -1,6 +1,5 @@
-// Philox4x32-10: 128 random bits that are a function of a counter and a key (Salmon et al. 2011, "Parallel
-// Random Numbers: As Easy as 1, 2, 3"). No state, so any number can be asked for alone, and every machine
-// gives the same.
+// Philox4x32-10: 128 random bits that are a function of a counter and a key (Salmon et al. 2011, "Parallel Random
+// Numbers: As Easy as 1, 2, 3"), without state and the same on every machine.
 //
 // Thread safety: pure functions.
 #ifndef INLIER_SPEC_SWEEP_PHILOX_H_

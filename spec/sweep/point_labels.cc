@@ -2,12 +2,29 @@
 
 #include <map>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "nlohmann/json.hpp"
+#include "spec/trial/canonical.h"
 
 namespace inlier {
 namespace {
 
 std::string LastWord(const std::string& path) { return path.substr(path.rfind('.') + 1); }
+
+// {"axis":"label",...} without escapes, as LabelsJson writes nearly all of them; false for anything else.
+bool PlainLabels(const std::string& json, PointLabels& labels) {
+  const std::vector<absl::string_view> parts = absl::StrSplit(json, '"');
+  for (std::size_t i = 1; i + 3 < parts.size(); i += 4) {
+    if (parts[i - 1] != (i == 1 ? "{" : ",") || parts[i + 1] != ":") return false;
+    labels.emplace_back(parts[i], parts[i + 2]);
+  }
+  return parts.size() % 4 == 1 && parts.back() == "}" && !absl::StrContains(json, '\\');
+}
+
+}  // namespace
 
 std::string NameOf(const v1::Axis& axis) {
   if (axis.has_name()) return axis.name();
@@ -16,8 +33,6 @@ std::string NameOf(const v1::Axis& axis) {
   for (const std::string& path : axis.zip()) absl::StrAppend(&name, name.empty() ? "" : "+", LastWord(path));
   return name;
 }
-
-}  // namespace
 
 std::string LabelsText(const PointLabels& labels) {
   std::string text;
@@ -39,6 +54,25 @@ std::string LabelsText(const google::protobuf::Map<std::string, std::string>& la
   }
   ordered.insert(ordered.end(), rest.begin(), rest.end());
   return LabelsText(ordered);
+}
+
+std::string LabelsJson(const PointLabels& labels) {
+  const auto append = [](std::string* out, const auto& label) {
+    absl::StrAppend(out, JsonString(label.first), ":", JsonString(label.second));
+  };
+  return absl::StrCat("{", absl::StrJoin(labels, ",", append), "}");
+}
+
+PointLabels LabelsFromJson(const std::string& json) {
+  PointLabels labels;
+  if (PlainLabels(json, labels)) return labels;
+  labels.clear();
+  const auto parsed = nlohmann::ordered_json::parse(json, nullptr, /*allow_exceptions=*/false);
+  if (!parsed.is_object()) return labels;
+  for (const auto& [axis, label] : parsed.items()) {
+    if (label.is_string()) labels.emplace_back(axis, label.get<std::string>());
+  }
+  return labels;
 }
 
 std::vector<std::string> AxisNames(const v1::SweepSpec& sweep) {

@@ -1,4 +1,4 @@
-// The labels of a point as people see them, in every place the same: "method=clipped gamma, seed=1".
+// The labels of a point as text, in every place the same: "method=clipped gamma, seed=1".
 #ifndef INLIER_SPEC_SWEEP_POINT_LABELS_H_
 #define INLIER_SPEC_SWEEP_POINT_LABELS_H_
 
@@ -11,12 +11,20 @@
 
 namespace inlier {
 
-// In the order given, without those of axes that do not apply; "" when none is left.
+// In the order given, without axes that do not apply; "" when none is left.
 std::string LabelsText(const PointLabels& labels);
 
-// The same for labels of a message, which have no order: in the order of `axes`, any others by name after them.
+// The same for the unordered labels of a message: in the order of `axes`, then others by name.
 std::string LabelsText(const google::protobuf::Map<std::string, std::string>& labels,
                        const std::vector<std::string>& axes);
+
+// {"gamma": "-0.03"} as the store keeps labels.
+std::string LabelsJson(const PointLabels& labels);
+// The inverse; empty when `json` is not an object of strings.
+PointLabels LabelsFromJson(const std::string& json);
+
+// The name of an axis as the grid has it: its own, or the last words of its paths.
+std::string NameOf(const v1::Axis& axis);
 
 // The names of the sweep's axes, in the order of its file.
 std::vector<std::string> AxisNames(const v1::SweepSpec& sweep);

@@ -18,7 +18,7 @@ PointNames::PointNames(const SweepGrid& grid) : grid_(grid) {
 }
 
 void PointNames::CheckName(const std::string& name, const std::string& path, Problems* problems) const {
-  if (std::find(names_.begin(), names_.end(), name) != names_.end()) return;
+  if (std::ranges::find(names_, name) != names_.end()) return;
   problems->Add(path, Quoted(name) + " is neither an axis of this sweep nor a column of trials" +
                           DidYouMean(name, names_));
 }
@@ -36,7 +36,7 @@ void PointNames::CheckWhere(const google::protobuf::Map<std::string, Value>& whe
         continue;
       }
       for (int i = 0; i < value.list_value().values_size(); ++i) {
-        CheckLabel(axis, value.list_value().values(i), path + "[" + std::to_string(i) + "]", problems);
+        CheckLabel(axis, value.list_value().values(i), ItemPath(path, i), problems);
       }
     }
   }

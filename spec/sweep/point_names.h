@@ -1,5 +1,4 @@
-// Names and conditions by which tables and figures pick points of a sweep: axes with their labels, and columns of the
-// view `trials`.
+// Names and conditions by which tables and figures pick points: axes with their labels, columns of the view `trials`.
 //
 // Thread safety: none.
 #ifndef INLIER_SPEC_SWEEP_POINT_NAMES_H_
@@ -23,7 +22,7 @@ class PointNames {
 
   // Adds a problem under `path` where `name` is neither an axis nor a column.
   void CheckName(const std::string& name, const std::string& path, Problems* problems) const;
-  // The same for every name of a condition, and for labels that their axis has not.
+  // The same for every name of a condition, and for labels that their axis lacks.
   void CheckWhere(const google::protobuf::Map<std::string, google::protobuf::Value>& where,
                   const std::string& prefix, Problems* problems) const;
 

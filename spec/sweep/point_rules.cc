@@ -22,11 +22,11 @@ Digits Both(const Digits& a, const Digits& b) {
 
 template <typename Named>
 void Sort(Named& named) {
-  std::sort(named.begin(), named.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::ranges::sort(named, [](const auto& a, const auto& b) { return a.first < b.first; });
 }
 
 bool Applies(const PointRules::Axis& axis, const Digits& digits, const std::vector<bool>& active) {
-  return std::all_of(axis.when.begin(), axis.when.end(), [&](const PointRules::DigitSet& set) {
+  return std::ranges::all_of(axis.when, [&](const PointRules::DigitSet& set) {
     const auto on = static_cast<std::size_t>(set.axis);
     return active[on] ? Has(set.digits, digits[on]) : set.where_inactive;
   });
@@ -109,9 +109,9 @@ class PointRules::Search {
     allowed = allowed ? Both(*allowed, set.digits) : set.digits;
   }
 
-  // Of an axis that no rule names and nobody wants, the first digit alone with `one_of_alike`.
+  // With `one_of_alike` tries the first digit alone of an axis that is neither ruled nor wanted.
   void Run(bool one_of_alike) {
-    // What has to apply needs what its conditions name, which are axes before it.
+    // An axis that has to apply needs the earlier ones that its conditions name.
     for (std::size_t axis = allowed_.size(); axis-- > 0;) {
       if (!allowed_[axis]) continue;
       for (const DigitSet& set : rules_.axes_[axis].when) {
@@ -131,7 +131,7 @@ class PointRules::Search {
     return *budget_ > 0;
   }
 
-  // `open`: exclusions of which all terms so far have matched. False to stop.
+  // `open` are exclusions of which all terms so far have matched. False to stop.
   bool Descend(std::size_t place, const std::vector<Rest>& open) {
     if (place == order_.size()) return visit_(digits_);
     const std::size_t axis = order_[place];

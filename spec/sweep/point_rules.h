@@ -1,7 +1,6 @@
 // Which points of a grid exist: its conditions (`when`) and exclusions, and a search that visits the points in order.
 //
-// The search tries the digits axis by axis and turns back at the first axis at which a rule matches whole, so its time
-// is that of the points, and of what the rules leave out late. It takes a budget of steps, of some 10 ns each.
+// The search tries digits axis by axis, up to where a rule matches whole, within a budget of steps of some 10 ns.
 //
 //   std::uint64_t budget = 1'000'000;
 //   rules.ForEach([&](const PointRules::Digits& digits) { ...; return true; }, &budget);
@@ -32,31 +31,29 @@ class PointRules {
   };
   struct Axis {
     std::uint32_t length = 1;
-    std::vector<DigitSet> when;  // It applies where all match; axes before it only.
+    std::vector<DigitSet> when;  // It applies where all match; these name earlier axes.
   };
-  using Exclusion = std::vector<DigitSet>;  // No point where all match.
+  using Exclusion = std::vector<DigitSet>;  // There is no point where all match.
 
   // REQUIRES: no exclusion is empty, and no length is 0.
   PointRules(std::vector<Axis> axes, const std::vector<Exclusion>& exclusions);
   PointRules(const PointRules&) = delete;
   PointRules& operator=(const PointRules&) = delete;
 
-  // Conditions and exclusions; 0: every combination is a point.
+  // Conditions and exclusions; 0 where every combination is a point.
   std::uint64_t size() const { return size_; }
 
   // Whether each axis applies.
   std::vector<bool> Active(const Digits& digits) const;
 
-  // True for a point; fills `active`. The digit of an axis that does not apply is ignored with `any_inactive_digit`;
-  // else it must be 0.
+  // True for a point; fills `active`. The digit of an axis that does not apply must be 0, unless `any_inactive_digit`.
   bool Contains(const Digits& digits, std::vector<bool>* active, bool any_inactive_digit = false) const;
 
-  // Visits the points in the order of their digits. Subtracts its steps from `*budget`, and ends early when that is
-  // used up (0).
+  // Visits the points in the order of their digits. Subtracts its steps from `*budget`, and ends early at 0.
   void ForEach(const Visitor& visit, std::uint64_t* budget) const;
 
   // The first point at which each axis of `wanted` applies and has one of its digits. Subtracts its steps from
-  // `*budget`; nullopt also when that is used up (0).
+  // `*budget`; nullopt also when that reaches 0.
   std::optional<Digits> First(const std::vector<DigitSet>& wanted, std::uint64_t* budget) const;
 
  private:
@@ -68,12 +65,12 @@ class PointRules {
     Digits digits;
   };
 
-  // An exclusion from the term on that has not matched yet.
+  // The terms of an exclusion that have not matched yet.
   struct Rest {
     const Term* next;
     const Term* last;
   };
-  // By the digit that `next` has to have; ascending.
+  // Ascending by the digit that `next` has to have.
   using Named = std::vector<std::pair<std::uint32_t, Rest>>;
   static std::pair<Named::const_iterator, Named::const_iterator> With(const Named& named,
                                                                       std::uint32_t digit);

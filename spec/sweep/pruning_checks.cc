@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/check.h"
@@ -13,15 +14,14 @@
 namespace inlier {
 namespace {
 
-// Updates between the points of the curve; 0: it has none.
+// Updates between the points of the curve, or 0.
 std::uint64_t PeriodOf(const MeasurementInfo& curve, const v1::TrainingSpec& training) {
   const auto* field = training.GetDescriptor()->FindFieldByName(std::string(PeriodFieldOf(curve)));
   INLIER_CHECK(field != nullptr);
   return training.GetReflection()->GetUInt32(training, field);
 }
 
-// The last step before the end at which a training reports the curve; 0: at none. (Curves of the training's own
-// updates also have a point at step 1.)
+// The last step before the end that reports the curve, or 0. (Curves of the updates have a point at step 1.)
 std::uint64_t LastReport(const MeasurementInfo& curve, const v1::TrainingSpec& training) {
   const std::uint64_t every = PeriodOf(curve, training);
   const std::uint64_t before_end = training.steps() - std::min(training.steps(), 1u);
@@ -33,9 +33,9 @@ std::uint64_t LastReport(const MeasurementInfo& curve, const v1::TrainingSpec& t
 void CheckThatItFires(const v1::SweepSpec& sweep, const MeasurementInfo& curve, const SweepGrid& grid,
                       Problems* problems) {
   std::optional<v1::TrainingSpec> first;
-  int looked_at = 0;
-  for (auto index = grid.NextIndex(0); index && looked_at < SweepGrid::kPointsChecked;
-       index = grid.NextIndex(*index + 1), ++looked_at) {
+  int checked = 0;
+  for (auto index = grid.NextIndex(0); index && checked < SweepGrid::kPointsChecked;
+       index = grid.NextIndex(*index + 1), ++checked) {
     const absl::StatusOr<v1::TrialSpec> spec = Resolve(grid.At(*index)->spec);
     if (!spec.ok()) return;  // Reported elsewhere.
     const v1::TrainingSpec& training = spec->training();
@@ -46,21 +46,18 @@ void CheckThatItFires(const v1::SweepSpec& sweep, const MeasurementInfo& curve, 
   }
   if (!first) return;
   const std::string name(curve.name), period = "training." + std::string(PeriodFieldOf(curve));
-  if (PeriodOf(curve, *first) == 0) {
-    problems->Add("pruning.measurement", name + " is never taken while training, for " + period +
-                                             " is 0; give it in base, such as 100");
-    return;
-  }
+  if (PeriodOf(curve, *first) == 0)
+    return problems->Add("pruning.measurement", name + " is never taken while training, for " + period +
+                                                    " is 0; give it in base, such as 100");
   const v1::PruningSpec& pruning = sweep.pruning();
-  const std::string path = pruning.has_asha()                    ? "pruning.asha.min_steps"
-                           : pruning.median().warmup_steps() > 0 ? "pruning.median.warmup_steps"
-                                                                 : "pruning.median.interval";
-  const std::string rung =
-      std::to_string(pruning.has_asha()                    ? pruning.asha().min_steps()
-                     : pruning.median().warmup_steps() > 0 ? pruning.median().warmup_steps()
-                                                           : pruning.median().interval());
-  problems->Add(path, rung + " is never reached: trainings have " + std::to_string(first->steps()) +
-                          " steps and report " + name + " for the last time before their end at step " +
+  const auto [path, rung] = pruning.has_asha()
+                                ? std::pair("pruning.asha.min_steps", pruning.asha().min_steps())
+                            : pruning.median().warmup_steps() > 0
+                                ? std::pair("pruning.median.warmup_steps", pruning.median().warmup_steps())
+                                : std::pair("pruning.median.interval", pruning.median().interval());
+  problems->Add(path, std::to_string(rung) + " is never reached: trainings have " +
+                          std::to_string(first->steps()) + " steps and report " + name +
+                          " for the last time before their end at step " +
                           std::to_string(LastReport(curve, *first)) + "; lower it, or " + period);
 }
 
@@ -91,13 +88,12 @@ void CheckPruning(const v1::SweepSpec& sweep, const SweepGrid& grid, Problems* p
     for (const MeasurementInfo& info : Measurements()) {
       if (info.curve && info.axis != "site") curves.emplace_back(info.name);
     }
-    problems->Add("pruning.measurement",
-                  Quoted(pruning.measurement()) +
-                      (curve == nullptr ? " is not a measurement"
-                                        : " is reported at the end only, not while training") +
-                      (curve == nullptr ? DidYouMean(pruning.measurement(), curves)
-                                        : std::string("; give a curve such as train_loss or loss")));
-    return;
+    return problems->Add("pruning.measurement",
+                         Quoted(pruning.measurement()) +
+                             (curve == nullptr ? " is not a measurement"
+                                               : " is reported at the end only, not while training") +
+                             (curve == nullptr ? DidYouMean(pruning.measurement(), curves)
+                                               : std::string("; give a curve such as train_loss or loss")));
   }
   const std::uint32_t needed = pruning.has_median() ? pruning.median().min_trials() : 1;
   if (grid.kept() <= needed) {

@@ -13,12 +13,11 @@
 
 namespace inlier {
 
-// The highest rung (a step at which trainings are compared) at or below `step`; nullopt below the first.
-// REQUIRES: `spec` has a rule.
+// The highest rung (step of comparison) at or below `step`; nullopt below the first. REQUIRES: `spec` has a rule.
 std::optional<std::uint64_t> PruningRungAt(const v1::PruningSpec& spec, std::uint64_t step);
 
-// That the measurement is a curve of the training, and that some of the sweep's trainings can be compared at
-// all. REQUIRES: the declarations of `sweep` hold, and `grid` is its grid.
+// Checks that the measurement is a curve of the training, and that some of the sweep's trainings can be compared.
+// REQUIRES: the declarations of `sweep` hold, and `grid` is its grid.
 void CheckPruning(const v1::SweepSpec& sweep, const SweepGrid& grid, Problems* problems);
 
 }  // namespace inlier

@@ -26,17 +26,15 @@ void CheckResources(const v1::SweepSpec& sweep, const SweepGrid& grid, Problems*
     }
     return;
   }
-  int looked_at = 0;
-  for (auto index = grid.NextIndex(0); index && looked_at < SweepGrid::kPointsChecked;
-       index = grid.NextIndex(*index + 1), ++looked_at) {
+  int checked = 0;
+  for (auto index = grid.NextIndex(0); index && checked < SweepGrid::kPointsChecked;
+       index = grid.NextIndex(*index + 1), ++checked) {
     const absl::StatusOr<GridPoint> point = grid.At(*index);
     const absl::StatusOr<v1::TrialSpec> spec = point.ok() ? Resolve(point->spec) : point.status();
     if (!spec.ok()) return;  // Reported elsewhere.
-    if (const absl::Status split = SplitUpdate(spec->training(), 0, processes).status(); !split.ok()) {
-      problems->Add(resources.has_gpus() ? "resources.gpus" : "resources.processes",
-                    std::string(split.message()));
-      return;
-    }
+    if (const absl::Status split = SplitUpdate(spec->training(), 0, processes).status(); !split.ok())
+      return problems->Add(resources.has_gpus() ? "resources.gpus" : "resources.processes",
+                           std::string(split.message()));
   }
 }
 

@@ -10,7 +10,7 @@
 
 namespace inlier {
 
-// That `gpus` replaces what it is in place of, and that the first points' updates split evenly over the processes.
+// Refuses `gpus` with `gpu` or `processes`, and updates of the first points that do not split over the processes.
 void CheckResources(const v1::SweepSpec& sweep, const SweepGrid& grid, Problems* problems);
 
 }  // namespace inlier

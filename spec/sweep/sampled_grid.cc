@@ -12,32 +12,27 @@
 namespace inlier {
 namespace {
 
-// Samples times conditions and exclusions, which each may be compared with: half a second.
+// Samples times conditions and exclusions; takes half a second.
 constexpr std::uint64_t kSampledRulesMax = 100'000'000;
 
 }  // namespace
 
 void SweepGrid::CompileSampling(const v1::SamplingSpec& spec, Problems* problems) {
   static_assert(kAxesMax <= kSobolDimensions);  // There are always enough dimensions.
-  if (spec.kind_case() == v1::SamplingSpec::KIND_NOT_SET) {
-    problems->Add("sampling", "nothing is chosen: give one of random or sobol");
-    return;
-  }
+  if (spec.kind_case() == v1::SamplingSpec::KIND_NOT_SET)
+    return problems->Add("sampling", "nothing is chosen: give one of random or sobol");
   const std::string path = spec.has_sobol() ? "sampling.sobol.trials" : "sampling.random.trials";
   sampled_->plan = SamplePlan(spec);
   const std::uint32_t trials = sampled_->plan.trials();
-  if (trials == 0) {
-    problems->Add(path, "0 samples are none; give a whole number from 1 to " + std::to_string(kSampledMax));
-    return;
-  }
+  if (trials == 0)
+    return problems->Add(path,
+                         "0 samples are none; give a whole number from 1 to " + std::to_string(kSampledMax));
   int dimensions = 0;
   for (const AxisInfo& axis : axes_) sampled_->dimension.push_back(axis.each ? -1 : dimensions++);
-  if (dimensions == 0) {
-    problems->Add("sampling",
-                  "there is nothing to draw: give an axis with values, variants or a range without "
-                  "each: true, or leave out sampling");
-    return;
-  }
+  if (dimensions == 0)
+    return problems->Add("sampling",
+                         "there is nothing to draw: give an axis with values, variants or a range without "
+                         "each: true, or leave out sampling");
   unsigned __int128 each = 1;
   sampled_->suffix.resize(axes_.size(), 1);
   for (std::size_t axis = axes_.size(); axis-- > 0;) {
@@ -45,13 +40,11 @@ void SweepGrid::CompileSampling(const v1::SamplingSpec& spec, Problems* problems
     sampled_->suffix[axis] = static_cast<std::uint64_t>(each);
     each = std::min<unsigned __int128>(each * length(axis), kSizeMax);
   }
-  if (each * trials > kSampledMax) {
-    problems->Add(
+  if (each * trials > kSampledMax)
+    return problems->Add(
         path, std::to_string(trials) + " samples with " + std::to_string(static_cast<std::uint64_t>(each)) +
                   (each == 1 ? " point" : " points") + " each are more than " + std::to_string(kSampledMax) +
                   "; give fewer, or split the sweep by the seed of the sampling");
-    return;
-  }
   sampled_->each_size = static_cast<std::uint64_t>(each);
   size_ = trials * sampled_->each_size;
 }
@@ -103,15 +96,13 @@ std::string SweepGrid::KeyOf(const Sample& sample) const {
 }
 
 void SweepGrid::FindSampledPoints(Problems* problems) {
-  if (rules_->size() * size_ > kSampledRulesMax) {
-    problems->Add("sampling",
-                  std::to_string(size_) + " points are more than " +
-                      std::to_string(kSampledRulesMax / rules_->size()) + ", which " +
-                      std::to_string(rules_->size()) +
-                      " conditions and exclusions allow; draw fewer samples, or name several labels "
-                      "in one exclusion");
-    return;
-  }
+  if (rules_->size() * size_ > kSampledRulesMax)
+    return problems->Add("sampling",
+                         std::to_string(size_) + " points are more than " +
+                             std::to_string(kSampledRulesMax / rules_->size()) + ", which " +
+                             std::to_string(rules_->size()) +
+                             " conditions and exclusions allow; draw fewer samples, or name several labels "
+                             "in one exclusion");
   std::unordered_set<std::string> seen;
   sampled_->is_point.assign(size_, false);
   std::uint64_t count = 0;

@@ -1,7 +1,6 @@
-// Where the samples of a sweep lie: numbers that are a function of (sampling, sample, dimension), and what an
-// axis makes of such a number.
+// The samples of a sweep: numbers that are a function of (sampling, sample, dimension), and an axis' value for each.
 //
-// Every number is exact: integers, and doubles by single IEEE operations only (no library functions, no fused
+// Every number is exact: integers, and doubles by single IEEE operations (no library functions, no fused
 // multiply-add), so that all machines draw the same trials.
 //
 // Thread safety: const values.
@@ -52,8 +51,7 @@ class SampleRange {
   // `whole`: the field takes whole numbers only. REQUIRES: RangeSpecProblem(spec, whole) is "".
   SampleRange(const v1::AxisRange& spec, bool whole);
 
-  // In [min, max]; uniform, or with `log` uniform in its logarithm; a whole number where that is meant (each
-  // of min .. max), else rounded to `digits` significant decimal digits.
+  // Uniform in [min, max], or with `log` in its logarithm; whole for a whole range, else of `digits` significant digits.
   double At(UnitNumber draw) const;
   // "1e-5 to 0.01, log".
   std::string ToString() const;

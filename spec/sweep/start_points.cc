@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/status.h"
 #include "base/utf8.h"
 #include "spec/schema/did_you_mean.h"
@@ -24,10 +25,8 @@ std::string_view Trimmed(std::string_view text) {
 }
 
 std::string LabelsOf(const AxisInfo& axis) {
-  std::string text;
-  for (std::size_t i = 0; i < std::min(axis.labels.size(), kLabelsListed); ++i)
-    absl::StrAppend(&text, i == 0 ? "" : ", ", axis.labels[i]);
-  return axis.labels.size() > kLabelsListed ? absl::StrCat(text, ", ...") : text;
+  if (axis.labels.size() <= kLabelsListed) return absl::StrJoin(axis.labels, ", ");
+  return absl::StrJoin(axis.labels.begin(), axis.labels.begin() + kLabelsListed, ", ") + ", ...";
 }
 
 }  // namespace
@@ -64,7 +63,7 @@ class SweepGrid::StartNames {
   }
 
  private:
-  // The "=" behind the name of an axis, which may have one itself: of the longest name that fits.
+  // The "=" behind the longest name of an axis that fits; names may have one.
   std::size_t EqualsOf(std::string_view rest) const {
     std::size_t equals = rest.find('='), longest = 0;
     for (const AxisInfo& axis : grid_.axes_) {
@@ -92,7 +91,7 @@ class SweepGrid::StartNames {
                          ", whose labels are drawn; give that axis each: true, or name one that has it"));
       return i;
     }
-    return Problem(absl::StrCat("names ", Quoted(std::string(name)), ", which is no axis of this sweep",
+    return Problem(absl::StrCat("names ", Quoted(name), ", which is not an axis of this sweep",
                                 DidYouMean(name, names)));
   }
 
@@ -110,10 +109,9 @@ class SweepGrid::StartNames {
     if (found == labels.size()) {
       length = std::min(rest.find(','), rest.size());
       const std::string_view text = Trimmed(rest.substr(0, length));
-      const auto at =
-          LabelFinder(labels).Find(std::string(text));  // Of a number that is written in another way.
+      const auto at = LabelFinder(labels).Find(std::string(text));  // The same number in another spelling.
       if (!at) {
-        return Problem(absl::StrCat("names ", Quoted(text), ", which is no label of axis ",
+        return Problem(absl::StrCat("names ", Quoted(text), ", which is not a label of axis ",
                                     grid_.axes_[axis].name, "; there are ", LabelsOf(grid_.axes_[axis])));
       }
       found = *at;
@@ -186,7 +184,7 @@ absl::StatusOr<std::uint64_t> SweepGrid::StartOf(std::uint64_t index, const std:
   Sample sample = Draw(at);
   const auto same = IsSampledPoint(sample) ? sampled_->first.find(KeyOf(sample)) : sampled_->first.end();
   if (same != sampled_->first.end()) return same->second;
-  return names.Problem("names a sample that is no point");
+  return names.Problem("names a sample that is not a point of this sweep; name another one");
 }
 
 absl::Status SweepGrid::CheckStart(std::uint64_t index, const v1::TrialSpec& spec) const {

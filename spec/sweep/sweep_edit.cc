@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/status.h"
 
 namespace inlier {
@@ -17,10 +18,14 @@ namespace {
 
 using google::protobuf::util::MessageDifferencer;
 
-std::string Names(const SweepGrid& grid) {
-  std::string text;
-  for (const AxisInfo& axis : grid.axes()) absl::StrAppend(&text, text.empty() ? "" : ", ", axis.name);
-  return text.empty() ? "none" : text;
+std::vector<std::string> NamesOf(const SweepGrid& grid) {
+  std::vector<std::string> names;
+  for (const AxisInfo& axis : grid.axes()) names.push_back(axis.name);
+  return names;
+}
+
+std::string OrNone(const std::vector<std::string>& names) {
+  return names.empty() ? "none" : absl::StrJoin(names, ", ");
 }
 
 bool SameConditions(const v1::SweepSpec& from, const v1::SweepSpec& to) {
@@ -36,8 +41,6 @@ bool SameConditions(const v1::SweepSpec& from, const v1::SweepSpec& to) {
   }
   return true;
 }
-
-}  // namespace
 
 // True when the two draw from the same axes in the same way.
 bool SamePoints(v1::SweepSpec from, v1::SweepSpec to) {
@@ -75,21 +78,20 @@ absl::Status CheckEditable(const v1::SweepSpec& from, const SweepGrid& from_grid
   if ((from.has_sampling() || to.has_sampling()) && !SamePoints(from, to)) {
     return absl::FailedPreconditionError(
         "sampling: the points of a sampled sweep are drawn from its axes, so sampling, axes and exclude "
-        "cannot "
-        "be edited (limits, priority and weight can); submit a sweep of its own (what is already trained is "
+        "cannot be edited (limits, priority and weight can); submit a sweep of its own (what is already "
+        "trained is "
         "not trained again)");
   }
-  std::vector<std::string> old_names, new_names;
-  for (const AxisInfo& axis : from_grid.axes()) old_names.push_back(axis.name);
-  for (const AxisInfo& axis : to_grid.axes()) new_names.push_back(axis.name);
-  std::sort(old_names.begin(), old_names.end());
-  std::sort(new_names.begin(), new_names.end());
-  if (old_names == new_names) return absl::OkStatus();
+  const std::vector<std::string> old_names = NamesOf(from_grid), new_names = NamesOf(to_grid);
+  if (std::is_permutation(old_names.begin(), old_names.end(), new_names.begin(), new_names.end()))
+    return absl::OkStatus();
   return absl::FailedPreconditionError(
-      absl::StrCat("axes: the sweep has ", Names(from_grid), ", the edit ", Names(to_grid),
+      absl::StrCat("axes: the sweep has ", OrNone(old_names), ", the edit ", OrNone(new_names),
                    "; values of an axis may come and go, axes may not: submit a sweep of its own (what is "
                    "already trained is not trained again)"));
 }
+
+}  // namespace
 
 absl::StatusOr<SweepEdit> SweepEdit::Create(const v1::SweepSpec& from, SweepGrid from_grid,
                                             const v1::SweepSpec& to, SweepGrid to_grid) {

@@ -1,10 +1,9 @@
 // The points of a sweep when another specification replaces its own: kept, moved, withdrawn.
 //
-// A point is identified by what it is: the value that it takes on each axis (label and patch), over the same
-// base. So the mapping is made axis by axis, and costs the values of the axes, not their product: a value of
-// the old grid is found in the new one or has left, and a point's new index is put together from those of its
-// values. Axes may change their order, and conditions and exclusions may change: a point stays when it is a
-// point of both grids and the same axes apply to it; where its training starts from another point's, that one stays too.
+// A point is identified by its value on each axis (label and patch), over the same base. So the mapping is made axis
+// by axis, and costs the values of the axes, not their product. Axes may change their order, and conditions and
+// exclusions may change: a point stays when it is a point of both grids and the same axes apply to it; where its
+// training starts from another point's, that one must stay too.
 //
 //   ASSIGN_OR_RETURN(const SweepEdit edit, SweepEdit::Create(old_spec, old_grid, new_spec, new_grid));
 //   edit.NewIndex(index)   // Where the old point is now; nullopt: it has left.
@@ -24,26 +23,22 @@
 
 namespace inlier {
 
-// FailedPrecondition, with the place and the remedy, where `to` cannot take the place of `from`: another
-// name, another base, other axes (by name). Everything else may change.
-absl::Status CheckEditable(const v1::SweepSpec& from, const SweepGrid& from_grid, const v1::SweepSpec& to,
-                           const SweepGrid& to_grid);
-
 class SweepEdit {
  public:
-  // REQUIRES: the grids are those of the specifications. FailedPrecondition as CheckEditable.
+  // FailedPrecondition, with the place and the remedy, where name, base, pruning, the names of the axes or the points
+  // of a sampled sweep differ. REQUIRES: the grids are those of the specifications.
   static absl::StatusOr<SweepEdit> Create(const v1::SweepSpec& from, SweepGrid from_grid,
                                           const v1::SweepSpec& to, SweepGrid to_grid);
 
   // Index in the new grid of the point with this index in the old one; nullopt when it has left.
   std::optional<std::uint64_t> NewIndex(std::uint64_t old_index) const;
 
-  // Points that are in both, exact; nullopt where it takes too long: of more than kCountedMax points with conditions or
-  // exclusions, or of trainings that start from those of other points.
+  // Points that are in both; nullopt where counting takes too long: more than kCountedMax points with conditions or
+  // exclusions, or trainings that start from those of other points.
   std::optional<std::uint64_t> common() const { return common_; }
 
-  // Every old point is a new one under the same index, and every new one lies behind the old grid: values
-  // were added to the end of the first axis, or the grid is the same. Then no trial is touched.
+  // Every old point is a new one under the same index, and every new one lies behind the old grid: values were added
+  // to the end of the first axis, or the grid is the same.
   bool only_appends() const { return only_appends_; }
 
   const SweepGrid& to() const { return to_; }
@@ -53,7 +48,7 @@ class SweepEdit {
 
   static constexpr std::uint64_t kCountedMax = 100'000;  // Some 50 ms.
   std::uint64_t CountCommon() const;
-  // NewIndex, without looking at the point whose training it starts from.
+  // NewIndex without regard to the point whose training it starts from.
   std::optional<std::uint64_t> NewIndexAlone(std::uint64_t old_index) const;
 
   static constexpr std::uint32_t kGone = 0xffffffffu;

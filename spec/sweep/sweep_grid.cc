@@ -6,14 +6,14 @@
 
 #include "base/status.h"
 #include "google/protobuf/arena.h"
-#include "spec/schema/number_text.h"
+#include "spec/sweep/point_labels.h"
 #include "spec/trial/resolver.h"
 #include "spec/trial/validator.h"
 
 namespace inlier {
 namespace {
 
-constexpr std::uint64_t kCheckStepsMax = 5'000'000;  // Of looking for the points of CheckValues.
+constexpr std::uint64_t kCheckStepsMax = 5'000'000;  // Steps to find the points of CheckValues.
 
 }  // namespace
 
@@ -97,7 +97,7 @@ PointLabels SweepGrid::PointOf(const Digits& digits, const std::vector<bool>& ac
 
 namespace {
 
-// Problems of trials that resemble each other: paths of TrialSpec, which are not yet assigned to an axis.
+// Finds problems of trials that resemble each other, with paths of TrialSpec.
 class TrialChecker {
  public:
   TrialChecker() : arena_block_(new char[kArenaBytes]) {
@@ -112,7 +112,7 @@ class TrialChecker {
     arena_->Reset();
     return google::protobuf::Arena::CreateMessage<v1::TrialSpec>(&*arena_);
   }
-  // Of what Next() gave and was filled; changes it.
+  // The problems of what Next() gave and the caller filled; changes it.
   std::vector<Problem> ProblemsOf(v1::TrialSpec* spec) {
     if (const absl::Status resolved = ResolveInPlace(spec); !resolved.ok()) {
       // "path: text"
@@ -130,14 +130,12 @@ class TrialChecker {
   SeriesValidator validator_;
 };
 
-// True when `path` is set in the partial spec, or lies below or above something that it sets by choosing a
-// member.
+// True when `path` is set in the partial spec, or lies below or above a member that it chooses.
 bool Sets(const google::protobuf::Message& patch, const std::string& path) {
   const std::size_t dot = path.find('.');
   const auto* field = patch.GetDescriptor()->FindFieldByName(path.substr(0, dot));
   if (field == nullptr || !patch.GetReflection()->HasField(patch, field)) return false;
-  if (dot == std::string::npos || field->cpp_type() != google::protobuf::FieldDescriptor::CPPTYPE_MESSAGE)
-    return true;
+  if (dot == std::string::npos || !IsGroup(field)) return true;
   return Sets(patch.GetReflection()->GetMessage(patch, field), path.substr(dot + 1));
 }
 
@@ -148,8 +146,7 @@ void SweepGrid::CheckValues(Problems* problems, std::uint32_t values_max) const 
   const std::optional<Digits> first = rules_->First({}, &budget);
   if (!first) return;
   std::set<std::pair<std::string, std::string>> reported;
-  // Reports each problem once, under the last axis that sets its field, or else under the base, or under
-  // `axis`.
+  // Reports each problem once, under `suspect` or the last axis that sets its field, else under the base.
   const auto report = [&](const Problem& problem, const Digits& digits, const std::vector<bool>& active,
                           const PointLabels& labels, int suspect) {
     if (!reported.emplace(problem.path, problem.text).second) return;
@@ -157,19 +154,11 @@ void SweepGrid::CheckValues(Problems* problems, std::uint32_t values_max) const 
     for (std::size_t i = 0; i < points_.size() && suspect < 0; ++i) {
       if (active[i] && Sets(points_[i].patches[digits[i]], problem.path)) axis = static_cast<int>(i);
     }
-    if (axis < 0) {
-      problems->Add("base." + problem.path, problem.text);
-      return;
-    }
-    std::string where;
-    for (const auto& [name, label] : labels) {
-      if (!label.empty()) where += (where.empty() ? "" : ", ") + name + "=" + label;
-    }
+    if (axis < 0) return problems->Add("base." + problem.path, problem.text);
     const auto at = static_cast<std::size_t>(axis);
     problems->Add(points_[at].PathOf(digits[at]),
-                  problem.path + ": " + problem.text + " (in the trial " + where + ")");
+                  problem.path + ": " + problem.text + " (in the trial " + LabelsText(labels) + ")");
   };
-  // Where the training of a point starts from that of another one.
   const auto check_start = [&](std::uint64_t index) {
     v1::TrialSpec spec;
     const absl::StatusOr<PointLabels> labels = At(index, &spec);

@@ -1,19 +1,17 @@
 // The points of a sweep, made one at a time: a grid without conditions and exclusions costs its axes, at 10^9 points too.
 //
-// Every axis becomes a list of (label, patch): a patch is a partial TrialSpec, merged over the base in the
-// order of the axes. A point's index is a number in mixed radix, the first axis varying slowest. Some indexes
-// name no point: those of exclusions, and those that would repeat a point because a conditional axis (`when`)
-// does not apply there. Create lists the indexes that name one (PointRules::ForEach), kRuledMax at most: with
-// conditions or exclusions a grid of more points is refused.
+// Every axis becomes a list of (label, patch): a patch is a partial TrialSpec, merged over the base in the order of
+// the axes. A point's index is a number in mixed radix, the first axis varying slowest. Some indexes name no point:
+// those of exclusions, and those that would repeat a point because a conditional axis (`when`) does not apply there.
+// With conditions or exclusions Create lists the points and refuses more than kRuledMax.
 //
 //   for (auto index = grid.NextIndex(0); index; index = grid.NextIndex(*index + 1)) {
 //     GridPoint point = *grid.At(*index);
 //     ...
 //   }
 //
-// With `sampling` the points are samples: index = sample * (points of the axes with `each`) + index of one of
-// these points. A sample is a function of the sampling and its number (sampled_grid.cc); an index that
-// repeats an earlier point is no point.
+// With `sampling` the points are samples: index = sample * (points of the axes with `each`) + index of one of these
+// points. A sample is a function of the sampling and its number (sampled_grid.cc); repetitions are no points.
 //
 // Memory: O(values of the axes), 8 bytes a point with conditions or exclusions, and a bit an index with sampling.
 // Thread safety: const after Create.
@@ -45,8 +43,7 @@ using PointLabels = std::vector<std::pair<std::string, std::string>>;
 struct GridPoint {
   std::uint64_t index = 0;
   PointLabels labels;
-  // Base and patches; not resolved, not validated.
-  v1::TrialSpec spec;
+  v1::TrialSpec spec;  // Base and patches; not resolved, not validated.
 };
 
 struct AxisInfo {
@@ -57,10 +54,10 @@ struct AxisInfo {
   bool each = false;                // With sampling: every sample runs with all of its points.
 };
 
-// One axis, compiled.
+// An axis, compiled.
 struct AxisPoints {
   std::vector<v1::TrialSpec> patches;  // By digit.
-  bool sets_alike = false;             // All set the same fields; those with other labels differ.
+  bool sets_alike = false;             // All set the same fields, and other labels other values.
   std::string list;                    // Path of the values in SweepSpec; of a range: the range itself.
   std::vector<std::uint32_t> numbers;  // By digit: of the value in the list; empty: the ends of a range.
   std::string PathOf(std::uint32_t digit) const;
@@ -81,7 +78,7 @@ struct SampledAxes {
   std::uint64_t each_size;
   std::vector<bool> is_point;  // By index.
   std::unordered_map<std::string, std::uint64_t>
-      first;                       // By KeyOf: the point; where points start from others.
+      first;                       // The point by KeyOf, where points start from others.
   SampledAxes() : each_size(1) {}  // Written out: clang 14 cannot make a default of a nested class here.
 };
 
@@ -95,18 +92,17 @@ struct GridSample {
 class SweepGrid {
  public:
   static constexpr std::uint64_t kSizeMax =
-      0x7fffffffffffffffu;  // The size of any larger grid; it fits SQLite's integers.
+      0x7fffffffffffffffu;  // Of any larger grid; fits SQLite's integers.
   static constexpr int kAxesMax = Limits::kAxesMax;
   static constexpr int kValuesMax = Limits::kValuesMax;  // On one axis.
   static constexpr std::uint64_t kSampledMax = 100'000;  // Indexes of a sweep with sampling.
   static constexpr std::uint64_t kRuledMax = 1'000'000;  // Points of a sweep with conditions or exclusions.
-  static constexpr int kPointsChecked = 1000;  // Checks of each point's specification look at the first ones.
+  static constexpr int kPointsChecked = 1000;  // The first points, whose specifications are checked.
 
-  // Checks the form of the axes, that what they name exists, types and ranges of all values, that no two
-  // axes set the same field or choose different members of one choice at the same point, and that the points which
-  // conditions and exclusions leave can be counted in bounded time. InvalidArgument with all problems; paths are those
-  // of SweepSpec ("axes[1].values[0]"). The time without conditions and exclusions grows with the size of the sweep's
-  // file, not with the product.
+  // Checks the form of the axes, that what they name exists, types and ranges of all values, that no two axes set the
+  // same field or choose different members of one choice at the same point, and that the points which conditions and
+  // exclusions leave can be counted in bounded time. InvalidArgument with all problems; paths are those of SweepSpec
+  // ("axes[1].values[0]"). Without conditions and exclusions the time grows with the file, not with the product.
   static absl::StatusOr<SweepGrid> Create(const v1::SweepSpec& sweep);
   // The same; problems go to `problems`, and nothing is returned when there are any.
   static std::optional<SweepGrid> Create(const v1::SweepSpec& sweep, Problems* problems);
@@ -126,18 +122,15 @@ class SweepGrid {
 
   // Some point has training.start_from.point.
   bool starts_from_points() const { return starts_from_points_; }
-  // The index of the point whose training that of `index`, a point, starts from: `named` is the latter's
-  // training.start_from.point. Always smaller, so that no chain of them closes. InvalidArgument with the problem and its
-  // remedy.
+  // The index of the point whose training that of `index`, a point, starts from; `named` is the latter's
+  // training.start_from.point. Always smaller, so that there is no cycle. InvalidArgument with the problem and remedy.
   absl::StatusOr<std::uint64_t> StartOf(std::uint64_t index, const std::string& named) const;
-  // The start_from of base and axes that name a trial or a training of the coordinator, each with its path in SweepSpec.
+  // The start_froms of base and axes that name a trial or a training, each with its path in SweepSpec.
   std::vector<std::pair<std::string, v1::StartFromSpec>> Starts() const;
 
-  // Resolves and validates points that together use every value of every axis at least once (`values_max` of
-  // each axis, spread evenly, with both ends), not the product. Problems are reported under the path of the
-  // value, with the labels of the point. Values beyond a bounded amount of work are left to the trials, which
-  // fail with the same problem.
-  // Of points with training.start_from.point also the first kCheckedMax.
+  // Resolves and validates points that together use every value of every axis (`values_max` of each axis, spread
+  // evenly, with both ends), and the first kCheckedMax points with training.start_from.point. Problems are reported
+  // under the path of the value, with the labels of the point; trials fail with those that are not found here.
   static constexpr std::uint32_t kCheckedMax = 1000;
   void CheckValues(Problems* problems, std::uint32_t values_max = kCheckedMax) const;
 
@@ -151,17 +144,15 @@ class SweepGrid {
   friend class SweepEdit;
 
   using Digits = PointRules::Digits;
-
   using Sample = GridSample;
 
   SweepGrid() = default;
   std::uint32_t length(std::size_t axis) const {
     return static_cast<std::uint32_t>(points_[axis].patches.size());
   }
-  // The index, below size(), names a point.
+  // True where the index, below size(), names a point.
   bool IsPoint(std::uint64_t index) const;
   Digits DigitsOf(std::uint64_t index) const;
-  // Without sampling; nullopt beyond size().
   std::optional<std::uint64_t> IndexOf(const Digits& digits) const;
   // Fills an empty spec; returns the labels.
   PointLabels PointOf(const Digits& digits, const std::vector<bool>& active, v1::TrialSpec* spec) const;
@@ -175,13 +166,13 @@ class SweepGrid {
   class StartNames;
   // Digits of a point, and which axes apply there.
   std::pair<Digits, std::vector<bool>> PlaceOf(std::uint64_t index) const;
-  // OK when the chain of trainings that ends with this point, whose spec is given, can be followed to its begin.
+  // OK when the chain of trainings that ends with this point, whose spec is given, can be followed to its start.
   absl::Status CheckStart(std::uint64_t index, const v1::TrialSpec& spec) const;
 
   // sampled_grid.cc.
-  // Which axes are drawn and which are crossed, from the axes that are there.
+  // Decides which axes are drawn and which are crossed.
   void CompileSampling(const v1::SamplingSpec& spec, Problems* problems);
-  // Draws every index once, to find those that are points.
+  // Draws every index once to find the points.
   void FindSampledPoints(Problems* problems);
   Sample Draw(std::uint64_t index) const;
   // Also fills `active`.

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_join.h"
 #include "base/utf8.h"
 #include "spec/schema/field_path.h"
 #include "spec/schema/param_range.h"
@@ -24,34 +25,24 @@ namespace {
 
 constexpr std::size_t kPointNameMax = 100;
 
-std::string At(const std::string& list, int index) { return list + "[" + std::to_string(index) + "]"; }
-
-// A name or label that people and tables can show: some characters, none of them for control.
+// "" for a name or label that tables can show: some characters, none of them for control.
 std::string NameProblem(const std::string& name) {
   if (name.empty()) return "is empty; give a short text";
   if (name.size() > kPointNameMax)
     return "has more than " + std::to_string(kPointNameMax) + " bytes; give a short text";
   if (!IsUtf8(name)) return "is not UTF-8; save it as UTF-8";
-  const bool control = std::any_of(name.begin(), name.end(),
-                                   [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
+  const bool control =
+      std::ranges::any_of(name, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
   return control ? "has a control character; remove it" : "";
 }
 
-// Sets the field of `patch`; checks type and range. "" or what is wrong. `label` becomes the value as text.
+// Sets the field of `patch`; checks type and range. "" or the problem. `label` becomes the value as text.
 std::string SetField(const FieldPath& path, const Value& value, v1::TrialSpec* patch, std::string* label) {
-  Message* parent = patch;
-  for (std::size_t i = 0; i + 1 < path.fields().size(); ++i)
-    parent = parent->GetReflection()->MutableMessage(parent, path.fields()[i]);
+  Message* parent = path.MutableParent(patch);
   std::string problem = SetLeafValue(path.field(), value, parent);
   if (problem.empty()) problem = RangeProblem(path.field(), *parent);
   *label = LeafText(path.field(), *parent);
   return problem;
-}
-
-std::string JoinWith(const std::vector<std::string>& words, const std::string& between) {
-  std::string text;
-  for (std::size_t i = 0; i < words.size(); ++i) text += (i == 0 ? "" : between) + words[i];
-  return text;
 }
 
 }  // namespace
@@ -90,15 +81,14 @@ class SweepGridBuilder {
  private:
   bool StartsFromPoints() const {
     const auto starts = [](const v1::TrialSpec& spec) { return spec.training().start_from().has_point(); };
-    return starts(grid_.base_) ||
-           std::any_of(grid_.points_.begin(), grid_.points_.end(), [&](const AxisPoints& axis) {
-             return std::any_of(axis.patches.begin(), axis.patches.end(), starts);
+    return starts(grid_.base_) || std::ranges::any_of(grid_.points_, [&](const AxisPoints& axis) {
+             return std::ranges::any_of(axis.patches, starts);
            });
   }
 
   void AddAxis(int index) {
     const v1::Axis& axis = sweep_.axes(index);
-    const std::string path = At("axes", index);
+    const std::string path = ItemPath("axes", index);
     grid_.axes_.emplace_back();
     grid_.points_.emplace_back();
     const bool is_field = axis.has_field(), is_zip = axis.zip_size() > 0,
@@ -113,22 +103,16 @@ class SweepGridBuilder {
       CheckAxisName(path);
       return;
     }
-    if (is_field + is_zip + is_variants != 1 || (is_variants && axis.values_size() > 0)) {
-      problems_->Add(
+    if (is_field + is_zip + is_variants != 1 || (is_variants && axis.values_size() > 0))
+      return problems_->Add(
           path, std::string(is_field + is_zip + is_variants == 0 ? "has nothing to vary" : "mixes forms") +
                     "; give exactly one of: field with values, zip with values, name with variants");
-      return;
-    }
-    if (!is_variants && axis.values_size() == 0) {
-      problems_->Add(path + ".values", "is empty; give at least one value, or remove the axis");
-      return;
-    }
+    if (!is_variants && axis.values_size() == 0)
+      return problems_->Add(path + ".values", "is empty; give at least one value, or remove the axis");
     const int length = is_variants ? axis.variants_size() : axis.values_size();
-    if (length > SweepGrid::kValuesMax) {
-      problems_->Add(path, std::to_string(length) + " values are more than " +
-                               std::to_string(SweepGrid::kValuesMax) + "; split the sweep");
-      return;
-    }
+    if (length > SweepGrid::kValuesMax)
+      return problems_->Add(path, std::to_string(length) + " values are more than " +
+                                      std::to_string(SweepGrid::kValuesMax) + "; split the sweep");
     points().patches.reserve(static_cast<std::size_t>(length));
     points().list = path + (is_variants ? ".variants" : ".values");
     points().sets_alike = !is_variants;
@@ -142,7 +126,7 @@ class SweepGridBuilder {
   AxisInfo& info() { return grid_.axes_.back(); }
   AxisPoints& points() { return grid_.points_.back(); }
 
-  // `number`: of the value in its list.
+  // `number` is the value's place in its list.
   void AddPoint(std::string label, v1::TrialSpec patch, int number) {
     info().labels.push_back(std::move(label));
     points().patches.push_back(std::move(patch));
@@ -169,31 +153,25 @@ class SweepGridBuilder {
       v1::TrialSpec patch;
       std::string label;
       const std::string problem = SetField(*field, axis.values(i), &patch, &label);
-      if (!problem.empty()) problems_->Add(At(points().list, i), problem);
+      if (!problem.empty()) problems_->Add(ItemPath(points().list, i), problem);
       AddPoint(std::move(label), std::move(patch), i);
     }
   }
 
-  // The axis is there with the two ends of its range, which stand for all between them in the checks.
+  // The two ends of the range stand for all between them in the checks.
   void AddRangeAxis(const v1::Axis& axis, const std::string& path) {
     const std::string range_path = path + ".range";
-    if (!axis.has_field() || axis.zip_size() > 0 || axis.variants_size() > 0 || axis.values_size() > 0) {
-      problems_->Add(path, axis.values_size() > 0 ? "has values and a range; keep one of them"
-                                                  : "a range is of one field; give field with range");
-      return;
-    }
-    if (!sweep_.has_sampling()) {
-      problems_->Add(
+    if (!axis.has_field() || axis.zip_size() > 0 || axis.variants_size() > 0 || axis.values_size() > 0)
+      return problems_->Add(path, axis.values_size() > 0 ? "has values and a range; keep one of them"
+                                                         : "a range is of one field; give field with range");
+    if (!sweep_.has_sampling())
+      return problems_->Add(
           range_path,
           "has no end of values to run them all; add sampling to the sweep, such as {sobol: {trials: "
           "64}}, or give values");
-      return;
-    }
-    if (axis.each()) {
-      problems_->Add(path + ".each",
-                     "a range cannot be run with each of its values; leave out each, or give values");
-      return;
-    }
+    if (axis.each())
+      return problems_->Add(path + ".each",
+                            "a range cannot be run with each of its values; leave out each, or give values");
     const std::optional<FieldPath> field = LeafNamed(axis.field(), path + ".field");
     if (!field) return;
     info().field = field->text();
@@ -201,15 +179,10 @@ class SweepGridBuilder {
     using google::protobuf::FieldDescriptor;
     const FieldDescriptor::CppType type = field->field()->cpp_type();
     const bool whole = type == FieldDescriptor::CPPTYPE_INT32 || type == FieldDescriptor::CPPTYPE_UINT32;
-    if (!whole && type != FieldDescriptor::CPPTYPE_DOUBLE) {
-      problems_->Add(range_path, field->text() + " is not a number; give values");
-      return;
-    }
+    if (!whole && type != FieldDescriptor::CPPTYPE_DOUBLE)
+      return problems_->Add(range_path, field->text() + " is not a number; give values");
     const std::string problem = RangeSpecProblem(axis.range(), whole);
-    if (!problem.empty()) {
-      problems_->Add(range_path, problem);
-      return;
-    }
+    if (!problem.empty()) return problems_->Add(range_path, problem);
     points().list = range_path;
     points().sets_alike = true;
     for (const auto& [end, name] :
@@ -233,20 +206,20 @@ class SweepGridBuilder {
     std::vector<std::string> words;
     std::set<std::string> seen;
     for (int i = 0; i < axis.zip_size(); ++i) {
-      const std::optional<FieldPath> field = LeafNamed(axis.zip(i), At(path + ".zip", i));
+      const std::optional<FieldPath> field = LeafNamed(axis.zip(i), ItemPath(path + ".zip", i));
       if (!field) continue;
       if (!seen.insert(field->text()).second)
-        problems_->Add(At(path + ".zip", i), field->text() + ": is named twice; remove one");
+        problems_->Add(ItemPath(path + ".zip", i), field->text() + ": is named twice; remove one");
       words.push_back(field->last_word());
       fields.push_back(*field);
     }
     if (fields.size() != static_cast<std::size_t>(axis.zip_size())) return;
-    info().name = axis.has_name() ? axis.name() : JoinWith(words, "+");
+    info().name = axis.has_name() ? axis.name() : absl::StrJoin(words, "+");
     for (int i = 0; i < axis.values_size(); ++i) {
       const ListValue& list = axis.values(i).list_value();
       if (list.values_size() != axis.zip_size()) {
         const bool is_list = axis.values(i).kind_case() == Value::kListValue;
-        problems_->Add(At(points().list, i),
+        problems_->Add(ItemPath(points().list, i),
                        (is_list ? "has " + std::to_string(list.values_size()) + " values"
                                 : std::string("is not a list")) +
                            "; zip names " + std::to_string(axis.zip_size()) +
@@ -257,9 +230,10 @@ class SweepGridBuilder {
       std::vector<std::string> labels(fields.size());
       for (std::size_t j = 0; j < fields.size(); ++j) {
         const std::string problem = SetField(fields[j], list.values(static_cast<int>(j)), &patch, &labels[j]);
-        if (!problem.empty()) problems_->Add(At(At(points().list, i), static_cast<int>(j)), problem);
+        if (!problem.empty())
+          problems_->Add(ItemPath(ItemPath(points().list, i), static_cast<int>(j)), problem);
       }
-      AddPoint(JoinWith(labels, "+"), std::move(patch), i);
+      AddPoint(absl::StrJoin(labels, "+"), std::move(patch), i);
     }
   }
 
@@ -269,7 +243,7 @@ class SweepGridBuilder {
     info().name = axis.name();
     for (int i = 0; i < axis.variants_size(); ++i) {
       const v1::Variant& variant = axis.variants(i);
-      const std::string variant_path = At(points().list, i);
+      const std::string variant_path = ItemPath(points().list, i);
       const std::string problem = NameProblem(variant.label());
       if (!problem.empty()) problems_->Add(variant_path + ".label", problem);
       v1::TrialSpec patch;
@@ -285,12 +259,12 @@ class SweepGridBuilder {
     if (!problem.empty()) problems_->Add(path + ".name", problem);
     for (std::size_t i = 0; i + 1 < grid_.axes_.size(); ++i) {
       if (grid_.axes_[i].name != name) continue;
-      problems_->Add(path, "the name \"" + name + "\" is taken by " + At("axes", static_cast<int>(i)) +
+      problems_->Add(path, "the name \"" + name + "\" is taken by " + ItemPath("axes", static_cast<int>(i)) +
                                "; give this one another with name:");
     }
   }
 
-  // The axes that a label of the present axis switches on by their `when`; labels that set the same may differ by them.
+  // The axes that a label of the present axis enables by their `when`, by which labels that set the same may differ.
   std::string AxesSwitchedBy(const std::string& label) const {
     std::string axes;
     for (int i = 0; i < sweep_.axes_size(); ++i) {
@@ -301,8 +275,7 @@ class SweepGridBuilder {
         return finder.Find(ValueText(value)).has_value();
       };
       const auto& list = when->second.list_value().values();
-      if (is_label(when->second) || std::any_of(list.begin(), list.end(), is_label))
-        axes += std::to_string(i) + " ";
+      if (is_label(when->second) || std::ranges::any_of(list, is_label)) axes += std::to_string(i) + " ";
     }
     return axes;
   }

@@ -24,8 +24,6 @@ namespace {
 constexpr std::uint64_t kConflictStepsMax = 1'000'000;
 constexpr std::uint64_t kListStepsMax = 10'000'000;
 
-std::string ItemPath(const std::string& list, int index) { return list + "[" + std::to_string(index) + "]"; }
-
 }  // namespace
 
 class SweepGrid::Conditions {
@@ -76,13 +74,11 @@ class SweepGrid::Conditions {
         set.where_inactive = true;
         return;
       }
-      if (!named.range.empty()) {
-        problems_->Add(one_path,
-                       "axis " + named.name +
-                           " has a range, so its numbers cannot be named; make the range narrower, or "
-                           "give values");
-        return;
-      }
+      if (!named.range.empty())
+        return problems_->Add(one_path,
+                              "axis " + named.name +
+                                  " has a range, so its numbers cannot be named; make the range narrower, or "
+                                  "give values");
       if (const auto digit = DigitNamed(static_cast<std::size_t>(axis), text)) {
         set.digits.push_back(*digit);
         return;
@@ -98,7 +94,7 @@ class SweepGrid::Conditions {
       problems_->Add(path, "is an empty list; name at least one label");
     for (int i = 0; i < value.list_value().values_size(); ++i)
       add(value.list_value().values(i), ItemPath(path, i));
-    std::sort(set.digits.begin(), set.digits.end());
+    std::ranges::sort(set.digits);
     set.digits.erase(std::unique(set.digits.begin(), set.digits.end()), set.digits.end());
     return set;
   }
@@ -125,11 +121,9 @@ class SweepGrid::Conditions {
 
   void AddExclusion(int index) {
     const std::string path = ItemPath("exclude", index);
-    if (sweep_.exclude(index).match().empty()) {
-      problems_->Add(path,
-                     "names no axis and would leave out everything; name at least one, such as {seed: 1}");
-      return;
-    }
+    if (sweep_.exclude(index).match().empty())
+      return problems_->Add(
+          path, "names no axis and would leave out everything; name at least one, such as {seed: 1}");
     PointRules::Exclusion exclusion;
     for (const auto& [name, value] : Sorted(sweep_.exclude(index).match())) {
       const int axis = AxisNamed(name, path + "." + name);
@@ -180,8 +174,7 @@ class SweepGrid::Conditions {
 
   using ClaimGroups = std::map<PatchClaims, std::vector<std::uint32_t>>;
 
-  // Two axes that set one field, or choose different members of one choice, at the same point: the later one
-  // would win silently.
+  // Refuses two axes that set one field or choice at the same point, where the later one would win silently.
   void CheckConflicts() {
     std::vector<ClaimGroups> groups(grid_.points_.size());
     for (std::size_t axis = 0; axis < groups.size(); ++axis) {
@@ -196,12 +189,11 @@ class SweepGrid::Conditions {
     for (std::size_t later = 1; later < groups.size(); ++later) {
       for (std::size_t earlier = 0; earlier < later; ++earlier) {
         if (CheckConflict(earlier, groups[earlier], later, groups[later], &budget)) continue;
-        problems_->Add(
+        return problems_->Add(
             ItemPath("axes", static_cast<int>(later)),
             "sets what axis " + grid_.axes_[earlier].name +
                 " sets, and there are too many combinations to "
                 "check that they never do so together; give the variants of each axis the same fields");
-        return;
       }
     }
   }

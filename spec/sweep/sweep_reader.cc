@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/files/file.h"
 #include "base/status.h"
 #include "base/utf8.h"
 #include "spec/schema/overrides.h"
@@ -20,23 +21,19 @@
 namespace inlier {
 namespace {
 
-using google::protobuf::Value;
-
 constexpr std::size_t kSweepNameMax = 100;
 constexpr std::uint32_t kDecimalsMax = 15;
 
 void CheckName(const v1::SweepSpec& sweep, Problems* problems) {
-  constexpr char kCharacters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
   if (!sweep.has_name()) return;  // Declared as required: reported with the rest of its kind.
   const std::string& name = sweep.name();
-  // "s-12" is an id, and "-x" a flag of the command line.
+  // "s-12" is an id, and "-x" is a flag of the command line.
   const std::size_t dash = std::min(name.find('-'), name.size());
   const std::string_view before = std::string_view(name).substr(0, dash),
                          behind = std::string_view(name).substr(dash);
   const bool is_id = (before == "s" || before == "t" || before == "st") && behind.size() > 1 &&
                      behind.find_first_not_of("0123456789", 1) == std::string::npos;
-  if (name.empty() || name.size() > kSweepNameMax ||
-      name.find_first_not_of(kCharacters) != std::string::npos || name[0] == '-' || name[0] == '.' || is_id) {
+  if (!IsFileName(name) || name.size() > kSweepNameMax || name[0] == '-' || is_id) {
     problems->Add("name",
                   Quoted(name) + " cannot name a sweep: use 1 to " + std::to_string(kSweepNameMax) +
                       " letters, digits, \"_\", \"-\" and \".\", neither \"-\" nor \".\" first, and no id "
@@ -44,51 +41,34 @@ void CheckName(const v1::SweepSpec& sweep, Problems* problems) {
   }
 }
 
-// Names that rows and conditions of a table may use.
-class TableChecker {
- public:
-  TableChecker(const SweepGrid& grid, Problems* problems) : names_(grid), problems_(problems) {}
-
-  void Check(const v1::TableSpec& table) {
-    for (int i = 0; i < table.rows_size(); ++i)
-      CheckName(table.rows(i), "table.rows[" + std::to_string(i) + "]");
-    CheckWhere(table.where(), "table.where");
-    if (table.columns_size() == 0)
-      problems_->Add("table.columns", "is empty; give at least one, such as {measurement: perplexity}");
-    CheckTableForm(table, problems_);
-    for (int i = 0; i < table.columns_size(); ++i) {
-      const v1::TableColumn& column = table.columns(i);
-      const std::string path = "table.columns[" + std::to_string(i) + "]";
-      if (column.decimals() > kDecimalsMax) {
-        problems_->Add(path + ".decimals", std::to_string(column.decimals()) +
-                                               " is out of range: give a whole number from 0 to " +
-                                               std::to_string(kDecimalsMax));
-      }
-      CheckWhere(column.where(), path + ".where");
-      for (const std::string& name : column.best_of().over()) CheckName(name, path + ".best_of.over");
-      for (const std::string& name : column.mean_over()) CheckName(name, path + ".mean_over");
+void CheckTable(const v1::TableSpec& table, const SweepGrid& grid, Problems* problems) {
+  const PointNames names(grid);
+  for (int i = 0; i < table.rows_size(); ++i)
+    names.CheckName(table.rows(i), ItemPath("table.rows", i), problems);
+  names.CheckWhere(table.where(), "table.where", problems);
+  if (table.columns_size() == 0)
+    problems->Add("table.columns", "is empty; give at least one, such as {measurement: perplexity}");
+  CheckTableForm(table, problems);
+  for (int i = 0; i < table.columns_size(); ++i) {
+    const v1::TableColumn& column = table.columns(i);
+    const std::string path = ItemPath("table.columns", i);
+    if (column.decimals() > kDecimalsMax) {
+      problems->Add(path + ".decimals", std::to_string(column.decimals()) +
+                                            " is out of range: give a whole number from 0 to " +
+                                            std::to_string(kDecimalsMax));
     }
+    names.CheckWhere(column.where(), path + ".where", problems);
+    for (const auto& name : column.best_of().over()) names.CheckName(name, path + ".best_of.over", problems);
+    for (const auto& name : column.mean_over()) names.CheckName(name, path + ".mean_over", problems);
   }
-
- private:
-  void CheckName(const std::string& name, const std::string& path) {
-    names_.CheckName(name, path, problems_);
-  }
-  void CheckWhere(const google::protobuf::Map<std::string, Value>& where, const std::string& prefix) {
-    names_.CheckWhere(where, prefix, problems_);
-  }
-
-  const PointNames names_;
-  Problems* problems_;
-};
+}
 
 // `--set` of a field that an axis sets at every point would do nothing.
 absl::Status CheckOverrides(const v1::SweepSpec& sweep, const std::vector<std::string>& overrides) {
   for (const std::string& text : overrides) {
     const std::string path = text.substr(0, text.find('='));
     for (const v1::Axis& axis : sweep.axes()) {
-      if (axis.field() != path && std::find(axis.zip().begin(), axis.zip().end(), path) == axis.zip().end())
-        continue;
+      if (axis.field() != path && std::ranges::find(axis.zip(), path) == axis.zip().end()) continue;
       return absl::InvalidArgumentError("--set " + text + ": an axis of the sweep sets " + path +
                                         " at every point; change the axis in the file");
     }
@@ -96,17 +76,17 @@ absl::Status CheckOverrides(const v1::SweepSpec& sweep, const std::vector<std::s
   return absl::OkStatus();
 }
 
-// Values that the coordinator puts into a trial: of all axes together, and of each at least.
+// Values that the coordinator checks in a trial: of all axes together, and of each axis at least.
 constexpr std::uint32_t kCheckedTogether = 128;
 constexpr std::uint32_t kCheckedAtLeast = 4;
 
-// Nothing where the axes have no form.
+// nullopt where the axes are malformed.
 std::optional<SweepGrid> CheckedGrid(const v1::SweepSpec& sweep, std::uint32_t values_max,
                                      Problems* problems) {
   // The base alone need not be complete: its declarations are checked in the points.
   v1::SweepSpec frame = sweep;
   frame.clear_base();
-  frame.clear_scales();  // Other sizes are for who reads the file.
+  frame.clear_scales();  // The reader of the file checks other sizes.
   CheckDeclarations(frame, "", problems);
   CheckName(sweep, problems);
   std::optional<SweepGrid> grid = SweepGrid::Create(sweep, problems);
@@ -114,15 +94,9 @@ std::optional<SweepGrid> CheckedGrid(const v1::SweepSpec& sweep, std::uint32_t v
   grid->CheckValues(problems, values_max);
   if (sweep.has_pruning()) CheckPruning(sweep, *grid, problems);
   if (sweep.has_resources()) CheckResources(sweep, *grid, problems);
-  if (sweep.has_table()) TableChecker(*grid, problems).Check(sweep.table());
+  if (sweep.has_table()) CheckTable(sweep.table(), *grid, problems);
   CheckFigures(sweep, *grid, problems);
   return grid;
-}
-
-// Of each axis of a sweep that a client sent.
-std::uint32_t ValuesChecked(std::size_t axes) {
-  return std::max(kCheckedAtLeast,
-                  kCheckedTogether / static_cast<std::uint32_t>(std::max<std::size_t>(1, axes)));
 }
 
 }  // namespace
@@ -135,8 +109,9 @@ Problems FindSweepProblems(const v1::SweepSpec& sweep) {
 
 absl::StatusOr<SweepGrid> CheckedGrid(const v1::SweepSpec& sweep) {
   Problems problems;
+  const auto axes = static_cast<std::uint32_t>(std::max(1, sweep.axes_size()));
   std::optional<SweepGrid> grid =
-      CheckedGrid(sweep, ValuesChecked(static_cast<std::size_t>(sweep.axes_size())), &problems);
+      CheckedGrid(sweep, std::max(kCheckedAtLeast, kCheckedTogether / axes), &problems);
   RETURN_IF_ERROR(problems.ToStatus());
   return *std::move(grid);
 }

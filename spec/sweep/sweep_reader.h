@@ -15,17 +15,16 @@
 
 namespace inlier {
 
-// Problems of a sweep: its name, its axes (SweepGrid), every value of every axis in a resolved and
-// validated trial, its table.
+// Problems of a sweep: its name, axes (SweepGrid), every value of every axis in a resolved and validated trial, table.
 Problems FindSweepProblems(const v1::SweepSpec& sweep);
 
-// The grid of a sweep that a client sent. Finds what FindSweepProblems finds, except that of long axes only
-// some values, spread evenly, are put into a trial (types and ranges are checked of all): so it takes
-// milliseconds for any sweep. A trial that is invalid all the same fails with the reason when it is made.
+// The grid of a sweep that a client sent. Finds what FindSweepProblems finds, except that of long axes some values
+// alone, spread evenly, are checked in a trial (types and ranges of all are checked): so it takes milliseconds for any
+// sweep. Other invalid trials fail with the reason when they are made.
 absl::StatusOr<SweepGrid> CheckedGrid(const v1::SweepSpec& sweep);
 
-// Reads, takes the sizes of `model: {hugging_face: FOLDER}` from its config.json (model_folders.h), merges the scale of that name (none when empty), then applies `overrides` ("training.steps=100") to
-// the base, and checks. What is returned has no scales. Errors carry file, line and column, and the path.
+// Reads, replaces `model: {hugging_face: FOLDER}` (model_folders.h), merges the scale of that name (none when empty),
+// applies `overrides` ("training.steps=100") to the base, and checks. Errors have file, line, column and path.
 absl::StatusOr<v1::SweepSpec> ReadSweepText(std::string_view text, const std::string& file,
                                             const std::vector<std::string>& overrides = {},
                                             const std::string& scale = "");

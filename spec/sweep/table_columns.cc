@@ -12,7 +12,7 @@ namespace {
 
 using google::protobuf::Value;
 
-// The headings of an entry of mean_of: of a list its items, else itself.
+// The headings of an entry of mean_of, one or a list.
 std::vector<std::string> HeadingsOf(const Value& entry) {
   std::vector<std::string> headings;
   if (entry.kind_case() != Value::kListValue) return {ValueText(entry)};
@@ -29,7 +29,7 @@ class FormChecker {
   void Check() {
     for (int i = 0; i < table_.columns_size(); ++i) {
       const v1::TableColumn& column = table_.columns(i);
-      const std::string path = absl::StrCat("table.columns[", i, "]");
+      const std::string path = ItemPath("table.columns", i);
       if (column.mean_of_size() > 0) {
         CheckMean(column, path);
       } else if (!column.has_measurement()) {
@@ -40,7 +40,7 @@ class FormChecker {
     }
     for (int i = 0; i < table_.correlate_size(); ++i) {
       const v1::RankCorrelation& correlation = table_.correlate(i);
-      const std::string path = absl::StrCat("table.correlate[", i, "]");
+      const std::string path = ItemPath("table.correlate", i);
       CheckCorrelated(correlation, correlation.x(), path + ".x");
       CheckCorrelated(correlation, correlation.y(), path + ".y");
     }
@@ -56,7 +56,7 @@ class FormChecker {
     if (!column.has_heading())
       problems_->Add(path + ".heading", "is missing: a mean of columns has no name of its own");
     for (int i = 0; i < column.mean_of_size(); ++i) {
-      const std::string place = absl::StrCat(path, ".mean_of[", i, "]");
+      const std::string place = ItemPath(path + ".mean_of", i);
       const std::vector<std::string> headings = HeadingsOf(column.mean_of(i));
       if (headings.empty()) problems_->Add(place, "is empty; give headings of columns");
       for (const std::string& heading : headings) {
@@ -72,7 +72,7 @@ class FormChecker {
     if (found < 0) {
       problems_->Add(
           path, absl::StrCat("no column has the heading \"", heading, "\"", DidYouMean(heading, headings_)));
-    } else if (std::count(headings_.begin(), headings_.end(), heading) > 1) {
+    } else if (std::ranges::count(headings_, heading) > 1) {
       problems_->Add(path,
                      absl::StrCat("several columns have the heading \"", heading, "\"; give each its own"));
     }
@@ -116,7 +116,7 @@ class FormChecker {
       known.emplace_back(info.name);
     }
     problems_->Add(
-        path, absl::StrCat("\"", name, "\" is no final measurement of a trial", DidYouMean(name, known)));
+        path, absl::StrCat("\"", name, "\" is not a final measurement of a trial", DidYouMean(name, known)));
     return nullptr;
   }
 

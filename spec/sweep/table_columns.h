@@ -12,18 +12,17 @@
 
 namespace inlier {
 
-// The column's own, else its measurement, with the statistic where that is not the mean.
+// The column's own heading, else its measurement, with the statistic unless that is the mean.
 std::string HeadingOf(const v1::TableColumn& column);
 
-// The column with this heading; -1: none. The first of several.
+// The first column with this heading, or -1.
 int FindColumn(const v1::TableSpec& table, const std::string& heading);
 
-// The columns that `column` is the mean of (mean_of), by number: the mean over the outer lists of the mean of each.
-// Headings that name none are left out.
+// The numbers of the columns in mean_of: a mean over the outer list of the means of the inner ones; headings that name no column are left out.
 std::vector<std::vector<int>> MeanParts(const v1::TableSpec& table, const v1::TableColumn& column);
 
-// Adds a problem, with its path below "table", for a column without what it needs or with what does not go together, a
-// measurement that is none, and a heading that names no column. Axes and columns of `trials` are not looked up.
+// Adds a problem, with its path below "table", for a column with missing or contradicting fields, an unknown measurement
+// and an unknown heading. Axes and columns of `trials` are not checked.
 void CheckTableForm(const v1::TableSpec& table, Problems* problems);
 
 }  // namespace inlier

@@ -1,16 +1,15 @@
-// One place that lists the members of ModelSpec, for code that treats them alike.
+// The list of the members of ModelSpec, for code that treats them alike.
 #ifndef INLIER_SPEC_TRIAL_ARCHITECTURE_H_
 #define INLIER_SPEC_TRIAL_ARCHITECTURE_H_
 
 #include <string_view>
 
-#include "inlier/v1/model_spec.pb.h"
+#include "inlier/v1/trial_spec.pb.h"
 
 namespace inlier {
 
-// Calls use(name, spec) with the architecture that `model` has, for example ("bert", model.bert()); does
-// nothing when it has none. `use` takes any of the architectures' messages: what only some have is asked for
-// with `if constexpr (requires { spec.vocab_size(); })`.
+// Calls use(name, spec) with the architecture of `model`, if any, for example ("bert", model.bert()). `use` takes any of
+// the architectures' messages; `if constexpr (requires { spec.vocab_size(); })` finds those with a field.
 template <typename Use>
 void VisitArchitecture(const v1::ModelSpec& model, Use&& use) {
   switch (model.architecture_case()) {
@@ -51,6 +50,10 @@ void VisitArchitecture(v1::ModelSpec* model, Use&& use) {
 // True when a position sees only those before it.
 inline bool IsCausal(const v1::ModelSpec& model) {
   return model.has_opt() || model.has_gpt2() || model.has_llama();
+}
+
+inline bool HasGate(const v1::GateSpec& gate) {
+  return gate.kind_case() != v1::GateSpec::KIND_NOT_SET && !gate.has_none();
 }
 
 // "bert", "opt", …; empty when there is none.

@@ -54,7 +54,7 @@ void CheckGate(const v1::GateSpec& gate, Problems* problems) {
   }
 }
 
-// A norm of queries and keys takes a factor of a whole head out again.
+// A norm of queries and keys cancels a factor of a whole head.
 void CheckProjectedGate(const v1::AttentionSpec& attention, Problems* problems) {
   using Projected = v1::ProjectedGateSpec;
   if (!attention.gate().has_projected() || attention.query_key_norm() == v1::NO_NORM) return;
@@ -90,12 +90,10 @@ void CheckQueryKeyNorm(const v1::TrialSpec& spec, Problems* problems) {
 void CheckPrefix(const v1::TrialSpec& spec, Problems* problems) {
   const std::uint32_t prefix = spec.attention().prefix_tokens();
   if (prefix == 0) return;
-  if (!IsCausal(spec.model())) {
-    problems->Add("attention.prefix_tokens",
-                  std::to_string(prefix) + " relaxes the mask of a causal model, and model." +
-                      std::string(ArchitectureName(spec.model())) + " sees both sides: leave it out");
-    return;
-  }
+  if (!IsCausal(spec.model()))
+    return problems->Add("attention.prefix_tokens",
+                         std::to_string(prefix) + " relaxes the mask of a causal model, and model." +
+                             std::string(ArchitectureName(spec.model())) + " sees both sides: leave it out");
   std::uint32_t tokens = SequenceLength(spec);
   if (spec.evaluation().has_sequence_length()) tokens = std::min(tokens, spec.evaluation().sequence_length());
   if (tokens == 0 || prefix < tokens) return;

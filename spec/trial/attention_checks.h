@@ -7,7 +7,7 @@
 
 namespace inlier {
 
-// Adds what is wrong with `attention` of a resolved spec, by itself and in its model.
+// Adds the problems of `attention` of a resolved spec, by itself and in its model.
 void CheckAttention(const v1::TrialSpec& resolved, Problems* problems);
 
 }  // namespace inlier

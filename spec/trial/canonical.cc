@@ -11,7 +11,7 @@
 #include "google/protobuf/util/json_util.h"
 #include "inlier/v1/param_options.pb.h"
 #include "spec/schema/field_path.h"
-#include "spec/schema/number_text.h"
+#include "spec/trial/data_kind.h"
 
 namespace inlier {
 namespace {
@@ -36,7 +36,7 @@ std::string LeafJson(const FieldDescriptor* field, const Message& parent) {
   return text;
 }
 
-// The value of an enum that fingerprints leave out in place of the default (ParamOptions.was); null for most.
+// The enum value that fingerprints leave out in place of the default (ParamOptions.was), or null.
 const google::protobuf::EnumValueDescriptor* FormerValue(const FieldDescriptor* field) {
   const v1::ParamOptions& param = field->options().GetExtension(v1::param);
   if (!param.has_was()) return nullptr;
@@ -45,7 +45,7 @@ const google::protobuf::EnumValueDescriptor* FormerValue(const FieldDescriptor* 
   return value;
 }
 
-// True when the leaf has its declared default. NaN equals nothing.
+// True when the leaf has its declared default.
 bool IsDefault(const FieldDescriptor* field, const Message& parent) {
   const Reflection& reflection = *parent.GetReflection();
   switch (field->cpp_type()) {
@@ -68,9 +68,8 @@ bool IsDefault(const FieldDescriptor* field, const Message& parent) {
 
 // True when an empty group may be left out, because the resolver would make it again.
 bool IsImplied(const FieldDescriptor* field) {
-  if (const auto* choice = field->containing_oneof()) {
+  if (const auto* choice = field->containing_oneof())
     return choice->options().GetExtension(v1::choice).default_member() == field->name();
-  }
   return !field->options().GetExtension(v1::param).may_be_absent();
 }
 
@@ -85,8 +84,7 @@ struct WrittenField {
   const google::protobuf::EnumValueDescriptor* former;  // FormerValue.
 };
 
-// The fields of a message in the order of their numbers. Descriptors are slow to ask, and a sweep asks once a
-// trial: kept for each thread.
+// By field number; kept for each thread, for descriptors are slow, and a sweep needs them once a trial.
 const std::vector<WrittenField>& WrittenFieldsOf(const google::protobuf::Descriptor* type) {
   thread_local std::unordered_map<const google::protobuf::Descriptor*, std::vector<WrittenField>> plans;
   const auto [it, is_new] = plans.try_emplace(type);
@@ -99,7 +97,7 @@ const std::vector<WrittenField>& WrittenFieldsOf(const google::protobuf::Descrip
                     field->options().GetExtension(v1::param).incidental(), field->has_default_value(),
                     is_group ? nullptr : FormerValue(field)});
   }
-  std::sort(plan.begin(), plan.end(), [](const WrittenField& a, const WrittenField& b) {
+  std::ranges::sort(plan, [](const WrittenField& a, const WrittenField& b) {
     return a.field->number() < b.field->number();
   });
   return plan;
@@ -214,43 +212,14 @@ std::string EvaluateFingerprint(const v1::TrialSpec& resolved, const std::string
 
 std::string ResolvedJson(const v1::TrialSpec& resolved) { return Json(resolved, Form::kResolved); }
 
-namespace {
-
-template <typename Data>
-void KeepLastTexts(Data* data) {
-  if (!data->has_validation()) data->set_validation(v1::LAST);
-}
-
-void KeepVocabulary(v1::TokenizerSpec* tokenizer) {
-  if (!tokenizer->byte_pair().has_corpus() || tokenizer->byte_pair().has_corpus_validation()) return;
-  tokenizer->mutable_byte_pair()->set_corpus_validation(v1::LAST);
-}
-
-// Stored specs have every value. One without a field with the option `was` is from before it: it keeps that
-// value.
-void KeepFormerValues(v1::DataSpec* data) {
-  if (data->has_text()) {
-    KeepLastTexts(data->mutable_text());
-    if (data->text().has_tokenizer()) KeepVocabulary(data->mutable_text()->mutable_tokenizer());
-  } else if (data->has_instructions()) {
-    KeepLastTexts(data->mutable_instructions());
-    if (data->instructions().has_tokenizer())
-      KeepVocabulary(data->mutable_instructions()->mutable_tokenizer());
-  } else if (data->has_classification() && data->classification().has_tokenizer()) {
-    KeepVocabulary(data->mutable_classification()->mutable_tokenizer());
-  }
-}
-
-}  // namespace
-
 absl::StatusOr<v1::TrialSpec> TrialSpecFromJson(std::string_view json) {
   v1::TrialSpec spec;
   const auto status = google::protobuf::util::JsonStringToMessage(
       google::protobuf::StringPiece(json.data(), json.size()), &spec);
-  if (!status.ok()) {
+  if (!status.ok())
     return absl::InvalidArgumentError("this is not the JSON of a trial: " + std::string(status.message()));
-  }
-  if (spec.has_data()) KeepFormerValues(spec.mutable_data());
+  // Stored specs have every value. One without a field with the option `was` is older than it and keeps that value.
+  if (spec.has_data()) FillValidation(spec.mutable_data(), v1::LAST);
   return spec;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/files/file.h"
 #include "base/utf8.h"
 #include "spec/schema/number_text.h"
 #include "spec/trial/architecture.h"
@@ -13,24 +14,9 @@
 namespace inlier {
 namespace {
 
-// True when it can be the name of a file or folder in the worker's data folder.
-bool IsName(const std::string& text) {
-  constexpr char kNameCharacters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
-  return !text.empty() && text[0] != '.' && text.find_first_not_of(kNameCharacters) == std::string::npos;
-}
-
-// Names are of the worker's data folder, paths are places on the worker: neither may depend on a working
-// folder.
-void CheckPath(const std::string& field, const std::string& path, Problems* problems) {
-  if (!path.empty() && path[0] == '/') return;
-  problems->Add(
-      field,
-      Quoted(path) + " is relative, and every worker has its own working folder: give an absolute path");
-}
-
 void CheckName(const std::string& field, const std::string& name, const std::string& what,
                Problems* problems) {
-  if (IsName(name)) return;
+  if (IsFileName(name)) return;
   const std::string group = field.substr(0, field.rfind('.'));
   problems->Add(field,
                 Quoted(name) + " is not the name of a " + what + ", or use " + group + ".path for a file");
@@ -51,7 +37,7 @@ void CheckTokenizer(const TokenizedData& data, const v1::ModelSpec& model, Probl
         "gpt2 or byte_pair");
   }
   const auto check_vocab = [problems](const std::string& field, const std::string& vocab) {
-    if (!vocab.empty() && (vocab[0] == '/' || IsName(vocab))) return;
+    if (!vocab.empty() && (vocab[0] == '/' || IsFileName(vocab))) return;
     problems->Add(field,
                   Quoted(vocab) +
                       " is neither the name of a vocabulary in the worker's data folder nor an absolute "
@@ -59,7 +45,7 @@ void CheckTokenizer(const TokenizedData& data, const v1::ModelSpec& model, Probl
   };
   if (tokenizer.has_wordpiece()) check_vocab(path + ".wordpiece.vocab", tokenizer.wordpiece().vocab());
   if (tokenizer.has_gpt2()) check_vocab(path + ".gpt2.vocab", tokenizer.gpt2().vocab());
-  if (tokenizer.byte_pair().has_corpus() && !IsName(tokenizer.byte_pair().corpus())) {
+  if (tokenizer.byte_pair().has_corpus() && !IsFileName(tokenizer.byte_pair().corpus())) {
     problems->Add(path + ".byte_pair.corpus", Quoted(tokenizer.byte_pair().corpus()) +
                                                   " is not a corpus' name: give one such as gcide or kjv");
   }
@@ -75,7 +61,7 @@ void CheckTokenizer(const TokenizedData& data, const v1::ModelSpec& model, Probl
   }
 }
 
-// Sizes of one of the architectures' messages against sequences.
+// Checks sizes of one of the architectures' messages against sequences.
 template <typename Model>
 void CheckTextSizes(const std::string& path, const Model& model, const TokenizedData& data,
                     const v1::EvaluationSpec& evaluation, Problems* problems) {
@@ -108,13 +94,13 @@ void CheckTextSizes(const std::string& path, const Model& model, const Tokenized
 
 void CheckTextData(const v1::TrialSpec& spec, Problems* problems) {
   const v1::TextDataSpec& text = spec.data().text();
-  if (text.has_corpus() && !IsName(text.corpus())) {
+  if (text.has_corpus() && !IsFileName(text.corpus())) {
     problems->Add(
         "data.text.corpus",
         Quoted(text.corpus()) +
             " is not a corpus' name: give one such as gcide or kjv, or use data.text.path for a file");
   }
-  if (text.has_path()) CheckPath("data.text.path", text.path(), problems);
+  if (text.has_path()) CheckAbsolutePath("data.text.path", text.path(), problems);
   if (text.field() != v1::TextDataSpec::default_instance().field() && !text.path().ends_with(".jsonl")) {
     problems->Add("data.text.field",
                   Quoted(text.field()) +
@@ -143,14 +129,12 @@ void CheckTextData(const v1::TrialSpec& spec, Problems* problems) {
 void CheckImages(const v1::TrialSpec& spec, Problems* problems) {
   const v1::ImageDataSpec& images = spec.data().images();
   const std::string name(ArchitectureName(spec.model()));
-  if (!spec.model().has_vit()) {
-    problems->Add("data.images", "model." + name + " reads text, and these are images: use model.vit");
-    return;
-  }
+  if (!spec.model().has_vit())
+    return problems->Add("data.images", "model." + name + " reads text, and these are images: use model.vit");
   if (images.has_dataset()) {
     CheckName("data.images.dataset", images.dataset(), "data set: give one such as fashion-mnist", problems);
   }
-  if (images.has_path()) CheckPath("data.images.path", images.path(), problems);
+  if (images.has_path()) CheckAbsolutePath("data.images.path", images.path(), problems);
   const v1::VitSpec& vit = spec.model().vit();
   if (const std::optional<KnownImages> known = FindKnownImages(images)) {
     if (vit.has_classes() && vit.classes() < known->classes) {
@@ -182,9 +166,9 @@ void CheckClassification(const v1::TrialSpec& spec, Problems* problems) {
     CheckName("data.classification.dataset", data.dataset(), "data set: give one such as wordnet-classes",
               problems);
   }
-  if (data.has_path()) CheckPath("data.classification.path", data.path(), problems);
+  if (data.has_path()) CheckAbsolutePath("data.classification.path", data.path(), problems);
   const auto check_file = [problems](const char* field, const std::string& file) {
-    if (IsName(file)) return;
+    if (IsFileName(file)) return;
     problems->Add(std::string("data.classification.") + field,
                   Quoted(file) + " is not the name of a file in the folder: give one such as train.tsv");
   };
@@ -203,7 +187,7 @@ void CheckInstructions(const v1::TrialSpec& spec, Problems* problems) {
                                            std::string(ArchitectureName(spec.model())) +
                                            " is not causal: use model.gpt2, model.opt or model.llama");
   }
-  CheckPath("data.instructions.path", spec.data().instructions().path(), problems);
+  CheckAbsolutePath("data.instructions.path", spec.data().instructions().path(), problems);
   if (spec.data().instructions().validation() == v1::BLOCKS) {
     problems->Add(
         "data.instructions.validation",
@@ -237,7 +221,7 @@ void CheckBackcopy(const v1::TrialSpec& spec, Problems* problems) {
   }
 }
 
-// Fields of the evaluation that only some kinds of data have a use for.
+// Checks fields of the evaluation that only some kinds of data use.
 void CheckEvaluation(const v1::TrialSpec& spec, Problems* problems) {
   const v1::EvaluationSpec& evaluation = spec.evaluation();
   if (evaluation.mask_seed() != v1::EvaluationSpec::default_instance().mask_seed() &&
@@ -255,6 +239,13 @@ void CheckEvaluation(const v1::TrialSpec& spec, Problems* problems) {
 }
 
 }  // namespace
+
+void CheckAbsolutePath(const std::string& field, const std::string& path, Problems* problems) {
+  if (path.starts_with('/')) return;
+  problems->Add(
+      field,
+      Quoted(path) + " is relative, and every worker has its own working folder: give an absolute path");
+}
 
 void CheckData(const v1::TrialSpec& resolved, Problems* problems) {
   if (const std::optional<TokenizedData> data = TokenizedDataOf(resolved.data())) {

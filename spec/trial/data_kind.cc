@@ -1,22 +1,49 @@
 #include "spec/trial/data_kind.h"
 
-#include "spec/trial/vocabularies.h"
+#include <utility>
 
 namespace inlier {
-
 namespace {
+
+// Tokens of the vocabulary, where the spec decides them, and the field that does.
+std::pair<std::optional<std::uint32_t>, std::string> VocabularyOf(const v1::TokenizerSpec& tokenizer) {
+  std::optional<std::uint32_t> size;
+  if (tokenizer.has_wordpiece()) {
+    if (tokenizer.wordpiece().vocab() == "bert-base-uncased") size = 30522;
+    return {size, "wordpiece.vocab"};
+  }
+  if (tokenizer.has_gpt2()) {
+    if (tokenizer.gpt2().vocab() == "gpt2") size = 50257;
+    return {size, "gpt2.vocab"};
+  }
+  if (tokenizer.has_byte_pair()) size = tokenizer.byte_pair().vocab_size();
+  return {size, "byte_pair.vocab_size"};
+}
 
 TokenizedData Tokenized(const std::string& path, const v1::TokenizerSpec& tokenizer,
                         std::uint32_t sequence_length, std::optional<v1::Objective> objective) {
-  return {path,
-          &tokenizer,
-          VocabularySize(tokenizer),
-          path + ".tokenizer." + VocabularyField(tokenizer),
-          sequence_length,
-          objective};
+  const auto [size, field] = VocabularyOf(tokenizer);
+  return {path, &tokenizer, size, path + ".tokenizer." + field, sequence_length, objective};
+}
+
+template <typename Data>
+void FillValidationOf(Data* data, std::optional<v1::ValidationChoice> value) {
+  if constexpr (requires { data->has_validation(); }) {
+    if (!data->has_validation()) data->set_validation(value.value_or(data->validation()));
+  }
+  const v1::BytePairSpec& byte_pair = data->tokenizer().byte_pair();
+  if (byte_pair.has_corpus() && !byte_pair.has_corpus_validation())
+    data->mutable_tokenizer()->mutable_byte_pair()->set_corpus_validation(
+        value.value_or(v1::TextDataSpec::default_instance().validation()));
 }
 
 }  // namespace
+
+void FillValidation(v1::DataSpec* data, std::optional<v1::ValidationChoice> value) {
+  if (data->has_text()) FillValidationOf(data->mutable_text(), value);
+  if (data->has_instructions()) FillValidationOf(data->mutable_instructions(), value);
+  if (data->has_classification()) FillValidationOf(data->mutable_classification(), value);
+}
 
 std::optional<TokenizedData> TokenizedDataOf(const v1::DataSpec& data) {
   switch (data.kind_case()) {

@@ -8,7 +8,7 @@ namespace inlier {
 
 v1::TrialSpec DataSourceOf(const v1::TrialSpec& resolved) {
   v1::TrialSpec source = FileFieldsOf(resolved);
-  // A training of the coordinator has no file of a name.
+  // A training of the coordinator names no file.
   if (source.has_training() &&
       source.training().start_from().source_case() == v1::StartFromSpec::SOURCE_NOT_SET)
     source.mutable_training()->clear_start_from();

@@ -1,8 +1,7 @@
-// The data source of a trial: which files its specification names. The content of these files decides the result
-// as the fields do, and only a worker can read it: `inlier-trial digest` finds its digest (core/trial/data_digest.h).
+// The data source of a trial: which files its specification names. Their content decides the result as the fields do,
+// and only a worker can read it: `inlier-trial digest` finds its digest (core/trial/data_digest.h).
 //
-// The fields are those with an option `file` other than NO_FILE. Two trials with the same names read the same files, so that
-// one digest, found once, is that of both.
+// The fields are those with an option `file` other than NO_FILE. One digest serves all trials with the same names.
 //
 // Thread safety: pure functions.
 #ifndef INLIER_SPEC_TRIAL_DATA_SOURCE_H_
@@ -21,8 +20,7 @@ v1::TrialSpec DataSourceOf(const v1::TrialSpec& resolved);
 // The same as JSON: equal for two specs exactly if they name the same files.
 std::string DataSourceNames(const v1::TrialSpec& resolved);
 
-// For people: "data.text.path /data/mine.txt, training.start_from.checkpoint /models/a.safetensors".
-// `names` is of DataSourceNames.
+// DataSourceNames as "data.text.path /data/mine.txt, training.start_from.checkpoint /models/a.safetensors".
 std::string DataSourceText(const std::string& names);
 
 }  // namespace inlier

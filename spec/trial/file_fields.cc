@@ -20,13 +20,9 @@ using google::protobuf::Reflection;
 using Check = std::function<absl::Status(const std::string&)>;
 using Visit = std::function<void(const std::string& path, v1::FileUse use, const std::string& value)>;
 
-v1::FileUse UseOf(const FieldDescriptor* field) {
-  const v1::ParamOptions& param = field->options().GetExtension(v1::param);
-  return param.has_file() ? param.file() : v1::NO_FILE;
-}
+v1::FileUse UseOf(const FieldDescriptor* field) { return field->options().GetExtension(v1::param).file(); }
 
-// True when a field of `type`, or of a message below it, names files. Kept for each thread: descriptors are slow
-// to ask.
+// True when a field of `type`, or of a message below it, names files. Kept for each thread: descriptors are slow.
 bool HasFileFields(const Descriptor* type) {
   thread_local std::vector<std::pair<const Descriptor*, bool>> known;
   for (const auto& [descriptor, has] : known) {
@@ -35,23 +31,21 @@ bool HasFileFields(const Descriptor* type) {
   bool has = false;
   for (int i = 0; i < type->field_count() && !has; ++i) {
     const FieldDescriptor* field = type->field(i);
-    has = field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE ? HasFileFields(field->message_type())
-                                                                : UseOf(field) != v1::NO_FILE;
+    has = IsGroup(field) ? HasFileFields(field->message_type()) : UseOf(field) != v1::NO_FILE;
   }
   known.emplace_back(type, has);
   return has;
 }
 
-// The one walk over these fields: `visit` sees those that have a value, and `copy` gets those that are set, with
-// the messages around them. Either may be null.
+// `visit` sees the fields with a value, `copy` gets those that are set, with their messages. Either may be null.
 void Walk(const Message& message, const std::string& prefix, const Visit& visit, Message* copy) {
   const Reflection& reflection = *message.GetReflection();
   const Descriptor* type = message.GetDescriptor();
   for (int i = 0; i < type->field_count(); ++i) {
     const FieldDescriptor* field = type->field(i);
-    if (field->is_repeated()) continue;  // A trial has none.
+    if (field->is_repeated()) continue;
     const bool set = reflection.HasField(message, field);
-    if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+    if (IsGroup(field)) {
       if (!set || !HasFileFields(field->message_type())) continue;
       Walk(reflection.GetMessage(message, field), visit ? JoinPath(prefix, field->name()) : "", visit,
            copy ? copy->GetReflection()->MutableMessage(copy, field) : nullptr);

@@ -1,5 +1,4 @@
-// The texts of a trial that name files on the worker, found by their declarations (ParamOptions.file), so
-// that a new one cannot be forgotten.
+// The texts of a trial that name files on the worker, by their declarations (ParamOptions.file).
 //
 // Thread safety: pure functions.
 #ifndef INLIER_SPEC_TRIAL_FILE_FIELDS_H_
@@ -14,8 +13,7 @@
 
 namespace inlier {
 
-// Calls `visit` for each field that names files and has a value, with its path ("data.text.path"); a default is a
-// value.
+// Calls `visit` with each field that names files and has a value or a default, and its path ("data.text.path").
 void VisitFileFields(
     const v1::TrialSpec& spec,
     const std::function<void(const std::string& path, v1::FileUse use, const std::string& value)>& visit);
@@ -24,7 +22,7 @@ void VisitFileFields(
 v1::TrialSpec FileFieldsOf(const v1::TrialSpec& spec);
 
 // Calls `check` with every absolute path that `spec` names; returns its first error with the field in front.
-// InvalidArgument too for a name that is a path: it would leave the folder that it belongs to.
+// InvalidArgument also for a name that is a path and would leave its folder.
 absl::Status CheckFilePaths(const v1::TrialSpec& spec,
                             const std::function<absl::Status(const std::string& path)>& check);
 

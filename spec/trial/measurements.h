@@ -11,16 +11,18 @@ namespace inlier {
 // The better direction of a measurement; kNone: it only describes.
 enum class Better { kNone, kLower, kHigher };
 
-struct MeasurementInfo {
-  std::string_view name;
-  std::string_view unit;     // "1" for pure numbers.
-  std::string_view formula;  // In plain text; measurements.cc defines a row.
-  std::string_view axis;  // The variable of its series: "step" for curves, "site" for one number a module, ""
-                          // for one number a trial.
+struct MeasurementReport {
+  std::string_view axis;    // "step" for curves, "site" for one number a module, "" for one number a trial.
   std::string_view source;  // The stage that reports it: "train" or "evaluate".
   bool final = false;       // Reported once at the end of the stage.
   bool curve = false;       // Reported while it runs.
+};
+
+struct MeasurementInfo : MeasurementReport {
   Better better = Better::kNone;
+  std::string_view name;
+  std::string_view unit;         // "1" for pure numbers.
+  std::string_view formula;      // In plain text; measurements.cc defines a row.
   std::string_view period = "";  // Of a curve: PeriodFieldOf, where the stage does not decide it.
 };
 

@@ -8,10 +8,10 @@
 
 namespace inlier {
 
-// 8 or 4; 0 of INTEGER, which has any.
+// 8 or 4; 0 for INTEGER, which has any.
 std::uint32_t BitsOf(v1::NumberFormat format);
 
-// Entries of a row that share a scale: 32 of MXFP4, 16 of NVFP4, 0 of the others.
+// Entries of a row that share a scale: 32 of MXFP4, 16 of NVFP4, else 0.
 std::uint32_t BlockSizeOf(v1::NumberFormat format);
 
 // The format's bits in each part of `quantization` that gives none; those of INTEGER stay as they are.

@@ -13,8 +13,7 @@ namespace inlier {
 // FAILED with `message`, cut to 4,000 bytes.
 v1::Outcome FailedOutcome(v1::FailureClass failure, std::string_view message);
 
-// True for a message of C++, LibTorch or CUDA that memory ran out. On the CPU LibTorch has no error class for
-// it, only the message.
+// True for a message of C++, LibTorch or CUDA that memory ran out; on the CPU LibTorch has no error class for it.
 bool ReportsOutOfMemory(std::string_view message);
 
 }  // namespace inlier

@@ -1,13 +1,17 @@
 #include "spec/trial/param_reference.h"
 
 #include <algorithm>
-#include <cctype>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "inlier/v1/param_options.pb.h"
 #include "inlier/v1/trial_spec.pb.h"
 #include "spec/schema/descriptor_comments.h"
 #include "spec/schema/field_path.h"
-#include "spec/schema/number_text.h"
 #include "spec/schema/param_range.h"
 #include "spec/schema/problems.h"
 #include "spec/trial/presets.h"
@@ -16,15 +20,8 @@ namespace inlier {
 namespace {
 
 using google::protobuf::Descriptor;
-using google::protobuf::EnumDescriptor;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::OneofDescriptor;
-
-std::string EnumText(const EnumDescriptor* type) {
-  std::string text;
-  for (int i = 0; i < type->value_count(); ++i) text += (i == 0 ? "" : " | ") + type->value(i)->name();
-  return text;
-}
 
 std::string TypeText(const FieldDescriptor* field) {
   switch (field->cpp_type()) {
@@ -33,7 +30,7 @@ std::string TypeText(const FieldDescriptor* field) {
     case FieldDescriptor::CPPTYPE_STRING:
       return "text";
     case FieldDescriptor::CPPTYPE_ENUM:
-      return EnumText(field->enum_type());
+      return absl::StrJoin(EnumNames(field->enum_type()), " | ");
     case FieldDescriptor::CPPTYPE_DOUBLE:
     case FieldDescriptor::CPPTYPE_FLOAT:
       return "number";
@@ -44,27 +41,11 @@ std::string TypeText(const FieldDescriptor* field) {
 
 std::string DefaultText(const FieldDescriptor* field) {
   if (!field->has_default_value()) return "";
-  switch (field->cpp_type()) {
-    case FieldDescriptor::CPPTYPE_BOOL:
-      return field->default_value_bool() ? "true" : "false";
-    case FieldDescriptor::CPPTYPE_STRING:
-      return field->default_value_string();
-    case FieldDescriptor::CPPTYPE_ENUM:
-      return field->default_value_enum()->name();
-    case FieldDescriptor::CPPTYPE_INT32:
-      return std::to_string(field->default_value_int32());
-    case FieldDescriptor::CPPTYPE_UINT32:
-      return std::to_string(field->default_value_uint32());
-    case FieldDescriptor::CPPTYPE_INT64:
-      return std::to_string(field->default_value_int64());
-    case FieldDescriptor::CPPTYPE_UINT64:
-      return std::to_string(field->default_value_uint64());
-    default:
-      return FormatNumber(field->default_value_double());
-  }
+  return LeafText(
+      field, *google::protobuf::MessageFactory::generated_factory()->GetPrototype(field->containing_type()));
 }
 
-// True when all fields of the group are members of the one choice that it holds.
+// The choice of a group that holds one; else null.
 const OneofDescriptor* ChoiceOf(const Descriptor* type) {
   return type->oneof_decl_count() == 1 ? type->oneof_decl(0) : nullptr;
 }
@@ -81,9 +62,7 @@ void DescribeBelow(const Descriptor* type, const std::string& prefix, std::vecto
   for (int i = 0; i < type->field_count(); ++i) {
     const FieldDescriptor* field = type->field(i);
     if (field->is_repeated()) continue;
-    if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE &&
-        field->message_type()->file()->package() == "google.protobuf")
-      continue;
+    if (IsGroup(field) && field->message_type()->file()->package() == "google.protobuf") continue;
     infos->push_back(DescribeField(field, prefix));
     if (!infos->back().is_group) continue;
     const std::size_t below = infos->size();
@@ -93,52 +72,21 @@ void DescribeBelow(const Descriptor* type, const std::string& prefix, std::vecto
   }
 }
 
-std::string Escaped(const std::string& text) {
-  std::string escaped;
-  for (const char c : text) escaped += c == '|' ? "\\|" : std::string(1, c);
-  return escaped;
-}
+std::string Escaped(const std::string& text) { return absl::StrReplaceAll(text, {{"|", "\\|"}}); }
 
 std::string Code(const std::string& text) { return text.empty() ? "" : "`" + Escaped(text) + "`"; }
-
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return lower;
-}
-
-std::vector<std::string> Words(std::string_view text) {
-  std::vector<std::string> words;
-  std::string word;
-  for (const char c : Lower(text) + " ") {
-    if (c != ' ' && c != '\t') {
-      word.push_back(c);
-    } else if (!word.empty()) {
-      words.push_back(std::move(word));
-      word.clear();
-    }
-  }
-  return words;
-}
 
 // Breaks at spaces so that no line is longer than `width`, where words allow it.
 std::string Wrapped(const std::string& text, int indent, int width) {
   std::string result;
   std::string line;
-  std::string word;
   const auto flush = [&] {
     if (!line.empty()) result += std::string(static_cast<std::size_t>(indent), ' ') + line + "\n";
     line.clear();
   };
-  for (const char c : text + " ") {
-    if (c != ' ') {
-      word.push_back(c);
-      continue;
-    }
+  for (const std::string& word : std::vector<std::string>(absl::StrSplit(text, ' '))) {
     if (static_cast<int>(line.size() + word.size()) + indent + 1 > width) flush();
     line += (line.empty() ? "" : " ") + word;
-    word.clear();
   }
   flush();
   return result;
@@ -154,9 +102,8 @@ std::string PresetTable() {
       "|---|---|---|---|\n";
   for (const Preset& preset : Presets()) {
     std::string fields;
-    for (const auto& [name, value] : preset.fields) {
+    for (const auto& [name, value] : preset.fields)
       fields += (fields.empty() ? "" : ", ") + std::string(name) + " " + std::to_string(value);
-    }
     page += "| " + std::string(preset.architecture) + " | `" + std::string(preset.name) + "` | " + fields +
             " | " + (preset.parameters == 0 ? std::string() : std::to_string(preset.parameters)) + " | " +
             std::string(preset.source) + " |\n";
@@ -176,7 +123,7 @@ ParamInfo DescribeField(const FieldDescriptor* field, const std::string& prefix)
   info.incidental = param.incidental();
   if (const OneofDescriptor* choice = field->containing_oneof())
     info.choice = JoinPath(prefix, choice->name());
-  info.is_group = field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
+  info.is_group = IsGroup(field);
   if (!info.is_group) {
     info.type = TypeText(field);
     info.default_text = DefaultText(field);
@@ -247,13 +194,14 @@ std::string ParamsMarkdown() {
 }
 
 std::vector<ParamInfo> ParamsWith(std::string_view filter) {
-  const std::vector<std::string> words = Words(filter);
+  const std::vector<std::string> words =
+      absl::StrSplit(absl::AsciiStrToLower(std::string(filter)), absl::ByAnyChar(" \t"), absl::SkipEmpty());
   std::vector<ParamInfo> params;
   for (const ParamInfo& info : TrialParams()) {
-    const std::string haystack = Lower(info.path + " " + info.column + " " + info.comment);
-    const bool matches = std::all_of(words.begin(), words.end(), [&](const std::string& word) {
-      return haystack.find(word) != std::string::npos;
-    });
+    const std::string haystack =
+        absl::AsciiStrToLower(absl::StrCat(info.path, " ", info.column, " ", info.comment));
+    const bool matches = std::ranges::all_of(
+        words, [&](const std::string& word) { return absl::StrContains(haystack, word); });
     if (matches) params.push_back(info);
   }
   return params;

@@ -1,7 +1,4 @@
 // Every hyper-parameter as data, for `inlier params` and docs/reference/parameters.md.
-//
-// Read from the descriptors: types, defaults and (param) from the compiled messages, comments from the
-// descriptor set embedded at build time.
 #ifndef INLIER_SPEC_TRIAL_PARAM_REFERENCE_H_
 #define INLIER_SPEC_TRIAL_PARAM_REFERENCE_H_
 
@@ -16,8 +13,8 @@ namespace inlier {
 struct ParamInfo {
   std::string path;
   bool is_group = false;  // A group of further fields, or a member of a choice without fields.
-  std::string type;  // "number", "integer", "true or false", "text", "A | B | C" for enums; "group", "{}" or
-                     // "choice: a | b" for groups.
+  // "number", "integer", "true or false", "text", "A | B" for enums; "group", "{}" or "choice: a | b" for groups.
+  std::string type;
   std::string default_text;  // "" when there is none. For a choice its default member.
   std::string range;         // RangeText; "" when there is none.
   std::string symbol;        // LaTeX.
@@ -25,20 +22,19 @@ struct ParamInfo {
   std::string comment;       // One line.
   bool required = false;
   bool incidental = false;
-  // Of which choice this is a member: "attention.softmax.kind", else "".
-  std::string choice;
+  std::string choice;  // The choice that has it as a member: "attention.softmax.kind", else "".
 };
 
 // All groups and leaves below `root`, parents first, in field order. Repeated fields and maps are left out.
 std::vector<ParamInfo> DescribeParams(const google::protobuf::Descriptor* root);
 
-// The field itself; of a repeated one, what each of its elements takes.
+// The field itself, or the elements of a repeated one.
 ParamInfo DescribeField(const google::protobuf::FieldDescriptor* field, const std::string& prefix);
 
 // DescribeParams of TrialSpec.
 const std::vector<ParamInfo>& TrialParams();
 
-// "number; from 0 to 1; default 0.5", in one cell or line.
+// "number; from 0 to 1; default 0.5".
 std::string Facts(const ParamInfo& info);
 
 // The page docs/reference/parameters.md.
@@ -47,7 +43,6 @@ std::string ParamsMarkdown();
 // The parameters whose path, column or comment contains every word of `filter`; all when it is empty.
 std::vector<ParamInfo> ParamsWith(std::string_view filter);
 
-// Text for a terminal.
 std::string ParamsText(const std::vector<ParamInfo>& params, int width = 100);
 
 }  // namespace inlier

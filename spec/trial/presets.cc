@@ -37,19 +37,4 @@ const std::vector<Preset>& Presets() {
 }
 // clang-format on
 
-const Preset* FindPreset(std::string_view architecture, std::string_view name) {
-  for (const Preset& preset : Presets()) {
-    if (preset.architecture == architecture && preset.name == name) return &preset;
-  }
-  return nullptr;
-}
-
-std::vector<std::string> PresetNames(std::string_view architecture) {
-  std::vector<std::string> names;
-  for (const Preset& preset : Presets()) {
-    if (preset.architecture == architecture) names.emplace_back(preset.name);
-  }
-  return names;
-}
-
 }  // namespace inlier

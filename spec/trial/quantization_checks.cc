@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 
+#include "spec/schema/field_path.h"
 #include "spec/schema/number_text.h"
 #include "spec/trial/architecture.h"
 #include "spec/trial/quantization_method_checks.h"
@@ -16,13 +17,13 @@ using Zeropoint = v1::ZeropointSchemeSpec;
 // An asymmetric search for the least squared error tries 200 * 2^(bits - 2) ranges.
 constexpr std::uint32_t kAsymmetricSearchBitsMax = 8;
 
-// Sixteen bits for the norms, independent of the rest.
+// True where norms have sixteen bits, independent of the rest.
 bool HasSixteenBitNorms(const v1::ReferenceSchemeSpec& reference) {
   return reference.setup() == v1::ReferenceSchemeSpec::FP32_HEAD_INT16_FINAL_LN ||
          reference.setup() == v1::ReferenceSchemeSpec::FP32_HEAD_INT16_ALL_LN;
 }
 
-// The search for the ranges of one part, `path` its field.
+// Checks the search for the ranges of one part; `path` is its field.
 template <typename Part>
 void CheckSearch(const std::string& path, const Part& part, const v1::ReferenceSchemeSpec& reference,
                  Problems* problems) {
@@ -43,12 +44,10 @@ void CheckReference(const v1::TrialSpec& spec, Problems* problems) {
   const v1::QuantizationSpec& quantization = spec.quantization();
   const v1::ReferenceSchemeSpec& reference = quantization.reference();
   const std::string architecture(ArchitectureName(spec.model()));
-  if (spec.model().has_gpt2() || spec.model().has_llama()) {
-    problems->Add("quantization.reference",
-                  "places quantizers where the reference has them, and it has no model." + architecture +
-                      ": use quantization.absmax or quantization.zeropoint");
-    return;
-  }
+  if (spec.model().has_gpt2() || spec.model().has_llama())
+    return problems->Add("quantization.reference",
+                         "places quantizers where the reference has them, and it has no model." +
+                             architecture + ": use quantization.absmax or quantization.zeropoint");
   if (spec.model().has_bert() && reference.setup() != v1::ReferenceSchemeSpec::FP32_HEAD) {
     problems->Add("quantization.reference.setup",
                   v1::ReferenceSchemeSpec::Setup_Name(reference.setup()) +
@@ -70,8 +69,7 @@ void CheckReference(const v1::TrialSpec& spec, Problems* problems) {
   CheckSearch("quantization.activations", quantization.activations(), reference, problems);
 }
 
-// Settings of how ranges are found, or how many there are, have no effect where every tensor's own extremes
-// decide.
+// Settings of how ranges are found, or how many there are, have no effect where every tensor's own extremes decide.
 void CheckPartsOfLinears(const v1::QuantizationSpec& quantization, const std::string& scheme,
                          const char* symmetry, Problems* problems) {
   const auto no_effect = [&](const std::string& field, const std::string& value, const std::string& why) {
@@ -89,38 +87,18 @@ void CheckPartsOfLinears(const v1::QuantizationSpec& quantization, const std::st
     no_effect("weights.per_channel", "true",
               quantization.has_absmax() ? "whose granularity decides it" : "which has one range a row");
   }
-  if (weights.range().has_mse()) no_effect("weights.range", "mse", extremes);
-  if (weights.range().has_percentile()) no_effect("weights.range", "percentile", extremes);
+  if (weights.range().has_mse() || weights.range().has_percentile())
+    no_effect("weights.range", ChosenMember(weights.range(), "kind"), extremes);
   if (activations.symmetric() != v1::ActivationQuantizationSpec::default_instance().symmetric()) {
     no_effect("activations.symmetric", flag(activations.symmetric()), symmetry);
   }
-  switch (activations.range().kind_case()) {
-    case v1::ActivationRangeSpec::kRunningMinmax: {
-      const v1::RunningMinMaxRangeSpec& running = activations.range().running_minmax();
-      if (running.momentum() != v1::RunningMinMaxRangeSpec::default_instance().momentum()) {
-        no_effect("activations.range.running_minmax.momentum", FormatNumber(running.momentum()), extremes);
-      }
-      if (running.has_percentile()) {
-        no_effect("activations.range.running_minmax.percentile", FormatNumber(running.percentile()),
-                  extremes);
-      }
-      break;
-    }
-    case v1::ActivationRangeSpec::kMinmax:
-      no_effect("activations.range", "minmax", extremes);
-      break;
-    case v1::ActivationRangeSpec::kMse:
-      no_effect("activations.range", "mse", extremes);
-      break;
-    case v1::ActivationRangeSpec::kMseSearch:
-      no_effect("activations.range", "mse_search", extremes);
-      break;
-    case v1::ActivationRangeSpec::kPercentile:
-      no_effect("activations.range", "percentile", extremes);
-      break;
-    case v1::ActivationRangeSpec::KIND_NOT_SET:
-      break;
-  }
+  const std::string kind = ChosenMember(activations.range(), "kind");
+  const v1::RunningMinMaxRangeSpec& running = activations.range().running_minmax();
+  if (kind != "running_minmax") no_effect("activations.range", kind, extremes);
+  if (running.momentum() != v1::RunningMinMaxRangeSpec::default_instance().momentum())
+    no_effect("activations.range.running_minmax.momentum", FormatNumber(running.momentum()), extremes);
+  if (running.has_percentile())
+    no_effect("activations.range.running_minmax.percentile", FormatNumber(running.percentile()), extremes);
 }
 
 void CheckHead(const v1::ModelSpec& model, const std::string& path, bool head, Problems* problems) {

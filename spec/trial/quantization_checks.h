@@ -1,4 +1,4 @@
-// Which parts of a QuantizationSpec have a meaning under its scheme.
+// Checks which parts of a QuantizationSpec have a meaning under its scheme.
 #ifndef INLIER_SPEC_TRIAL_QUANTIZATION_CHECKS_H_
 #define INLIER_SPEC_TRIAL_QUANTIZATION_CHECKS_H_
 
@@ -7,13 +7,14 @@
 
 namespace inlier {
 
-// True when it has weights, activations or a cache to round; the problem of one that has not.
+// True when it has weights, activations or a cache to round.
 bool QuantizesAnything(const v1::QuantizationSpec& quantization);
+// The problem of one without these.
 inline constexpr char kNothingToQuantize[] =
     "has nothing to quantize; give weights, activations or kv_cache, for example {weights: {bits: 8}, "
     "activations: {bits: 8}}";
 
-// True when calibration batches find any of its ranges, or what its methods need to know of inputs.
+// True when calibration batches find any of its ranges, or statistics of inputs that its methods need.
 bool IsCalibrated(const v1::QuantizationSpec& quantization);
 
 // Problems with the quantization of a resolved trial, and with the settings of its evaluation that need one.

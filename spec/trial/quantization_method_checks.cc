@@ -10,26 +10,17 @@ namespace {
 
 using Absmax = v1::AbsmaxSchemeSpec;
 
-std::string SchemeName(const v1::QuantizationSpec& quantization) {
-  return quantization.has_absmax() ? "absmax" : quantization.has_zeropoint() ? "zeropoint" : "reference";
-}
-
-bool IsReference(const v1::QuantizationSpec& quantization) {
-  return !quantization.has_absmax() && !quantization.has_zeropoint();
-}
-
-// The format of one part, `path` its field.
+// Checks the format of one part; `path` is its field.
 template <typename Part>
 void CheckFormat(const std::string& path, const Part& part, const v1::QuantizationSpec& quantization,
                  Problems* problems) {
   if (part.format() == v1::INTEGER) return;
   const std::string name = v1::NumberFormat_Name(part.format());
-  if (!quantization.has_absmax()) {
-    problems->Add(path + ".format", name + " is for the scheme absmax, and not for " +
-                                        SchemeName(quantization) +
-                                        ", which rounds to integers: use quantization.absmax, or INTEGER");
-    return;
-  }
+  if (!quantization.has_absmax())
+    return problems->Add(path + ".format",
+                         name + " is for the scheme absmax, and not for " +
+                             (quantization.has_zeropoint() ? "zeropoint" : "reference") +
+                             ", which rounds to integers: use quantization.absmax, or INTEGER");
   const std::string bits = std::to_string(BitsOf(part.format()));
   if (part.has_bits() && part.bits() != BitsOf(part.format())) {
     problems->Add(path + ".bits", std::to_string(part.bits()) + " is not for " + name + ", which has " +
@@ -67,9 +58,9 @@ void CheckFormats(const v1::QuantizationSpec& quantization, Problems* problems) 
   }
 }
 
-// Methods that change linears are for the schemes of linears.
+// Methods that change linears need a scheme of linears.
 bool IsOfLinears(const v1::QuantizationSpec& quantization, const char* method, Problems* problems) {
-  if (!IsReference(quantization)) return true;
+  if (quantization.has_absmax() || quantization.has_zeropoint()) return true;
   problems->Add(std::string("quantization.") + method,
                 "is not for the scheme reference, which rounds tensors between the linears too: use "
                 "quantization.absmax or quantization.zeropoint, or leave it out");
@@ -82,11 +73,9 @@ void CheckRotation(const v1::TrialSpec& spec, Problems* problems) {
   if (!quantization.has_rotation() || !IsOfLinears(quantization, "rotation", problems)) return;
   const std::string path = "quantization.rotation";
   const v1::ModelSpec& model = spec.model();
-  if (!model.has_gpt2() && !model.has_llama()) {
-    problems->Add(path, "is not for model." + std::string(ArchitectureName(model)) +
-                            ": use model.gpt2 or model.llama with RMSNorm, or leave it out");
-    return;
-  }
+  if (!model.has_gpt2() && !model.has_llama())
+    return problems->Add(path, "is not for model." + std::string(ArchitectureName(model)) +
+                                   ": use model.gpt2 or model.llama with RMSNorm, or leave it out");
   if (spec.norm() == v1::LAYER_NORM) {
     problems->Add(path,
                   "is not for norm: LAYER_NORM, which takes a mean of features that a rotation mixes: train "

@@ -1,4 +1,4 @@
-// Which number formats, and which methods beyond rounding to the nearest, have a meaning in a QuantizationSpec.
+// Checks the number formats, and the methods beyond rounding to the nearest, of a QuantizationSpec.
 #ifndef INLIER_SPEC_TRIAL_QUANTIZATION_METHOD_CHECKS_H_
 #define INLIER_SPEC_TRIAL_QUANTIZATION_METHOD_CHECKS_H_
 
@@ -7,7 +7,7 @@
 
 namespace inlier {
 
-// Problems with formats, rotation, smoothing, gptq and kv_cache of a resolved trial. REQUIRES: it has a quantization.
+// Adds the problems of formats, rotation, smoothing, gptq and kv_cache of a resolved trial with a quantization.
 void CheckQuantizationMethods(const v1::TrialSpec& spec, Problems* problems);
 
 }  // namespace inlier

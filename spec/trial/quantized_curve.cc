@@ -31,19 +31,9 @@ v1::QuantizationSpec CurveQuantization(const v1::TrialSpec& spec) {
   v1::QuantizationSpec quantization;
   *quantization.mutable_weights() = curve.weights();
   *quantization.mutable_activations() = curve.activations();
-  switch (curve.scheme_case()) {
-    case v1::QuantizedCurveSpec::kReference:
-      *quantization.mutable_reference() = curve.reference();
-      break;
-    case v1::QuantizedCurveSpec::kAbsmax:
-      *quantization.mutable_absmax() = curve.absmax();
-      break;
-    case v1::QuantizedCurveSpec::kZeropoint:
-      *quantization.mutable_zeropoint() = curve.zeropoint();
-      break;
-    case v1::QuantizedCurveSpec::SCHEME_NOT_SET:
-      break;
-  }
+  if (curve.has_reference()) *quantization.mutable_reference() = curve.reference();
+  if (curve.has_absmax()) *quantization.mutable_absmax() = curve.absmax();
+  if (curve.has_zeropoint()) *quantization.mutable_zeropoint() = curve.zeropoint();
   ChooseScheme(spec.model(), &quantization);
   WriteFormatBits(&quantization);
   if (IsCalibrated(quantization)) *quantization.mutable_calibration() = curve.calibration();

@@ -1,4 +1,4 @@
-// What the curves of training.measure_quantized_every quantize.
+// The quantization of the curves of training.measure_quantized_every.
 #ifndef INLIER_SPEC_TRIAL_QUANTIZED_CURVE_H_
 #define INLIER_SPEC_TRIAL_QUANTIZED_CURVE_H_
 
@@ -7,11 +7,10 @@
 
 namespace inlier {
 
-// The quantization of a resolved trial's curves, as a trial's own `quantization` would have it: an evaluation with it
-// on the same batches gives the curve's last point.
+// The same as a trial's own `quantization`: an evaluation with it on the same batches gives the curve's last point.
 v1::QuantizationSpec CurveQuantization(const v1::TrialSpec& spec);
 
-// Problems with the curves of a resolved trial; none where it has none.
+// Adds the problems of the curves of a resolved trial.
 void CheckQuantizedCurve(const v1::TrialSpec& spec, Problems* problems);
 
 }  // namespace inlier

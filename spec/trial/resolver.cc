@@ -1,5 +1,6 @@
 #include "spec/trial/resolver.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -13,6 +14,7 @@
 #include "base/utf8.h"
 #include "inlier/v1/param_options.pb.h"
 #include "spec/schema/did_you_mean.h"
+#include "spec/schema/field_path.h"
 #include "spec/trial/architecture.h"
 #include "spec/trial/data_kind.h"
 #include "spec/trial/number_formats.h"
@@ -28,8 +30,7 @@ using google::protobuf::Message;
 using google::protobuf::OneofDescriptor;
 using google::protobuf::Reflection;
 
-// The parts of a message's descriptor that making groups needs. Descriptors are slow to ask, and a sweep asks
-// once a trial: kept for each thread.
+// What making groups needs of slow descriptors, kept for each thread: a sweep needs it once a trial.
 struct TypePlan {
   // Choices with a default member, and that member.
   std::vector<std::pair<const OneofDescriptor*, const FieldDescriptor*>> choices;
@@ -51,14 +52,14 @@ const TypePlan& PlanOf(const Descriptor* type) {
   }
   for (int i = 0; i < type->field_count(); ++i) {
     const FieldDescriptor* field = type->field(i);
-    if (field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) continue;
+    if (!IsGroup(field)) continue;
     plan.groups.emplace_back(field, field->containing_oneof() != nullptr ||
                                         field->options().GetExtension(v1::param).may_be_absent());
   }
   return plan;
 }
 
-// Groups that are absent, and choices without a member: made as declared, all the way down.
+// Makes absent groups and choices without a member as declared, recursively.
 void MakeGroupsAndChoices(Message* message) {
   const TypePlan& plan = PlanOf(message->GetDescriptor());
   const Reflection& reflection = *message->GetReflection();
@@ -71,11 +72,15 @@ void MakeGroupsAndChoices(Message* message) {
   }
 }
 
-// Sets what the preset lists and the person did not give.
+// Sets what the preset lists and the user did not give.
 absl::Status ApplyPreset(const std::string& architecture, const std::string& name, Message* model) {
-  const Preset* preset = FindPreset(architecture, name);
-  if (preset == nullptr) {
-    const std::vector<std::string> names = PresetNames(architecture);
+  const auto preset = std::ranges::find_if(
+      Presets(), [&](const Preset& one) { return one.architecture == architecture && one.name == name; });
+  if (preset == Presets().end()) {
+    std::vector<std::string> names;
+    for (const Preset& one : Presets()) {
+      if (one.architecture == architecture) names.emplace_back(one.name);
+    }
     return absl::InvalidArgumentError("model." + architecture + ".preset: " + Quoted(name) +
                                       " is not a preset of " + architecture + DidYouMean(name, names));
   }
@@ -93,7 +98,7 @@ absl::Status ApplyPreset(const std::string& architecture, const std::string& nam
   return absl::OkStatus();
 }
 
-// One of the architectures' messages: preset first, then what follows from other fields.
+// Fills one of the architectures' messages: by the preset first, then from other fields.
 template <typename SizeSpec>
 absl::Status FillSizes(const std::string& architecture, const v1::DataSpec& data, SizeSpec* model) {
   if (model->has_preset()) RETURN_IF_ERROR(ApplyPreset(architecture, model->preset(), model));
@@ -121,30 +126,6 @@ absl::Status FillSizes(const std::string& architecture, const v1::DataSpec& data
   return absl::OkStatus();
 }
 
-// Values that are not their fields' `was` are in fingerprints where they are written out.
-template <typename Data>
-void WriteValidation(Data* data) {
-  if (!data->has_validation()) data->set_validation(data->validation());
-}
-
-// The texts that a vocabulary of another corpus leaves out: those that data.text keeps by default.
-void WriteCorpusValidation(v1::TokenizerSpec* tokenizer) {
-  if (!tokenizer->byte_pair().has_corpus() || tokenizer->byte_pair().has_corpus_validation()) return;
-  tokenizer->mutable_byte_pair()->set_corpus_validation(v1::TextDataSpec::default_instance().validation());
-}
-
-void WriteSplit(v1::DataSpec* data) {
-  if (data->has_text()) {
-    WriteValidation(data->mutable_text());
-    WriteCorpusValidation(data->mutable_text()->mutable_tokenizer());
-  } else if (data->has_instructions()) {
-    WriteValidation(data->mutable_instructions());
-    WriteCorpusValidation(data->mutable_instructions()->mutable_tokenizer());
-  } else if (data->has_classification()) {
-    WriteCorpusValidation(data->mutable_classification()->mutable_tokenizer());
-  }
-}
-
 }  // namespace
 
 absl::Status ResolveInPlace(v1::TrialSpec* spec) {
@@ -156,7 +137,7 @@ absl::Status ResolveInPlace(v1::TrialSpec* spec) {
   if (resolved.has_quantization() && IsCalibrated(resolved.quantization())) {
     MakeGroupsAndChoices(resolved.mutable_quantization()->mutable_calibration());
   }
-  WriteSplit(resolved.mutable_data());
+  FillValidation(resolved.mutable_data(), std::nullopt);
   v1::ModelSpec& model = *resolved.mutable_model();
   absl::Status filled;
   VisitArchitecture(&model, [&](std::string_view name, auto* architecture) {

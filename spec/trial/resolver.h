@@ -1,4 +1,4 @@
-// From what a person wrote to what will run: every value that has one in place.
+// From a written spec to the one that runs: with every value that follows from others.
 #ifndef INLIER_SPEC_TRIAL_RESOLVER_H_
 #define INLIER_SPEC_TRIAL_RESOLVER_H_
 
@@ -8,19 +8,16 @@
 namespace inlier {
 
 // Fills what is not given, never changes what is:
-// - sizes from model.*.preset, then vocab_size from the tokenizer, max_positions from the data's
-//   sequence_length, image_size, channels and classes from a data set that is known by name, and
-//   embedding_size from hidden_size (no projections are needed when the two are equal);
+// - sizes from model.*.preset, then vocab_size from the tokenizer, max_positions from the data's sequence_length,
+//   image_size, channels and classes from a data set that is known by name, and embedding_size from hidden_size;
 // - data.text.objective from the architecture;
-// - sub-messages, and the default member of each choice; `quantization`, its weights and its activations stay
-// absent when absent, and
-//   `quantization.calibration` is made only with activations.
-// Scalars with a declared default stay unset: reading gives the default.
-// Idempotent: Resolve(Resolve(x)) == Resolve(x).
+// - sub-messages, and the default member of each choice; `quantization`, its weights and its activations stay absent,
+//   and `quantization.calibration` is made only with activations.
+// Scalars with a declared default stay unset. Idempotent: Resolve(Resolve(x)) == Resolve(x).
 //
 // InvalidArgument: an unknown preset; an empty `quantization`. All else is the validator's.
 absl::StatusOr<v1::TrialSpec> Resolve(const v1::TrialSpec& spec);
-// The same without a copy; what an error leaves in it is not defined.
+// The same without a copy; after an error its content is undefined.
 absl::Status ResolveInPlace(v1::TrialSpec* spec);
 
 }  // namespace inlier

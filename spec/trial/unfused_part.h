@@ -1,4 +1,4 @@
-// Which part of a trial the fused engine lacks on a CPU (docs/decisions/0021-two-engines.md).
+// The part of a trial that the fused engine lacks on a CPU (docs/decisions/0021-two-engines.md).
 #ifndef INLIER_SPEC_TRIAL_UNFUSED_PART_H_
 #define INLIER_SPEC_TRIAL_UNFUSED_PART_H_
 
@@ -8,9 +8,11 @@
 
 namespace inlier {
 
-// The path of the field, for which the training runs by training.engine REFERENCE; empty where all can be fused. Sizes are
-// not looked at.
-std::string_view UnfusedPart(const v1::TrialSpec& spec);
+// The path of the field that needs training.engine REFERENCE; empty where all can be fused, sizes apart.
+inline std::string_view UnfusedPart(const v1::TrialSpec& spec) {
+  if (spec.training().regularizer().has_kurtosis()) return "training.regularizer.kurtosis";
+  return spec.attention().key_value_bias() ? "attention.key_value_bias" : "";
+}
 
 }  // namespace inlier
 

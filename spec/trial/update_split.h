@@ -2,8 +2,8 @@
 //
 // An update is gradient_accumulation micro-batches of batch_size examples. With g the greatest common divisor of the
 // accumulation and the number of processes, micro-batch i belongs to group i mod g, and the processes / g ranks of a
-// group hold equal, consecutive parts of each of its micro-batches. So an example is in the same micro-batch and at the
-// same place in it with any number of processes, and has the same mask and dropout.
+// group hold equal, consecutive parts of each of its micro-batches. So an example has the same place in the same
+// micro-batch, and the same mask and dropout, with any number of processes.
 //
 // Thread safety: pure functions.
 #ifndef INLIER_SPEC_TRIAL_UPDATE_SPLIT_H_
@@ -19,14 +19,13 @@ namespace inlier {
 // The share of one rank.
 struct UpdateSplit {
   std::uint64_t groups = 1;
-  std::uint64_t group = 0;          // Its micro-batches: group, group + groups, …
-  std::uint64_t parts = 1;          // Ranks of the group.
-  std::uint64_t part = 0;           // Its examples of each: [part * part_examples, (part + 1) * part_examples).
+  std::uint64_t group = 0;  // Its micro-batches: group, group + groups, …
+  std::uint64_t parts = 1;  // Ranks of the group.
+  std::uint64_t part = 0;   // Its examples of each: [part * part_examples, (part + 1) * part_examples).
   std::uint64_t part_examples = 0;  // batch_size / parts.
 };
 
-// InvalidArgument, with the remedy, where the processes cannot have equal shares. `spec` is resolved. REQUIRES: rank <
-// processes.
+// InvalidArgument, with the remedy, where the shares cannot be equal. REQUIRES: `spec` is resolved; rank < processes.
 absl::StatusOr<UpdateSplit> SplitUpdate(const v1::TrainingSpec& spec, std::uint64_t rank,
                                         std::uint64_t processes);
 

@@ -10,6 +10,7 @@
 #include "base/digest.h"
 #include "base/status.h"
 #include "base/utf8.h"
+#include "spec/schema/field_path.h"
 #include "spec/schema/number_text.h"
 #include "spec/schema/param_range.h"
 #include "spec/trial/architecture.h"
@@ -22,7 +23,7 @@
 namespace inlier {
 namespace {
 
-// Sizes of one of the architectures' messages against each other.
+// Checks sizes of one of the architectures' messages against each other.
 template <typename Model>
 void CheckShape(const std::string& path, const Model& model, Problems* problems) {
   if (model.has_heads() && model.heads() > 0 && model.hidden_size() % model.heads() != 0) {
@@ -55,7 +56,7 @@ void CheckShape(const std::string& path, const Model& model, Problems* problems)
   }
 }
 
-// Positions that an architecture has no code for.
+// Refuses positions that an architecture has no code for.
 template <typename Model>
 void CheckPosition(const std::string& path, const Model& model, Problems* problems) {
   if constexpr (requires { model.position(); }) {
@@ -97,31 +98,28 @@ void CheckRegularizer(const v1::TrainingSpec& training, Problems* problems) {
   }
 }
 
-// RESIDUAL rotates axes of hidden_size alone. What the other sides rotate is known once the model is made,
-// and checked then.
+// RESIDUAL rotates axes of hidden_size alone. Other sides are checked once the model is made.
 void CheckHadamard(const v1::TrialSpec& spec, Problems* problems) {
   const v1::OrthoAdamSpec& ortho = spec.training().optimizer().ortho_adam();
   if (ortho.kind() != v1::OrthoAdamSpec::HADAMARD) return;
   const std::string path = "training.optimizer.ortho_adam";
-  if (ortho.block() != 0 && !std::has_single_bit(ortho.block())) {
-    problems->Add(path + ".block", std::to_string(ortho.block()) +
-                                       " is not a power of two, as HADAMARD needs: give " +
-                                       std::to_string(std::bit_floor(ortho.block())) + ", or use HAAR");
-    return;
-  }
+  if (ortho.block() != 0 && !std::has_single_bit(ortho.block()))
+    return problems->Add(path + ".block",
+                         std::to_string(ortho.block()) + " is not a power of two, as HADAMARD needs: give " +
+                             std::to_string(std::bit_floor(ortho.block())) + ", or use HAAR");
   if (ortho.side() != v1::OrthoAdamSpec::RESIDUAL) return;
   VisitArchitecture(spec.model(), [&](std::string_view name, const auto& architecture) {
     const std::uint32_t width = architecture.hidden_size();
     const bool is_cut = ortho.block() != 0 && ortho.block() < width;
     const std::uint32_t rest =
-        is_cut ? width % ortho.block() : width;  // Without a matrix of the block's size.
+        is_cut ? width % ortho.block() : width;  // Not in a matrix of the block's size.
     if (width == 0 || rest == 0 || std::has_single_bit(rest) || (!is_cut && width > ortho.max_size())) return;
     const std::uint32_t even = width & -width;  // The largest power of two that divides it.
-    problems->Add(path + ".kind", "HADAMARD needs powers of two, and model." + std::string(name) +
-                                      ".hidden_size " + std::to_string(width) +
-                                      (is_cut ? " leaves a block of " + std::to_string(rest) : " is none") +
-                                      ": use HAAR" +
-                                      (even > 1 ? ", or " + path + ".block " + std::to_string(even) : ""));
+    problems->Add(path + ".kind",
+                  "HADAMARD needs powers of two, and model." + std::string(name) + ".hidden_size " +
+                      std::to_string(width) +
+                      (is_cut ? " leaves a block of " + std::to_string(rest) : " is not one") + ": use HAAR" +
+                      (even > 1 ? ", or " + path + ".block " + std::to_string(even) : ""));
   });
 }
 
@@ -144,14 +142,10 @@ bool IsTrialId(const std::string& text) {
 }
 
 void CheckStartFrom(const v1::StartFromSpec& start, Problems* problems) {
-  const auto check = [problems](const char* field, const std::string& path) {
-    if (!path.empty() && path[0] == '/') return;
-    problems->Add(
-        std::string("training.start_from.") + field,
-        Quoted(path) + " is relative, and every worker has its own working folder: give an absolute path");
-  };
-  if (start.has_hugging_face()) check("hugging_face", start.hugging_face());
-  if (start.has_checkpoint()) check("checkpoint", start.checkpoint());
+  if (start.has_hugging_face())
+    CheckAbsolutePath("training.start_from.hugging_face", start.hugging_face(), problems);
+  if (start.has_checkpoint())
+    CheckAbsolutePath("training.start_from.checkpoint", start.checkpoint(), problems);
   if (start.has_trial() && !IsTrialId(start.trial())) {
     problems->Add("training.start_from.trial",
                   Quoted(start.trial()) +
@@ -204,14 +198,13 @@ Problems FindProblems(const v1::TrialSpec& resolved) {
 SeriesValidator::SeriesValidator() {
   const auto* type = v1::TrialSpec::descriptor();
   for (int i = 0; i < type->field_count(); ++i) {
-    if (type->field(i)->cpp_type() == google::protobuf::FieldDescriptor::CPPTYPE_MESSAGE)
-      groups_.push_back({type->field(i), {}});
+    if (IsGroup(type->field(i))) groups_.push_back({type->field(i), {}});
   }
 }
 
 bool SeriesValidator::DeclarationsHold(const v1::TrialSpec& resolved) {
   Problems problems;
-  CheckOwnDeclarations(resolved, "", &problems);
+  CheckDeclarations(resolved, "", &problems, /*with_groups=*/false);
   for (Group& group : groups_) {
     if (!resolved.GetReflection()->HasField(resolved, group.field)) continue;
     const auto& message = resolved.GetReflection()->GetMessage(resolved, group.field);

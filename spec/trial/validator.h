@@ -1,4 +1,4 @@
-// Checks that a trial can run: declarations (ranges, required fields) and what holds between fields.
+// Checks that a trial can run: declarations (ranges, required fields) and rules between fields.
 #ifndef INLIER_SPEC_TRIAL_VALIDATOR_H_
 #define INLIER_SPEC_TRIAL_VALIDATOR_H_
 
@@ -12,15 +12,14 @@
 
 namespace inlier {
 
-// Everything that is wrong with a resolved spec. Paths are those of TrialSpec.
+// All problems of a resolved spec. Paths are those of TrialSpec.
 Problems FindProblems(const v1::TrialSpec& resolved);
 
-// FindProblems as a Status: InvalidArgument with one line `path: the value, what is allowed, the remedy` for
-// each.
+// FindProblems as a Status: InvalidArgument with a line `path: the value, the rule, the remedy` for each.
 absl::Status Validate(const v1::TrialSpec& resolved);
 
-// FindProblems for trials that resemble each other, as those of a sweep do: a group (model, training, …) that
-// equals the latest one without problems is not checked by itself again. Thread safety: none.
+// FindProblems for the similar trials of a sweep: the declarations of a group (model, training, …) that equals the latest
+// one without problems are not checked again. Thread safety: none.
 class SeriesValidator {
  public:
   SeriesValidator();

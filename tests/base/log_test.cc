@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/status_matchers.h"
+
 namespace inlier {
 namespace {
 
@@ -50,9 +52,8 @@ TEST(LogTest, TextThatIsNotUtf8StillMakesALine) {
 }
 
 TEST(LogTest, UnknownFormatIsRefusedWithTheKnownOnes) {
-  const absl::Status status = SetLogFormat("xml");
-  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(status.message(), "log_format: 'xml' is not a format; expected text or json");
+  EXPECT_THAT(SetLogFormat("xml"), StatusIs(absl::StatusCode::kInvalidArgument,
+                                            "log_format: 'xml' is not a format; expected text or json"));
 }
 
 }  // namespace

@@ -9,9 +9,7 @@ namespace {
 ProgramEnd Shell(const std::string& script, ProgramCall call = {}) {
   call.program = "/bin/sh";
   call.arguments = {"-c", script};
-  const absl::StatusOr<ProgramEnd> end = RunToEnd(call, [] { return false; });
-  EXPECT_TRUE(end.ok()) << end.status();
-  return end.value_or(ProgramEnd());
+  return RunToEnd(call, [] { return false; }).value();
 }
 
 TEST(RunProgramTest, OutputsAreKeptApart) {

@@ -5,14 +5,14 @@
 #include <string>
 
 #include "gtest/gtest.h"
+#include "tests/support/status_matchers.h"
 
 namespace inlier {
 namespace {
 
 TEST(StatusTest, AnnotateKeepsTheCodeAndNamesTheOperation) {
-  const absl::Status status = Annotate(absl::NotFoundError("no file x"), "while leasing trial t-17");
-  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
-  EXPECT_EQ(status.message(), "no file x: while leasing trial t-17");
+  EXPECT_THAT(Annotate(absl::NotFoundError("no file x"), "while leasing trial t-17"),
+              StatusIs(absl::StatusCode::kNotFound, "no file x: while leasing trial t-17"));
   EXPECT_TRUE(Annotate(absl::OkStatus(), "while idle").ok());
 }
 
@@ -31,9 +31,8 @@ TEST(StatusTest, OnlyTransientErrorsAreRetriable) {
 
 TEST(StatusTest, ErrnoIsReportedWithTheOperation) {
   errno = ENOENT;
-  const absl::Status status = ErrnoStatus("cannot open /x");
-  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
-  EXPECT_EQ(status.message(), "cannot open /x: No such file or directory");
+  EXPECT_THAT(ErrnoStatus("cannot open /x"),
+              StatusIs(absl::StatusCode::kNotFound, "cannot open /x: No such file or directory"));
 }
 
 absl::Status FirstError(const absl::Status& first, const absl::Status& second) {

@@ -6,6 +6,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/status_matchers.h"
 
 namespace inlier {
 namespace {
@@ -38,11 +39,11 @@ TEST(VersionSkewTest, OthersAreRefusedWithTheSideToUpgrade) {
                                                     {"0.3x", "0.3.0", kBoth},
                                                     {"-1.3.0", "0.3.0", kBoth},
                                                     {"0.99999999999.0", "0.3.0", kBoth}}) {
-    const absl::Status status = CheckVersionSkew("worker w runs", caller, coordinator);
-    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << caller << " " << coordinator;
-    EXPECT_THAT(std::string(status.message()),
-                HasSubstr(std::string("worker w runs inlier ") + caller + " and this coordinator inlier " +
-                          coordinator + "; " + remedy));
+    EXPECT_THAT(CheckVersionSkew("worker w runs", caller, coordinator),
+                StatusIs(absl::StatusCode::kFailedPrecondition,
+                         HasSubstr(std::string("worker w runs inlier ") + caller +
+                                   " and this coordinator inlier " + coordinator + "; " + remedy)))
+        << caller << " " << coordinator;
   }
 }
 

@@ -1,6 +1,5 @@
 #include "cli/watch_view.h"
 
-#include <map>
 #include <string>
 #include <vector>
 
@@ -9,6 +8,7 @@
 #include "cli/sweeps/sweep_text.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/cli/parse.h"
 
 namespace inlier {
 namespace {
@@ -164,11 +164,9 @@ TEST(WatchViewTest, ANarrowerTerminalHasWrappedTheLastFrame) {
 TEST(WatchViewTest, LabelsHaveTheirAxisAndTheOrderOfTheFile) {
   WatchView view(200, true, {"model", "method", "bits"});
   v1::SweepUpdate update = UpdateOf(0.25, 1, 3);
-  v1::RunningAttempt* attempt = update.add_running();
-  attempt->set_trial_id("t-7");
-  for (const auto& [axis, label] : std::map<std::string, std::string>{
-           {"bits", "8"}, {"method", "clipped gamma"}, {"gamma", ""}, {"model", "BERT"}})
-    (*attempt->mutable_labels())[axis] = label;
+  Set(update, R"(running { trial_id: 't-7' labels { key: 'bits' value: '8' }
+    labels { key: 'method' value: 'clipped gamma' } labels { key: 'gamma' value: '' }
+    labels { key: 'model' value: 'BERT' } })");
   const std::string frame = view.Show(update, After(0));
   EXPECT_THAT(frame, HasSubstr("  t-7 "));
   EXPECT_THAT(frame, HasSubstr("model=BERT, method=clipped gamma, bits=8\n"));
@@ -200,12 +198,7 @@ TEST(WatchViewTest, NamesAndMessagesDoNotControlTheTerminal) {
 TEST(WatchViewTest, ATerminalIsRedrawnInPlace) {
   WatchView view(80, true);
   v1::SweepUpdate update = UpdateOf(0.25, 1, 3);
-  v1::RunningAttempt* attempt = update.add_running();
-  attempt->set_trial_id("t-2");
-  attempt->mutable_progress()->set_phase("train");
-  attempt->mutable_progress()->set_step(30);
-  attempt->mutable_progress()->set_steps_total(60);
-  attempt->mutable_progress()->set_loss(4.25);
+  Set(update, "running { trial_id: 't-2' progress { phase: 'train' step: 30 steps_total: 60 loss: 4.25 } }");
   const std::string first = view.Show(update, After(0));
   EXPECT_THAT(first, HasSubstr("train 30/60"));
   EXPECT_THAT(first, HasSubstr(" 4.25 "));

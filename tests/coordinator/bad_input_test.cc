@@ -5,15 +5,16 @@
 #include <limits>
 
 #include "tests/coordinator/harness.h"
+#include "tests/support/status_matchers.h"
 
 namespace inlier {
 namespace {
 
+using OrchestratorBadInputTest = OneWorkerTest;
+
 // The store wrote the devices as JSON, which refuses invalid UTF-8 by an exception: one sync ended the
 // process.
-TEST(OrchestratorBadInputTest, DeviceNameThatIsNoUtf8IsStoredAsWellAsItCan) {
-  Harness harness;
-  HandWorker worker("w", 1);
+TEST_F(OrchestratorBadInputTest, DeviceNameThatIsNoUtf8IsStoredAsWellAsItCan) {
   v1::WorkerSync sync = worker.Sync();
   sync.mutable_slots(0)->set_device("gpu \xff\xfe");
   EXPECT_TRUE(harness.TrySync(sync).ok());
@@ -22,33 +23,25 @@ TEST(OrchestratorBadInputTest, DeviceNameThatIsNoUtf8IsStoredAsWellAsItCan) {
 
 // SQLite's integers end at 2^63 - 1: memory remembered a larger number than the store, so a restart forgot
 // it.
-TEST(OrchestratorBadInputTest, EventNumberThatTheStoreCannotHoldIsNotTaken) {
-  Harness harness;
-  HandWorker worker("w", 1);
+TEST_F(OrchestratorBadInputTest, EventNumberThatTheStoreCannotHoldIsNotTaken) {
   v1::WorkerSync sync = worker.Sync();
   sync.add_events()->set_sequence(std::numeric_limits<std::uint64_t>::max());
-  const auto reply = harness.TrySync(sync);
-  ASSERT_TRUE(reply.ok());
-  EXPECT_EQ(reply->acknowledged_sequence(), 0u);
-  EXPECT_EQ(harness.orchestrator().state().stats.events_invalid, 1u);
+  EXPECT_EQ(harness.TrySync(sync).value().acknowledged_sequence(), 0u);
+  EXPECT_EQ(harness.state().stats.events_invalid, 1u);
   harness.Restart();
 }
 
 // The store keeps the number of slots alone. A lease on slot 7 of two was one of no slot after a restart.
-TEST(OrchestratorBadInputTest, SlotsWithGapsAreRefused) {
-  Harness harness;
-  HandWorker worker("w", 2);
+TEST_F(OrchestratorBadInputTest, SlotsWithGapsAreRefused) {
+  worker = HandWorker("w", 2);
   v1::WorkerSync sync = worker.Sync();
   sync.mutable_slots(1)->set_index(7);
-  const auto reply = harness.TrySync(sync);
-  EXPECT_TRUE(absl::IsInvalidArgument(reply.status()));
-  EXPECT_THAT(std::string(reply.status().message()), testing::HasSubstr("numbered from 0 without gaps"));
+  EXPECT_THAT(harness.TrySync(sync), StatusIs(absl::StatusCode::kInvalidArgument,
+                                              testing::HasSubstr("numbered from 0 without gaps")));
 }
 
 // A worker that gave itself another name kept the old one in the store until a minute had passed.
-TEST(OrchestratorBadInputTest, WorkerThatTakesAnotherNameIsStoredWithIt) {
-  Harness harness;
-  HandWorker worker("w", 1);
+TEST_F(OrchestratorBadInputTest, WorkerThatTakesAnotherNameIsStoredWithIt) {
   harness.Sync(worker);
   worker.fields().set_name("renamed");
   harness.Sync(worker);
@@ -56,27 +49,17 @@ TEST(OrchestratorBadInputTest, WorkerThatTakesAnotherNameIsStoredWithIt) {
 }
 
 // A training that diverges after it wrote its model has no checkpoint to evaluate; the store gave it one.
-TEST(OrchestratorBadInputTest, DivergedTrainingHasNoCheckpointEvenIfItWroteItsModel) {
-  Harness harness;
-  harness.Submit(SmallSweep("diverging", 1));
-  HandWorker worker("w", 1);
-  harness.Sync(worker);
-  ASSERT_EQ(worker.running().size(), 1u);
-  const Token token = worker.running().begin()->first;
+TEST_F(OrchestratorBadInputTest, DivergedTrainingHasNoCheckpointEvenIfItWroteItsModel) {
+  const Token token = Lease(SmallSweep("diverging", 1));
   worker.Emit(token, CheckpointEvent(100, true));
-  worker.Emit(token, OutcomeEvent(v1::Outcome::DIVERGED));
-  harness.Sync(worker);
+  harness.Report(worker, token, OutcomeEvent(v1::Outcome::DIVERGED));
   harness.Restart();
 }
 
 // A trial wrote Latin-1, or its text was cut within a character: a reader of the database in Python got an
 // error for the whole table.
-TEST(OrchestratorBadInputTest, TextsThatAreNoUtf8AreStoredAsWellAsTheyCan) {
-  Harness harness;
-  harness.Submit(SmallSweep("texts", 1));
-  HandWorker worker("w", 1);
-  harness.Sync(worker);
-  const Token token = worker.running().begin()->first;
+TEST_F(OrchestratorBadInputTest, TextsThatAreNoUtf8AreStoredAsWellAsTheyCan) {
+  const Token token = Lease(SmallSweep("texts", 1));
   v1::TrialEvent started;
   started.mutable_started()->set_device(
       "gr\xf6\xdf"
@@ -91,9 +74,8 @@ TEST(OrchestratorBadInputTest, TextsThatAreNoUtf8AreStoredAsWellAsTheyCan) {
   worker.Emit(token, measured);
   v1::TrialEvent outcome = OutcomeEvent(v1::Outcome::FAILED);
   outcome.mutable_outcome()->set_message(std::string(4095, 'a') + "ö and more");
-  worker.Emit(token, outcome);
-  harness.Sync(worker);
-  EXPECT_EQ(harness.orchestrator().state().stats.events_invalid, 1u);
+  harness.Report(worker, token, outcome);
+  EXPECT_EQ(harness.state().stats.events_invalid, 1u);
   harness.Restart();
   EXPECT_EQ(harness.Query("SELECT device FROM attempts"),
             "gr\xef\xbf\xbd\xef\xbf\xbd"

@@ -19,14 +19,17 @@
 #include <vector>
 
 #include "coordinator/decisions/orchestrator.h"
-#include "coordinator/decisions/tick.h"
+#include "coordinator/state/feature.h"
+#include "coordinator/status/explain.h"
 #include "coordinator/status/status.h"
 #include "coordinator/store/database.h"
 #include "coordinator/store/store.h"
 #include "coordinator/sweeps/control.h"
 #include "coordinator/sweeps/edit.h"
 #include "coordinator/sweeps/store_analysis.h"
+#include "tests/coordinator/hand_worker.h"
 #include "tests/coordinator/invariants.h"
+#include "tests/support/status_matchers.h"
 #include "tests/support/temporary_folder.h"
 
 namespace inlier {
@@ -39,13 +42,13 @@ inline v1::Axis NumberAxis(const std::string& field, const std::vector<double>& 
   return axis;
 }
 
-// A sweep of tiny models: `seeds` trainings, each evaluated once for every entry of `bits`.
 inline v1::TrialSpec SpecOf(const v1::Assignment& assignment) {
   v1::TrialSpec spec;
   EXPECT_TRUE(spec.ParseFromString(assignment.spec()));
   return spec;
 }
 
+// A sweep of tiny models: `seeds` trainings, each evaluated once for every entry of `bits`.
 inline v1::SweepSpec SmallSweep(const std::string& name, int seeds, const std::vector<double>& bits = {8}) {
   v1::SweepSpec sweep;
   sweep.set_name(name);
@@ -60,174 +63,23 @@ inline v1::SweepSpec SmallSweep(const std::string& name, int seeds, const std::v
   return sweep;
 }
 
-inline v1::TrialEvent OutcomeEvent(v1::Outcome::Kind kind) {
-  v1::TrialEvent event;
-  event.mutable_outcome()->set_kind(kind);
-  return event;
+// A request about one sweep or one trial.
+template <typename Request>
+Request OfSweep(const std::string& sweep) {
+  Request request;
+  request.set_sweep(sweep);
+  return request;
 }
-
-inline v1::TrialEvent FailureEvent(v1::FailureClass failure, const std::string& message) {
-  v1::TrialEvent event = OutcomeEvent(v1::Outcome::FAILED);
-  event.mutable_outcome()->set_failure(failure);
-  event.mutable_outcome()->set_message(message);
-  return event;
+template <typename Request>
+Request OfSweep(SweepId sweep) {
+  return OfSweep<Request>(sweep.ToString());
 }
-
-// It ran out of memory of the machine; `peak_mib` 0: not measured.
-inline v1::TrialEvent OutOfMemoryEvent(std::uint64_t peak_mib) {
-  v1::TrialEvent event = FailureEvent(v1::OUT_OF_MEMORY, "too large");
-  if (peak_mib > 0) event.mutable_outcome()->set_peak_memory_mib(peak_mib);
-  return event;
+template <typename Request>
+Request OfTrial(const std::string& trial) {
+  Request request;
+  request.set_trial(trial);
+  return request;
 }
-
-inline v1::TrialEvent CheckpointEvent(std::uint64_t step, bool final, char digit = 'a') {
-  v1::TrialEvent event;
-  v1::CheckpointSaved& saved = *event.mutable_checkpoint();
-  saved.set_step(step);
-  saved.set_path(final ? "model.safetensors" : "step-" + std::to_string(step) + ".safetensors");
-  saved.set_sha256(std::string(64, digit));
-  saved.set_bytes(1000);
-  saved.set_final(final);
-  return event;
-}
-
-inline v1::TrialEvent StartedEvent(const std::string& dataset_digest) {
-  v1::TrialEvent event;
-  event.mutable_started()->set_dataset_digest(dataset_digest);
-  return event;
-}
-
-inline v1::TrialEvent MeasurementEvent(const std::string& name, double value, bool final) {
-  v1::TrialEvent event;
-  v1::MeasurementPoint& point = *event.mutable_measurement();
-  point.set_name(name);
-  point.set_value(value);
-  point.set_step(100);
-  point.set_final(final);
-  return event;
-}
-
-// A worker's side of the protocol, by hand.
-class HandWorker {
- public:
-  HandWorker(std::string incarnation, std::uint32_t slots) : slots_(slots) {
-    sync_.set_incarnation(incarnation);
-    sync_.set_name("worker-" + incarnation);
-    sync_.set_host("here");
-    sync_.set_version("1.0");
-  }
-
-  // Its next sync: everything it runs, every event that is not acknowledged.
-  v1::WorkerSync Sync() {
-    v1::WorkerSync sync = sync_;
-    sync.set_sync_id(++sync_id_);
-    for (std::uint32_t i = 0; i < slots_; ++i) {
-      v1::Slot& slot = *sync.add_slots();
-      slot.set_index(i);
-      slot.set_device(device_);
-      slot.set_threads(1);
-      if (device_memory_mib_ > 0) slot.set_device_memory_mib(device_memory_mib_);
-    }
-    for (const auto& [token, assignment] : running_) {
-      v1::AttemptReport& report = *sync.add_attempts();
-      report.set_token(token);
-      report.set_stage_id(assignment.stage_id());
-      report.set_slot(assignment.slot());
-      *report.mutable_further_slots() = assignment.further_slots();
-      *report.mutable_progress() = progress_[token];
-    }
-    for (const v1::NumberedEvent& event : outbox_) *sync.add_events() = event;
-    for (const auto& [token, checked] : checked_) *sync.add_data_checked() = checked;
-    return sync;
-  }
-
-  // Takes an answer: forgets acknowledged events, starts and stops attempts.
-  void Take(const v1::CoordinatorSync& reply) {
-    std::erase_if(outbox_, [&](const v1::NumberedEvent& event) {
-      return event.sequence() <= reply.acknowledged_sequence();
-    });
-    std::map<Token, v1::Assignment> desired;
-    for (const v1::Assignment& assignment : reply.desired()) desired[assignment.token()] = assignment;
-    std::erase_if(running_, [&](const auto& entry) { return !desired.contains(entry.first); });
-    for (const auto& [token, assignment] : desired) {
-      if (!finished_.contains(token)) running_.emplace(token, assignment);
-    }
-    std::map<Token, v1::DataChecked> checked;
-    for (const v1::DataCheck& check : reply.check_data()) {
-      v1::DataChecked& answer = checked[check.token()];
-      answer.set_token(check.token());
-      if (check_data_) check_data_(check, answer);
-    }
-    checked_ = std::move(checked);
-  }
-
-  // How it answers checks of data; without this with the digest of attempts that report none.
-  void CheckData(std::function<void(const v1::DataCheck&, v1::DataChecked&)> check) {
-    check_data_ = std::move(check);
-  }
-  const std::map<Token, v1::DataChecked>& checked() const { return checked_; }
-
-  // `event` of the attempt `token` goes to the outbox; an outcome ends the attempt here.
-  void Emit(Token token, const v1::TrialEvent& event) {
-    v1::NumberedEvent& numbered = outbox_.emplace_back();
-    numbered.set_sequence(++sequence_);
-    numbered.set_token(token);
-    *numbered.mutable_event() = event;
-    if (event.has_outcome()) {
-      finished_.insert(token);
-      running_.erase(token);
-    }
-  }
-
-  // The attempt ends well: with its model, or with a measurement.
-  void Finish(Token token) {
-    if (running_.at(token).kind() == v1::TRAIN_STAGE) {
-      Emit(token, CheckpointEvent(100, true));
-    } else {
-      Emit(token, MeasurementEvent("perplexity", 12.5, true));
-    }
-    Emit(token, OutcomeEvent(v1::Outcome::SUCCEEDED));
-  }
-
-  void SetProgress(Token token, const std::string& phase, std::uint64_t step) {
-    progress_[token].set_phase(phase);
-    progress_[token].set_step(step);
-    progress_[token].set_steps_total(100);
-    progress_[token].set_rate(10);
-  }
-
-  // A transfer whose tries fail; nothing of it has come.
-  void SetTrouble(Token token, const std::string& phase, const std::string& trouble) {
-    progress_[token].Clear();
-    progress_[token].set_phase(phase);
-    progress_[token].set_trouble(trouble);
-  }
-
-  // All its slots are on one GPU with so much memory (0: not reported).
-  void ShareGpu(std::uint64_t memory_mib) {
-    device_ = "cuda:0";
-    device_memory_mib_ = memory_mib;
-  }
-
-  v1::WorkerSync& fields() { return sync_; }
-  const std::map<Token, v1::Assignment>& running() const { return running_; }
-  const std::vector<v1::NumberedEvent>& outbox() const { return outbox_; }
-
- private:
-  v1::WorkerSync sync_;
-  std::uint32_t slots_;
-  std::string device_ = "cpu";
-  std::uint64_t device_memory_mib_ = 0;
-  std::uint64_t sync_id_ = 0;
-  std::uint64_t sequence_ = 0;
-  std::map<Token, v1::Assignment> running_;
-  std::map<Token, v1::Progress> progress_;
-  std::set<Token> finished_;
-  std::vector<v1::NumberedEvent> outbox_;
-  std::function<void(const v1::DataCheck&, v1::DataChecked&)> check_data_ =
-      [](const v1::DataCheck&, v1::DataChecked& answer) { answer.set_digest(std::string(64, '0')); };
-  std::map<Token, v1::DataChecked> checked_;
-};
 
 class Harness {
  public:
@@ -245,10 +97,15 @@ class Harness {
 
   const std::filesystem::path& database_path() const { return database_->path(); }
   Orchestrator& orchestrator() { return *orchestrator_; }
+  const State& state() const { return orchestrator_->state(); }
   Moment now() const { return now_; }
   void Advance(Duration d) {
     now_.at += d;
     now_.wall.unix_ms += std::chrono::duration_cast<std::chrono::milliseconds>(d).count();
+  }
+  void TickAfter(Duration d) {
+    Advance(d);
+    Tick();
   }
   // The clock on the wall is set.
   void SetWall(Duration by) {
@@ -275,24 +132,57 @@ class Harness {
     Commit(std::move(effects));
     return response;
   }
-  SweepId Submit(const v1::SweepSpec& sweep) {
-    const auto response = TrySubmit(sweep);
-    EXPECT_TRUE(response.ok()) << response.status();
-    return response.ok() ? *SweepId::Parse(response->sweep_id()) : SweepId();
+  SweepId SubmitAs(const Caller& caller, const v1::SweepSpec& spec) {
+    SetCaller(caller);
+    return Submit(spec);
   }
-  absl::StatusOr<v1::CoordinatorSync> TrySync(const v1::WorkerSync& sync) {
+  SweepId Submit(const v1::SweepSpec& sweep) {
+    return SweepId::Parse(TrySubmit(sweep).value().sweep_id()).value();
+  }
+  absl::StatusOr<v1::CoordinatorSync> TrySync(const v1::WorkerSync& sync,
+                                              const Orchestrator::SyncLimits& limits = {}) {
     Effects effects;
-    auto reply = orchestrator_->OnSync(sync, now_, effects);
+    auto reply = orchestrator_->OnSync(sync, now_, limits, effects);
     Commit(std::move(effects));
     return reply;
   }
-  v1::CoordinatorSync Sync(HandWorker& worker) {
-    auto reply = TrySync(worker.Sync());
-    EXPECT_TRUE(reply.ok()) << reply.status();
-    if (!reply.ok()) return {};
-    worker.Take(*reply);
-    return *reply;
+  v1::CoordinatorSync Sync(HandWorker& worker, const Orchestrator::SyncLimits& limits = {}) {
+    auto reply = TrySync(worker.Sync(), limits).value();
+    worker.Take(reply);
+    return reply;
   }
+  // A worker that has connected, and has what it was leased.
+  HandWorker Connect(const std::string& incarnation, std::uint32_t slots = 1) {
+    HandWorker worker(incarnation, slots);
+    Sync(worker);
+    return worker;
+  }
+  // Submits a sweep, and the worker leases its first stage; the token.
+  Token Lease(HandWorker& worker, const v1::SweepSpec& sweep) {
+    Submit(sweep);
+    Sync(worker);
+    return OnlyToken(worker);
+  }
+  // The only attempt that the worker has after its next sync.
+  v1::Assignment Assigned(HandWorker& worker) {
+    const v1::CoordinatorSync reply = Sync(worker);
+    EXPECT_EQ(reply.desired_size(), 1);
+    return reply.desired_size() == 1 ? reply.desired(0) : v1::Assignment();
+  }
+  // An event of the attempt, or of the worker's only one, comes with its next sync; the answer.
+  v1::CoordinatorSync Report(HandWorker& worker, Token token, const v1::TrialEvent& event) {
+    worker.Emit(token, event);
+    return Sync(worker);
+  }
+  v1::CoordinatorSync Report(HandWorker& worker, const v1::TrialEvent& event) {
+    return Report(worker, OnlyToken(worker), event);
+  }
+  // The attempt, or the worker's only one, ends well.
+  v1::CoordinatorSync Finish(HandWorker& worker, Token token) {
+    worker.Finish(token);
+    return Sync(worker);
+  }
+  v1::CoordinatorSync Finish(HandWorker& worker) { return Finish(worker, OnlyToken(worker)); }
   void Tick() {
     Effects effects;
     orchestrator_->Tick(now_, effects);
@@ -305,18 +195,36 @@ class Harness {
     Commit(std::move(effects));
   }
   std::uint64_t CancelSweep(SweepId sweep) {
-    v1::CancelRequest request;
-    request.set_sweep(sweep.ToString());
-    const auto response = Ask(&Cancel, request);
-    EXPECT_TRUE(response.ok()) << response.status();
-    return response.ok() ? response->cancelled() : 0;
+    return Ask(&Cancel, OfSweep<v1::CancelRequest>(sweep)).value().cancelled();
+  }
+  std::uint64_t CancelTrial(int trial) {
+    return Ask(&Cancel, OfTrial<v1::CancelRequest>(TrialId(trial).ToString())).value().cancelled();
   }
   std::uint64_t RetrySweep(SweepId sweep) {
-    v1::RetryRequest request;
-    request.set_sweep(sweep.ToString());
-    const auto response = Ask(&Retry, request);
-    EXPECT_TRUE(response.ok()) << response.status();
-    return response.ok() ? response->retried() : 0;
+    return Ask(&Retry, OfSweep<v1::RetryRequest>(sweep)).value().retried();
+  }
+  std::uint64_t RetryTrial(int trial) {
+    return Ask(&Retry, OfTrial<v1::RetryRequest>(TrialId(trial).ToString())).value().retried();
+  }
+  absl::StatusOr<v1::PauseSweepResponse> PauseSweep(SweepId sweep, bool now = false,
+                                                    const std::string& request_id = "") {
+    auto request = OfSweep<v1::PauseSweepRequest>(sweep);
+    request.set_now(now);
+    request.set_request_id(request_id);
+    return Ask(&inlier::PauseSweep, request);
+  }
+  // Whether it was paused.
+  bool ResumeSweep(SweepId sweep) {
+    return Ask(&inlier::ResumeSweep, OfSweep<v1::ResumeSweepRequest>(sweep)).value().changed();
+  }
+  absl::StatusOr<v1::EditSweepResponse> EditSweep(SweepId sweep, const v1::SweepSpec& spec,
+                                                  const std::string& request_id = "",
+                                                  std::uint64_t max_trials = 10000) {
+    auto request = OfSweep<v1::EditSweepRequest>(sweep);
+    *request.mutable_spec() = spec;
+    request.set_request_id(request_id);
+    request.set_max_trials(max_trials);
+    return Ask(&inlier::EditSweep, request);
   }
   // Rows as the database has them, a line each, columns apart by "|".
   std::string Query(const std::string& sql) {
@@ -340,9 +248,20 @@ class Harness {
     Commit(std::move(effects));
     return response;
   }
-  v1::SweepStatus Status(SweepId sweep) const {
-    return StatusOf(orchestrator_->state(), sweep, now_.at, false);
+  v1::SweepStatus Status(SweepId sweep, bool with_spec = false) const {
+    return StatusOf(state(), sweep, now_.at, with_spec);
   }
+  // What a watcher sees, with the notices after number `from`.
+  v1::SweepUpdate Describe(SweepId sweep, std::uint64_t from = 0) const {
+    return DescribeSweep(state(), sweep, now_, from);
+  }
+  std::vector<std::string> Notices(SweepId sweep) const {
+    const v1::SweepUpdate update = Describe(sweep);
+    return {update.notices().begin(), update.notices().end()};
+  }
+  // What `inlier why` shows.
+  std::string Why(SweepId sweep) const { return Why(OfSweep<v1::ExplainRequest>(sweep)); }
+  std::string Why(const std::string& trial) const { return Why(OfTrial<v1::ExplainRequest>(trial)); }
 
   // As a coordinator with other options, such as another version.
   void RestartAs(OrchestratorOptions options) {
@@ -351,9 +270,15 @@ class Harness {
   }
   // The coordinator dies and comes back on the same folder. Its state afterwards equals its state before.
   void Restart() {
-    const std::string before = DurableState(orchestrator_->state());
+    const std::string before = DurableState(state());
     Crash();
-    EXPECT_EQ(DurableState(orchestrator_->state()), before);
+    EXPECT_EQ(DurableState(state()), before);
+  }
+
+  // And the worker syncs.
+  void Restart(HandWorker& worker) {
+    Restart();
+    Sync(worker);
   }
 
   // The same when something was not committed: it is gone.
@@ -373,26 +298,24 @@ class Harness {
 
   void Commit(Effects effects) {
     if (!effects.changes.empty()) {
-      const auto stats = store_->Apply(effects.changes);
-      ASSERT_TRUE(stats.ok()) << stats.status();
-      fenced_ += stats->fenced;
+      const auto stats = store_->Apply(effects.changes).value();
+      fenced_ += stats.fenced;
     }
-    if (!skip_invariants_) CheckInvariants(orchestrator_->state());
+    if (!skip_invariants_) CheckInvariants(state());
     last_ = std::move(effects);
   }
 
  private:
+  std::string Why(const v1::ExplainRequest& request) const {
+    return Explain(state(), request, now_).value().DebugString();
+  }
   void Open() {
-    auto database = Database::Open(folder_.path());
-    ASSERT_TRUE(database.ok()) << database.status();
-    database_ = *std::move(database);
+    database_ = Database::Open(folder_.path()).value();
     store_ = std::make_unique<Store>(*database_);
-    auto snapshot = store_->Load();
-    ASSERT_TRUE(snapshot.ok()) << snapshot.status();
+    auto snapshot = store_->Load().value();
     orchestrator_ = std::make_unique<Orchestrator>(options_);
     Effects effects;
-    const absl::Status status = orchestrator_->Recover(*std::move(snapshot), now_, effects);
-    ASSERT_TRUE(status.ok()) << status;
+    ASSERT_EQ(orchestrator_->Recover(std::move(snapshot), now_, effects), absl::OkStatus());
     Commit(std::move(effects));
   }
 
@@ -410,42 +333,61 @@ class Harness {
 
 // The worker answers checks of data until no sweep waits for one, and the trials that waited are made.
 inline void CheckData(Harness& harness, HandWorker& worker) {
-  for (int round = 0; round < 10 && !harness.orchestrator().state().data_waits.sweeps.empty(); ++round) {
+  for (int round = 0; round < 10 && !harness.state().data_waits.sweeps.empty(); ++round) {
     harness.Sync(worker);
     harness.Sync(worker);
     harness.Tick();
   }
-  EXPECT_TRUE(harness.orchestrator().state().data_waits.sweeps.empty());
+  EXPECT_TRUE(harness.state().data_waits.sweeps.empty());
 }
 
-// The token of the one attempt that runs on a worker.
-inline Token OnlyToken(const HandWorker& worker) {
-  EXPECT_EQ(worker.running().size(), 1u);
-  return worker.running().empty() ? 0 : worker.running().begin()->first;
-}
-
-// Runs everything that is ready, one round at a time, until nothing is left; returns how many attempts it
-// took.
+// Runs everything that is ready, one round at a time, until nothing is left; how many attempts it took.
 inline std::uint64_t RunAll(Harness& harness, HandWorker& worker) {
   std::uint64_t attempts = 0;
   for (int round = 0; round < 1000; ++round) {
     for (int tick = 0; tick < 10; ++tick) {
       harness.Tick();
-      const std::optional<Timestamp> due = NextDeadline(harness.orchestrator().state());
+      const std::optional<Timestamp> due = NextDeadline(harness.state());
       if (!due || *due > harness.now().at) break;
     }
     const bool checks = !worker.checked().empty();
     harness.Sync(worker);
     if (!checks && worker.running().empty() && worker.outbox().empty() && worker.checked().empty())
       return attempts;
-    std::vector<Token> tokens;
-    for (const auto& [token, assignment] : worker.running()) tokens.push_back(token);
-    for (const Token token : tokens) worker.Finish(token);
-    attempts += tokens.size();
+    attempts += worker.FinishAll();
   }
   ADD_FAILURE() << "it does not end";
   return attempts;
 }
+
+// A worker "w" with so much memory, and a GPU with so much.
+inline HandWorker Machine(std::uint64_t memory_mib, std::uint32_t slots, std::uint64_t gpu_memory_mib = 0) {
+  HandWorker worker("w", slots);
+  if (gpu_memory_mib > 0) worker.ShareGpu(gpu_memory_mib);
+  if (memory_mib > 0) worker.fields().set_memory_mib(memory_mib);
+  return worker;
+}
+
+// A coordinator and a worker of one slot.
+struct OneWorkerTest : testing::Test {
+  // Submits a sweep, and the worker leases its first stage; the token.
+  Token Lease(const v1::SweepSpec& spec = SmallSweep("s", 1)) {
+    sweep = harness.Submit(spec);
+    harness.Sync(worker);
+    return OnlyToken(worker);
+  }
+  // The same of another worker, and as many as it has slots.
+  void Lease(const v1::SweepSpec& spec, HandWorker with) {
+    worker = std::move(with);
+    sweep = harness.Submit(spec);
+    harness.Sync(worker);
+  }
+
+  Harness harness;
+  HandWorker worker{"w", 1};
+  // The sweep of the last Lease().
+  SweepId sweep;
+};
 
 }  // namespace inlier
 

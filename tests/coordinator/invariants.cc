@@ -106,7 +106,8 @@ void CheckLimits(const State& state) {
   }
   INLIER_CHECK(due == state.deadlines.attempt_limits.size());
   due = 0;
-  for (const auto& [id, sweep] : state.sweeps.all()) {
+  for (const Sweep& sweep : state.sweeps) {
+    const SweepId id = sweep.id;
     INLIER_CHECK(std::pair(sweep.time.usage.attempts(), sweep.time.usage.gpu_thousandths()) == needed[id]);
     const std::optional<Timestamp> end = SweepDue(sweep);
     INLIER_CHECK(!end || (sweep.time.limit_due && *sweep.time.limit_due <= *end));
@@ -193,7 +194,7 @@ void CheckStage(const State& state, const Stage& stage) {
 
 void CheckStages(const State& state) {
   bool edited = false;  // An edit may lower a policy below the failures that there were.
-  for (const auto& [id, sweep] : state.sweeps.all()) edited = edited || sweep.revision > 1;
+  for (const Sweep& sweep : state.sweeps) edited = edited || sweep.revision > 1;
   std::map<StageId, std::set<SweepId>> sweeps;  // With a trial on the stage, or on one that starts from it.
   for (const Stage& stage : state.stages) {
     const Stage* source = &stage;
@@ -235,7 +236,8 @@ void CheckPruning(const State& state) {
       ++kept[trial.sweep][trial.train];
     }
   }
-  for (const auto& [id, sweep] : state.sweeps.all()) {
+  for (const Sweep& sweep : state.sweeps) {
+    const SweepId id = sweep.id;
     INLIER_CHECK(pruned[id] == sweep.pruning.pruned && kept[id] == sweep.pruning.kept);
     INLIER_CHECK(withdrawn_pruned[id] == sweep.pruning.withdrawn);
   }
@@ -292,16 +294,17 @@ void CheckTrialsOf(const State& state, const Sweep& sweep) {
 void CheckData(const State& state) {
   for (const Stage& stage : state.stages) {
     if (stage.kind == v1::EVALUATE_STAGE) {
-      INLIER_CHECK(stage.data == 0);
+      INLIER_CHECK(!stage.data);
       continue;
     }
-    INLIER_CHECK(stage.data_id() && stage.data_id() < state.data.NextId());
+    INLIER_CHECK(stage.data && stage.data < state.data.NextId());
     // Without an attempt there are no data: it starts from one that has DIVERGED.
     const bool never_ran =
         stage.state == v1::DIVERGED && stage.start && state.stages.at(stage.start).state == v1::DIVERGED;
-    INLIER_CHECK(!IsResult(stage.state) || state.data.IsKnown(stage.data_id()) || never_ran);
+    INLIER_CHECK(!IsResult(stage.state) || state.data.IsKnown(stage.data) || never_ran);
   }
-  for (const auto& [id, sweep] : state.sweeps.all()) {
+  for (const Sweep& sweep : state.sweeps) {
+    const SweepId id = sweep.id;
     INLIER_CHECK(static_cast<bool>(sweep.bound.waits_for) == state.data_waits.sweeps.contains(id));
     INLIER_CHECK(!sweep.bound.waits_for || sweep.expansion.expander);
     for (const auto& [source, version] : sweep.bound.of_source)
@@ -317,7 +320,8 @@ void CheckSweeps(const State& state, std::map<SweepId, std::uint32_t> running) {
   std::int64_t paused = 0;
   std::map<v1::TrialState, std::int64_t> trial_counts;
   std::map<std::string, std::uint32_t> groups, owners;
-  for (const auto& [id, sweep] : state.sweeps.all()) {
+  for (const Sweep& sweep : state.sweeps) {
+    const SweepId id = sweep.id;
     CheckTrialsOf(state, sweep);
     for (const TrialId trial : sweep.trials) ++trial_counts[state.trials.at(trial).state];
     INLIER_CHECK(state.ready.running(id) == running[id]);
@@ -376,7 +380,7 @@ void CheckInvariants(const State& state) {
 std::string DurableState(const State& state) {
   std::string text = absl::StrCat("next ", state.sweeps.NextId().value(), " ", state.trials.NextId().value(),
                                   " ", state.stages.NextId().value(), " ", state.next_token, "\n");
-  for (const auto& [id, sweep] : state.sweeps.all()) {
+  for (const Sweep& sweep : state.sweeps) {
     absl::StrAppend(&text, sweep.id.ToString(), " ", sweep.spec.name(), " ", v1::SweepState_Name(sweep.state),
                     " points=", sweep.expansion.points, " next=", sweep.expansion.next_point,
                     " trials=", sweep.trials.size(), " at_submit=", sweep.submission.trials,
@@ -395,7 +399,7 @@ std::string DurableState(const State& state) {
     const auto trained = state.models.trained.find(stage.id);
     absl::StrAppend(
         &text, stage.id.ToString(), " ", HexOf(stage.fingerprint), " ", v1::TrialState_Name(stage.state),
-        " train=", stage.train.value(), " start=", stage.start.value(), " data=", stage.data,
+        " train=", stage.train.value(), " start=", stage.start.value(), " data=", stage.data.value(),
         " attempts=", IsResult(stage.state) ? 0 : stage.attempts, " live=", detail.live, " failures=");
     absl::StrAppend(&text, failures.crashes, "/", failures.out_of_memory, "/", failures.losses, "/",
                     failures.invalid, " ran=", IsResult(stage.state) ? 0 : detail.ran_ms, " checkpoint=",

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tests/fleet/fleet_config.h"
+#include "tests/support/status_matchers.h"
 
 namespace inlier {
 namespace {
@@ -56,21 +57,20 @@ TEST(FleetConfigCheckTest, RefusesWithTheFieldAndTheRemedy) {
       {[](auto& config) { config.mutable_slurm()->set_qos("--wrap"); }, "fleet.slurm.qos"},
       {[](auto& config) { config.mutable_slurm()->set_gres("gpu:1\n"); }, "fleet.slurm.gres"},
       {[](auto& config) { config.mutable_slurm()->set_constraint("a b"); }, "fleet.slurm.constraint"},
-      {[](auto& config) { config.mutable_slurm()->add_options("exclusive"); }, "is no option of sbatch"},
+      {[](auto& config) { config.mutable_slurm()->add_options("exclusive"); }, "is not an option of sbatch"},
       {[](auto& config) { config.mutable_slurm()->add_options("--job-name=x"); }, "is set by the fleet"},
       {[](auto& config) { config.mutable_slurm()->add_options("--job-n=x"); }, "is set by the fleet"},
       {[](auto& config) { config.mutable_slurm()->add_options("--wrap=id"); }, "is set by the fleet"},
       {[](auto& config) { config.mutable_slurm()->set_time_limit_minutes(2); },
        "fleet.slurm.time_limit_minutes"},
       {[](auto& config) { config.mutable_slurm()->set_output_folder("/out/%j"); }, "has a %"},
-      {[](auto& config) { config.mutable_slurm()->set_conf("slurm.conf"); }, "is no absolute path"},
+      {[](auto& config) { config.mutable_slurm()->set_conf("slurm.conf"); }, "must be an absolute path"},
   };
   for (const auto& [change, error] : cases) {
     v1::FleetConfig config = SmallFleet();
     change(config);
-    const absl::Status status = CheckFleetConfig(config);
-    EXPECT_TRUE(absl::IsInvalidArgument(status)) << error;
-    EXPECT_THAT(std::string(status.message()), HasSubstr(error));
+    EXPECT_THAT(CheckFleetConfig(config), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(error)))
+        << error;
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include "fleet/fleet.h"
 #include "tests/fleet/fleet_fixture.h"
+#include "tests/support/status_matchers.h"
 
 namespace inlier {
 namespace {
@@ -37,10 +38,10 @@ TEST_F(NoFleetTest, ProgramsOfTheCoordinatorComeFromItsConfigurationAlone) {
     *request_.mutable_config() = SmallFleet();
     v1::SlurmConfig& slurm = *request_.mutable_config()->mutable_slurm();
     slurm.GetReflection()->SetString(&slurm, slurm.GetDescriptor()->FindFieldByName(field), "/home/eve");
-    const absl::Status refused = SetIt();
-    EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
-    EXPECT_THAT(std::string(refused.message()),
-                HasSubstr(absl::StrCat("fleet.slurm.", field, ": it decides what the coordinator runs")));
+    EXPECT_THAT(
+        SetIt(),
+        StatusIs(absl::StatusCode::kInvalidArgument,
+                 HasSubstr(absl::StrCat("fleet.slurm.", field, ": it decides what the coordinator runs"))));
   }
   EXPECT_FALSE(row_);
 }
@@ -116,9 +117,8 @@ TEST_F(FleetTest, PeopleScaleAndStopItAndARestartKeepsBoth) {
   EXPECT_EQ(queue_.size(), 3u);
   Restart();
   Look();
-  const auto stopped = Ask(&StopFleet, v1::StopFleetRequest());
-  ASSERT_TRUE(stopped.ok()) << stopped.status();
-  EXPECT_EQ(stopped->queued(), 3u);
+  const auto stopped = Ask(&StopFleet, v1::StopFleetRequest()).value();
+  EXPECT_EQ(stopped.queued(), 3u);
   EXPECT_THAT(DrainOf(fleet_).jobs, ElementsAre("17_0", "17_1", "17_2"));
   Restart();
   EXPECT_EQ(Look().cancel.size(), 3u);

@@ -1,8 +1,7 @@
 // How many jobs there should be, and which are given back.
-#include "fleet/plan.h"
-
 #include <gmock/gmock.h>
 
+#include "fleet/fleet.h"
 #include "tests/fleet/fleet_fixture.h"
 
 namespace inlier {
@@ -14,7 +13,7 @@ using testing::IsEmpty;
 
 class FleetPlanTest : public FleetTest {
  protected:
-  FleetPlanTest() { fleet_.looked = now_; }
+  FleetPlanTest() { fleet_.last_poll = now_; }
   void Queued(const std::string& id) { fleet_.jobs[id] = {.id = id, .submission = 1}; }
   // Its worker has been idle for so long; -1: it has an attempt.
   void Running(const std::string& id, int idle_seconds = -1) {

@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tests/fleet/fleet_config.h"
+#include "tests/support/status_matchers.h"
 #include "tests/support/temporary_folder.h"
 
 namespace inlier {
@@ -56,11 +57,10 @@ TEST_F(SlurmTest, TheQueueIsReadWithASmallEnvironment) {
   ::setenv("SLURM_JOB_ID", "1", 1);
   Program("squeue", absl::StrCat("env >", Path("env"), "; echo \"$@\" >", Path("arguments"),
                                  "; echo '2_5|PENDING|Resources||inlier-3fa9c1d2-2'"));
-  const auto jobs = slurm_.List(step_);
+  const auto jobs = slurm_.List(step_).value();
   ::unsetenv("SLURM_JOB_ID");
-  ASSERT_TRUE(jobs.ok()) << jobs.status();
-  ASSERT_EQ(jobs->size(), 1u);
-  EXPECT_EQ(jobs->at(0).id, "2_5");
+  ASSERT_EQ(jobs.size(), 1u);
+  EXPECT_EQ(jobs.at(0).id, "2_5");
   EXPECT_THAT(Text("env"), AllOf(HasSubstr("SLURM_CONF=/etc/slurm/test.conf\n"), Not(HasSubstr("SECRET")),
                                  Not(HasSubstr("SLURM_JOB_ID"))));
   EXPECT_THAT(Text("arguments"), HasSubstr("--states=all"));
@@ -99,18 +99,15 @@ TEST_F(SlurmTest, ProgramsThatDoNotEndAreKilledAndASubmissionIsUnclear) {
   EXPECT_EQ(submitted.kind, Submitted::Kind::kUnclear);
   EXPECT_THAT(submitted.message, HasSubstr("temporarily unable"));
   Program("squeue", "sleep 60");
-  const auto jobs = slurm_.List(step_);
-  EXPECT_TRUE(absl::IsDeadlineExceeded(jobs.status()));
-  EXPECT_THAT(std::string(jobs.status().message()),
-              HasSubstr("squeue did not end within 1 s (fleet.call_seconds)"));
+  EXPECT_THAT(slurm_.List(step_), StatusIs(absl::StatusCode::kDeadlineExceeded,
+                                           HasSubstr("squeue did not end within 1 s (fleet.call_seconds)")));
 }
 
 TEST_F(SlurmTest, ASlurmThatIsDownIsNamedWithItsError) {
   Program("squeue",
           "echo 'slurm_load_jobs error: Unable to contact slurm controller (connect failure)' >&2; exit 1");
-  const auto jobs = slurm_.List(step_);
-  EXPECT_TRUE(absl::IsUnavailable(jobs.status()));
-  EXPECT_EQ(jobs.status().message(), "squeue: Unable to contact slurm controller (connect failure)");
+  EXPECT_THAT(slurm_.List(step_), StatusIs(absl::StatusCode::kUnavailable,
+                                           "squeue: Unable to contact slurm controller (connect failure)"));
 }
 
 TEST_F(SlurmTest, WithoutItsProgramsTheRemedyIsNamed) {

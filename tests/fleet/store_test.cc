@@ -12,11 +12,10 @@ namespace {
 
 TEST(FleetStoreTest, WhatIsStoredIsReadBack) {
   const TemporaryFolder folder;
-  const auto database = Database::Open(folder.path());
-  ASSERT_TRUE(database.ok()) << database.status();
-  Store store(**database);
-  Reader reader((*database)->path());
-  const auto load = [&] { return LoadFleet(reader, folder.path(), (*database)->id()); };
+  const auto database = Database::Open(folder.path()).value();
+  Store store(*database);
+  Reader reader(database->path());
+  const auto load = [&] { return LoadFleet(reader, folder.path(), database->id()); };
   EXPECT_FALSE(load()->row);
   EXPECT_EQ(load()->next_submission, 1u);
 
@@ -30,19 +29,18 @@ TEST(FleetStoreTest, WhatIsStoredIsReadBack) {
   taken.job = "17";
   ASSERT_TRUE(store.Apply(BatchOf({taken})).ok());
 
-  const auto stored = load();
-  ASSERT_TRUE(stored.ok()) << stored.status();
-  EXPECT_EQ(stored->row->id, "3fa9c1d2");
-  EXPECT_FALSE(stored->row->minimum);
-  EXPECT_EQ(stored->row->maximum, 3u);
-  EXPECT_TRUE(stored->row->stopped);
-  EXPECT_EQ(stored->row->home, "/gone");
-  EXPECT_FALSE(stored->copied);
-  ASSERT_EQ(stored->submissions.size(), 1u);
-  EXPECT_EQ(stored->submissions[0].state, State::kTaken);
-  EXPECT_EQ(stored->submissions[0].job, "17");
-  EXPECT_EQ(stored->submissions[0].jobs, 2u);
-  EXPECT_EQ(stored->next_submission, 3u);
+  const auto stored = load().value();
+  EXPECT_EQ(stored.row->id, "3fa9c1d2");
+  EXPECT_FALSE(stored.row->minimum);
+  EXPECT_EQ(stored.row->maximum, 3u);
+  EXPECT_TRUE(stored.row->stopped);
+  EXPECT_EQ(stored.row->home, "/gone");
+  EXPECT_FALSE(stored.copied);
+  ASSERT_EQ(stored.submissions.size(), 1u);
+  EXPECT_EQ(stored.submissions[0].state, State::kTaken);
+  EXPECT_EQ(stored.submissions[0].job, "17");
+  EXPECT_EQ(stored.submissions[0].jobs, 2u);
+  EXPECT_EQ(stored.next_submission, 3u);
 }
 
 }  // namespace

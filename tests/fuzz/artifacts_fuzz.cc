@@ -58,14 +58,12 @@ void Clear(const grpc::Status& status) {
 // each.
 class Service {
  public:
-  Service() : folder_(FuzzFolder()) {
+  Service() : folder_(MemoryFolder()) {
     v1::CoordinatorConfig config;
     config.set_state_dir(folder_.path().string());
     config.set_listen("127.0.0.1:0");
     config.set_http_listen("127.0.0.1:0");
-    auto started = Coordinator::Start(config, [](absl::Status) { std::abort(); });
-    INLIER_CHECK(started.ok());
-    coordinator_ = *std::move(started);
+    coordinator_ = Coordinator::Start(config, [](absl::Status) { std::abort(); }).value();
     stub_ = v1::ArtifactService::NewStub(
         grpc::CreateChannel(coordinator_->grpc_address(), grpc::InsecureChannelCredentials()));
   }
@@ -195,7 +193,7 @@ const std::string& Content() {
 void Fetch(const std::vector<Record>& records) {
   static Liar& liar = *new Liar;  // Its threads live as long as the process.
   liar.SetScript(records);
-  const TemporaryFolder state(FuzzFolder());
+  const TemporaryFolder state(MemoryFolder());
   fs::create_directories(state / "worker/artifacts");
   WorkerMetrics metrics;
   std::mutex mutex;
@@ -232,29 +230,25 @@ v1::UploadArtifactRequest Chunk(std::uint64_t offset, const std::string& data) {
   return message;
 }
 
-Record Make(Kind kind, const google::protobuf::Message& message) {
-  return {kind, message.SerializeAsString()};
-}
-
 std::vector<Record> Upload() {
   v1::UploadArtifactRequest header;
   header.mutable_header()->set_sha256(Sha256Hex(Content()));
   header.mutable_header()->set_bytes(Content().size());
-  header.mutable_header()->set_offset(0);
+  v1::UploadArtifactRequest rest = header;
+  rest.mutable_header()->set_offset(10);
   v1::StatArtifactRequest stat;
   stat.set_sha256(Sha256Hex(Content()));
   v1::DownloadArtifactRequest download;
   download.set_sha256(Sha256Hex(Content()));
-  v1::CollectRequest collect;
-  std::vector<Record> records = {
-      Make(kUpload, header), Make(kUpload, Chunk(0, Content().substr(0, 10))), {kEnd, ""}, Make(kStat, stat)};
-  header.mutable_header()->set_offset(10);
-  records.push_back(Make(kUpload, header));
-  records.push_back(Make(kUpload, Chunk(10, Content().substr(10))));
-  records.push_back({kEnd, ""});
-  records.push_back(Make(kDownload, download));
-  records.push_back(Make(kCollect, collect));
-  return records;
+  return {Make(kUpload, header),
+          Make(kUpload, Chunk(0, Content().substr(0, 10))),
+          {kEnd, ""},
+          Make(kStat, stat),
+          Make(kUpload, rest),
+          Make(kUpload, Chunk(10, Content().substr(10))),
+          {kEnd, ""},
+          Make(kDownload, download),
+          Make(kCollect, v1::CollectRequest())};
 }
 
 std::vector<Record> Broken() {
@@ -284,38 +278,16 @@ std::string FuzzMutate(std::string input, FuzzRandom& random) {
   const char end = input[0];
   std::vector<Record> records = ParseRecords<Kind>(std::string_view(input).substr(1));
   if (records.empty()) return FuzzSeeds()[random() % 2];
-  Record& record = records[random() % records.size()];
-  switch (random() % 8) {
-    case 0:
-      records.erase(records.begin() + static_cast<std::ptrdiff_t>(random() % records.size()));
-      break;
-    case 1:
-      records.insert(records.begin() + static_cast<std::ptrdiff_t>(random() % records.size()),
-                     Record(record));
-      break;
-    case 2:
-      std::swap(record, records[random() % records.size()]);
-      break;
-    case 3:
-      records.insert(records.begin() + static_cast<std::ptrdiff_t>(random() % records.size()),
-                     {kEnd, std::string(1, static_cast<char>(random()))});
-      break;
-    case 4:
-      record.bytes = MutateBytes(record.bytes, random);
-      break;
-    default: {
-      v1::UploadArtifactRequest message;
-      if (record.kind != kUpload || !message.ParseFromString(record.bytes)) {
-        record.bytes = MutateBytes(record.bytes, random);
-        break;
-      }
-      MutateMessage(message, random);
-      // Half of them arrive sound.
-      if (message.has_chunk() && random() % 2 == 0)
-        message.mutable_chunk()->set_sha256(Sha256Hex(message.chunk().data()));
-      record.bytes = message.SerializeAsString();
-    }
-  }
+  MutateRecords<Kind>(records, kEnd, random, [&](Record& record) {
+    v1::UploadArtifactRequest message;
+    if (record.kind != kUpload || !message.ParseFromString(record.bytes)) return false;
+    MutateMessage(message, random);
+    // Half of them arrive sound.
+    if (message.has_chunk() && random() % 2 == 0)
+      message.mutable_chunk()->set_sha256(Sha256Hex(message.chunk().data()));
+    record.bytes = message.SerializeAsString();
+    return true;
+  });
   return Join(end, records);
 }
 

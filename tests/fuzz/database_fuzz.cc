@@ -13,7 +13,7 @@ namespace {
 
 const std::string& WorkingDatabase() {
   static const std::string bytes = [] {
-    const TemporaryFolder keep(FuzzFolder());
+    const TemporaryFolder keep(MemoryFolder());
     {
       Harness harness(Harness::DefaultOptions(), keep.path());
       harness.Submit(SmallSweep("story", 3, {8, 4}));
@@ -52,7 +52,7 @@ void FuzzOne(std::string_view input) {
     bytes.replace(at % bytes.size(), std::min(patch.size(), bytes.size() - at % bytes.size()),
                   patch.substr(0, bytes.size() - at % bytes.size()));
   }
-  const TemporaryFolder folder(FuzzFolder());
+  const TemporaryFolder folder(MemoryFolder());
   folder.Write("inlier.db", bytes);
   const auto database = Database::Open(folder.path());
   if (!database.ok()) {

@@ -2,7 +2,6 @@
 #ifndef INLIER_TESTS_FUZZ_FOLDER_H_
 #define INLIER_TESTS_FUZZ_FOLDER_H_
 
-#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -13,15 +12,10 @@
 
 namespace inlier {
 
-inline std::filesystem::path FuzzFolder() {
-  const std::filesystem::path memory = "/dev/shm";
-  return std::filesystem::is_directory(memory) ? memory : std::filesystem::temp_directory_path();
-}
-
 // The bytes of an inlier.db without rows.
 inline const std::string& EmptyDatabase() {
   static const std::string bytes = [] {
-    const TemporaryFolder folder(FuzzFolder());
+    const TemporaryFolder folder(MemoryFolder());
     INLIER_CHECK(Database::Open(folder.path()).ok());
     return *ReadFile(folder / "inlier.db");
   }();

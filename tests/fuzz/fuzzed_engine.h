@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "fleet/slurm_text.h"
+#include "fleet/slurm.h"
 
 namespace inlier {
 

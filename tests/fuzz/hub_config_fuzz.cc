@@ -38,9 +38,8 @@ const TemporaryFolder& Folders() {
   static const bool made = [] {
     for (const auto& [name, text] : Specs()) {
       const v1::TrialSpec spec = SmallHubSpec(text);
-      const auto model = MakeModel(spec, SmallHubShape(spec));
-      INLIER_CHECK(model.ok());
-      INLIER_CHECK(ExportHuggingFaceModel(spec, **model, folders / name).ok());
+      const auto model = MakeModel(spec, SmallHubShape(spec)).value();
+      INLIER_CHECK(ExportHuggingFaceModel(spec, *model, folders / name).ok());
     }
     return true;
   }();

@@ -17,30 +17,28 @@ void WriteDead(const TemporaryFolder& state, std::string_view journal) {
 }  // namespace
 
 void FuzzOne(std::string_view input) {
-  const TemporaryFolder state(FuzzFolder());
+  const TemporaryFolder state(MemoryFolder());
   WriteDead(state, input);
-  const auto outbox = Outbox::Open(state.path(), "living", 100);
-  INLIER_CHECK(outbox.ok());
+  const auto outbox = Outbox::Open(state.path(), "living", 100).value();
   INLIER_CHECK(!std::filesystem::exists(state / "outbox/dead"));
-  const auto pending = (*outbox)->Pending(0, 1000000, 1 << 30);
-  INLIER_CHECK(pending.size() == (*outbox)->size());
-  (*outbox)->Acknowledge((*outbox)->last_sequence());
-  INLIER_CHECK((*outbox)->size() == 0);
-  INLIER_CHECK((*outbox)->Compact().ok());
+  const auto pending = outbox->Pending(0, 1000000, 1 << 30);
+  INLIER_CHECK(pending.size() == outbox->size());
+  outbox->Acknowledge(outbox->last_sequence());
+  INLIER_CHECK(outbox->size() == 0);
+  INLIER_CHECK(outbox->Compact().ok());
 }
 
 std::vector<std::string> FuzzSeeds() {
   std::vector<std::string> seeds;
   for (const int count : {1, 5, 150}) {
-    const TemporaryFolder state(FuzzFolder());
-    const auto outbox = Outbox::Open(state.path(), "dead", 1000);
-    INLIER_CHECK(outbox.ok());
+    const TemporaryFolder state(MemoryFolder());
+    const auto outbox = Outbox::Open(state.path(), "dead", 1000).value();
     for (int i = 0; i < count; ++i) {
       Outbox::Entry entry{static_cast<std::uint64_t>(i), "st-1", {}};
       if (i % 3 == 0) entry.event.mutable_outcome()->set_kind(v1::Outcome::SUCCEEDED);
       if (i % 3 == 1) entry.event.mutable_log()->set_text("line");
       if (i % 3 == 2) entry.event.mutable_measurement()->set_value(1);
-      INLIER_CHECK((*outbox)->Append({entry}).ok());
+      INLIER_CHECK(outbox->Append({entry}).ok());
     }
     seeds.push_back(*ReadFile(state / "outbox/dead/journal"));
   }

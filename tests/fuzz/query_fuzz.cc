@@ -14,7 +14,7 @@ namespace inlier {
 namespace {
 
 struct Scene {
-  Scene() : folder(FuzzFolder()), harness(Harness::DefaultOptions(), folder.path()) {
+  Scene() : folder(MemoryFolder()), harness(Harness::DefaultOptions(), folder.path()) {
     harness.Submit(SmallSweep("story", 2, {8, 4}));
     HandWorker worker("w", 2);
     for (int round = 0; round < 3; ++round) {
@@ -24,25 +24,21 @@ struct Scene {
     for (const auto& entry : std::filesystem::recursive_directory_iterator(folder.path())) {
       if (entry.path().filename() == "inlier.db") database = entry.path();
     }
-    auto opened = GuardedConnection::Open(database);
-    INLIER_CHECK(opened.ok());
-    connection = *std::move(opened);
+    connection = GuardedConnection::Open(database).value();
     rows = Rows();
   }
   std::string Rows() {
-    const auto answer = connection->Query(
-        "SELECT (SELECT count(*) FROM trials), (SELECT count(*) FROM results), (SELECT group_concat(name) "
-        "FROM "
-        "sqlite_schema)");
-    INLIER_CHECK(answer.ok());
-    return answer->SerializeAsString();
+    return connection
+        ->Query(
+            "SELECT (SELECT count(*) FROM trials), (SELECT count(*) FROM results), "
+            "(SELECT group_concat(name) FROM sqlite_schema)")
+        .value()
+        .SerializeAsString();
   }
   // As the coordinator runs it.
   absl::StatusOr<v1::QueryResponse> Run(const std::string& sql, const QueryLimits& limits) {
     if (process == nullptr || !process->IsAlive()) {
-      auto started = QueryProcess::Start(INLIER_QUERY_PROGRAM, database);
-      INLIER_CHECK(started.ok());
-      process = *std::move(started);
+      process = QueryProcess::Start(INLIER_QUERY_PROGRAM, database).value();
     }
     return process->Run(sql, limits, [] { return false; });
   }

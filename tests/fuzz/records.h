@@ -7,9 +7,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "tests/fuzz/fuzz.h"
 
 namespace inlier {
 
@@ -47,6 +50,39 @@ std::string JoinRecords(const std::vector<FuzzRecord<Kind>>& records) {
     input += record.bytes;
   }
   return input;
+}
+
+template <typename Kind>
+FuzzRecord<Kind> Make(Kind kind, const google::protobuf::Message& message) {
+  return {kind, message.SerializeAsString()};
+}
+
+// Removes one, repeats it, moves it, inserts one of kind `extra`, or changes one: half of the time as a message,
+// by `change`, which returns false where it is none. REQUIRES: there is one.
+template <typename Kind>
+void MutateRecords(std::vector<FuzzRecord<Kind>>& records, Kind extra, FuzzRandom& random,
+                   const std::function<bool(FuzzRecord<Kind>&)>& change) {
+  const auto any = [&] { return static_cast<std::ptrdiff_t>(random() % records.size()); };
+  const auto at = records.begin() + any();
+  switch (random() % 10) {
+    case 0:
+      records.erase(at);
+      break;
+    case 1:
+      records.insert(records.begin() + any(), FuzzRecord<Kind>(*at));
+      break;
+    case 2:
+      std::swap(*at, *(records.begin() + any()));
+      break;
+    case 3:
+      records.insert(at, {extra, std::string(1, static_cast<char>(random()))});
+      break;
+    case 4:
+      at->bytes = MutateBytes(at->bytes, random);
+      break;
+    default:
+      if (!change(*at)) at->bytes = MutateBytes(at->bytes, random);
+  }
 }
 
 }  // namespace inlier

@@ -55,53 +55,33 @@ enum Kind : unsigned char {
 using Record = FuzzRecord<Kind>;
 
 std::unique_ptr<google::protobuf::Message> MessageOf(Kind kind) {
-  switch (kind) {
-    case kSubmit:
-      return std::make_unique<v1::SubmitSweepRequest>();
-    case kSync:
-      return std::make_unique<v1::WorkerSync>();
-    case kCancel:
-      return std::make_unique<v1::CancelRequest>();
-    case kRetry:
-      return std::make_unique<v1::RetryRequest>();
-    case kQuery:
-      return std::make_unique<v1::QueryRequest>();
-    case kTable:
-      return std::make_unique<v1::BuildTableRequest>();
-    case kTrials:
-      return std::make_unique<v1::ListTrialsRequest>();
-    case kLogs:
-      return std::make_unique<v1::GetLogsRequest>();
-    case kSweep:
-      return std::make_unique<v1::GetSweepRequest>();
-    case kPause:
-      return std::make_unique<v1::PauseSweepRequest>();
-    case kResume:
-      return std::make_unique<v1::ResumeSweepRequest>();
-    case kEdit:
-      return std::make_unique<v1::EditSweepRequest>();
-    case kDrain:
-      return std::make_unique<v1::DrainWorkerRequest>();
-    case kExplain:
-      return std::make_unique<v1::ExplainRequest>();
-    case kSetFleet:
-      return std::make_unique<v1::SetFleetRequest>();
-    case kScaleFleet:
-      return std::make_unique<v1::ScaleFleetRequest>();
-    case kStopFleet:
-      return std::make_unique<v1::StopFleetRequest>();
-    case kTick:
-    case kListen:
-    case kLook:
-    case kKinds:
-      break;
-  }
-  return nullptr;
+  static const std::map<Kind, const google::protobuf::Message*> kMessages = {
+      {kSubmit, &v1::SubmitSweepRequest::default_instance()},
+      {kSync, &v1::WorkerSync::default_instance()},
+      {kCancel, &v1::CancelRequest::default_instance()},
+      {kRetry, &v1::RetryRequest::default_instance()},
+      {kQuery, &v1::QueryRequest::default_instance()},
+      {kTable, &v1::BuildTableRequest::default_instance()},
+      {kTrials, &v1::ListTrialsRequest::default_instance()},
+      {kLogs, &v1::GetLogsRequest::default_instance()},
+      {kSweep, &v1::GetSweepRequest::default_instance()},
+      {kPause, &v1::PauseSweepRequest::default_instance()},
+      {kResume, &v1::ResumeSweepRequest::default_instance()},
+      {kEdit, &v1::EditSweepRequest::default_instance()},
+      {kDrain, &v1::DrainWorkerRequest::default_instance()},
+      {kExplain, &v1::ExplainRequest::default_instance()},
+      {kSetFleet, &v1::SetFleetRequest::default_instance()},
+      {kScaleFleet, &v1::ScaleFleetRequest::default_instance()},
+      {kStopFleet, &v1::StopFleetRequest::default_instance()},
+  };
+  const auto found = kMessages.find(kind);
+  return std::unique_ptr<google::protobuf::Message>(found == kMessages.end() ? nullptr
+                                                                             : found->second->New());
 }
 
 class Service {
  public:
-  Service() : folder_(FuzzFolder()) {
+  Service() : folder_(MemoryFolder()) {
     folder_.Write("inlier.db", EmptyDatabase());
     Open();
   }
@@ -272,36 +252,23 @@ class Service {
   }
 
   void Open() {
-    auto database = Database::Open(folder_.path());
-    INLIER_CHECK(database.ok());
-    database_ = *std::move(database);
+    database_ = Database::Open(folder_.path()).value();
     store_ = std::make_unique<Store>(*database_);
     reader_ = std::make_unique<Reader>(database_->path(), 1);
-    auto people = GuardedConnection::Open(database_->path());
-    INLIER_CHECK(people.ok());
-    people_ = *std::move(people);
-    OrchestratorOptions options = Harness::DefaultOptions();
-    orchestrator_ = std::make_unique<Orchestrator>(std::move(options));
-    auto snapshot = store_->Load();
-    if (!snapshot.ok()) std::fprintf(stderr, "%s\n", snapshot.status().ToString().c_str());
-    INLIER_CHECK(snapshot.ok());
+    people_ = GuardedConnection::Open(database_->path()).value();
+    orchestrator_ = std::make_unique<Orchestrator>(Harness::DefaultOptions());
     Effects effects;
-    INLIER_CHECK(orchestrator_->Recover(*std::move(snapshot), now_, effects).ok());
+    INLIER_CHECK(orchestrator_->Recover(store_->Load().value(), now_, effects).ok());
     Commit(effects);
-    auto stored = LoadFleet(*reader_, folder_.path(), database_->id());
-    INLIER_CHECK(stored.ok());
-    auto fleet = FleetService::Make({.new_id = kFleetId}, *std::move(stored),
-                                    std::make_unique<FuzzedEngine>(queue_), PortsOfFleet());
-    INLIER_CHECK(fleet.ok());
-    fleet_ = *std::move(fleet);
+    fleet_ =
+        FleetService::Make({.new_id = kFleetId}, LoadFleet(*reader_, folder_.path(), database_->id()).value(),
+                           std::make_unique<FuzzedEngine>(queue_), PortsOfFleet())
+            .value();
   }
 
   void Commit(const Effects& effects) {
     if (!effects.changes.empty()) {
-      const auto stats = store_->Apply(effects.changes);
-      if (!stats.ok()) std::fprintf(stderr, "%s\n", stats.status().ToString().c_str());
-      INLIER_CHECK(stats.ok());
-      INLIER_CHECK(stats->fenced == 0);
+      INLIER_CHECK(store_->Apply(effects.changes).value().fenced == 0);
     }
     CheckInvariants(orchestrator_->state());
   }
@@ -316,11 +283,6 @@ class Service {
   std::string queue_;  // Of the fleet.
   std::unique_ptr<FleetService> fleet_;
 };
-
-template <typename Message>
-Record Make(Kind kind, const Message& message) {
-  return {kind, message.SerializeAsString()};
-}
 
 // A sweep that runs: two workers take it, one finishes, one fails; people look.
 std::vector<Record> Story(bool with_table) {
@@ -365,70 +327,52 @@ std::vector<Record> Story(bool with_table) {
   }
   v1::QueryRequest query;
   query.set_sql("SELECT * FROM results JOIN trials USING (trial) LIMIT 5");
-  records.push_back(Make(kQuery, query));
-  v1::BuildTableRequest table;
-  table.set_sweep("story");
+  auto table = OfSweep<v1::BuildTableRequest>("story");
   *table.mutable_table() = submit.sweep().table();
-  records.push_back(Make(kTable, table));
-  v1::ListTrialsRequest trials;
-  trials.set_sweep("s-1");
+  auto trials = OfSweep<v1::ListTrialsRequest>("s-1");
   trials.set_page_size(3);
   trials.set_page_token("t-1");
-  records.push_back(Make(kTrials, trials));
-  v1::GetLogsRequest logs;
-  logs.set_trial("t-1");
-  records.push_back(Make(kLogs, logs));
-  v1::GetSweepRequest sweep;
-  sweep.set_sweep("story");
-  records.push_back(Make(kSweep, sweep));
-  v1::PauseSweepRequest pause;
-  pause.set_sweep("s-1");
+  auto pause = OfSweep<v1::PauseSweepRequest>("s-1");
   pause.set_now(with_table);
   pause.set_request_id("two");
-  records.push_back(Make(kPause, pause));
-  v1::EditSweepRequest edit;
-  edit.set_sweep("story");
+  auto edit = OfSweep<v1::EditSweepRequest>("story");
   *edit.mutable_spec() = submit.sweep();
   edit.mutable_spec()->mutable_axes(0)->add_values()->set_number_value(3);
   edit.set_revision(1);
   edit.set_request_id("three");
-  records.push_back(Make(kEdit, edit));
-  v1::ResumeSweepRequest resume;
-  resume.set_sweep("s-1");
-  records.push_back(Make(kResume, resume));
-  records.push_back({kListen, "w"});
   v1::DrainWorkerRequest drain;
   drain.set_worker("w");
   drain.set_now(true);
-  records.push_back(Make(kDrain, drain));
-  v1::ExplainRequest explain;
-  explain.set_trial("t-2");
-  records.push_back(Make(kExplain, explain));
-  explain.clear_trial();
-  explain.set_sweep("story");
-  records.push_back(Make(kExplain, explain));
   v1::SetFleetRequest fleet;
   *fleet.mutable_config() = SmallFleet();
-  records.push_back(Make(kSetFleet, fleet));
-  records.push_back(
-      {kLook, "7|PENDING|Priority||inlier-3fa9c1d2-1\n8_1|RUNNING|None|n1|inlier-3fa9c1d2-2\n"});
   v1::ScaleFleetRequest scale;
   scale.set_minimum(4);
   scale.set_maximum(5);
-  records.push_back(Make(kScaleFleet, scale));
-  records.push_back(
-      {kLook, "7|FAILED|NonZeroExitCode||inlier-3fa9c1d2-1\n8_1|COMPLETED|None|n1|inlier-3fa9c1d2-2\n"});
   v1::StopFleetRequest stop;
   stop.set_now(with_table);
-  records.push_back(Make(kStopFleet, stop));
-  records.push_back({kLook, "9_0|RUNNING|None|n1|inlier-3fa9c1d2-3\n"});
-  v1::CancelRequest cancel;
-  cancel.set_sweep("s-1");
-  records.push_back(Make(kCancel, cancel));
-  v1::RetryRequest retry;
-  retry.set_sweep("s-1");
-  records.push_back(Make(kRetry, retry));
-  records.push_back({kTick, "\x05"});
+  for (const Record& record : std::vector<Record>{
+           Make(kQuery, query),
+           Make(kTable, table),
+           Make(kTrials, trials),
+           Make(kLogs, OfTrial<v1::GetLogsRequest>("t-1")),
+           Make(kSweep, OfSweep<v1::GetSweepRequest>("story")),
+           Make(kPause, pause),
+           Make(kEdit, edit),
+           Make(kResume, OfSweep<v1::ResumeSweepRequest>("s-1")),
+           {kListen, "w"},
+           Make(kDrain, drain),
+           Make(kExplain, OfTrial<v1::ExplainRequest>("t-2")),
+           Make(kExplain, OfSweep<v1::ExplainRequest>("story")),
+           Make(kSetFleet, fleet),
+           {kLook, "7|PENDING|Priority||inlier-3fa9c1d2-1\n8_1|RUNNING|None|n1|inlier-3fa9c1d2-2\n"},
+           Make(kScaleFleet, scale),
+           {kLook, "7|FAILED|NonZeroExitCode||inlier-3fa9c1d2-1\n8_1|COMPLETED|None|n1|inlier-3fa9c1d2-2\n"},
+           Make(kStopFleet, stop),
+           {kLook, "9_0|RUNNING|None|n1|inlier-3fa9c1d2-3\n"},
+           Make(kCancel, OfSweep<v1::CancelRequest>("s-1")),
+           Make(kRetry, OfSweep<v1::RetryRequest>("s-1")),
+           {kTick, "\x05"}})
+    records.push_back(record);
   return records;
 }
 
@@ -451,36 +395,13 @@ std::vector<std::string> FuzzSeeds() {
 std::string FuzzMutate(std::string input, FuzzRandom& random) {
   std::vector<Record> records = ParseRecords<Kind>(input);
   if (records.empty()) return JoinRecords(Story(random() % 2 == 0));
-  const std::size_t at = random() % records.size();
-  switch (random() % 12) {
-    case 0:
-      records.erase(records.begin() + static_cast<std::ptrdiff_t>(at));
-      break;
-    case 1: {
-      const Record copy = records[at];
-      records.insert(records.begin() + static_cast<std::ptrdiff_t>(random() % records.size()), copy);
-      break;
-    }
-    case 2:
-      std::swap(records[at], records[random() % records.size()]);
-      break;
-    case 3:
-      records.insert(records.begin() + static_cast<std::ptrdiff_t>(at),
-                     {kTick, std::string(1, static_cast<char>(random()))});
-      break;
-    case 4:
-      records[at].bytes = MutateBytes(records[at].bytes, random);
-      break;
-    default: {
-      const auto message = MessageOf(records[at].kind);
-      if (message == nullptr || !message->ParseFromString(records[at].bytes)) {
-        records[at].bytes = MutateBytes(records[at].bytes, random);
-        break;
-      }
-      for (std::uint64_t times = 1 + random() % 3; times > 0; --times) MutateMessage(*message, random);
-      records[at].bytes = message->SerializeAsString();
-    }
-  }
+  MutateRecords<Kind>(records, kTick, random, [&](Record& record) {
+    const auto message = MessageOf(record.kind);
+    if (message == nullptr || !message->ParseFromString(record.bytes)) return false;
+    for (std::uint64_t times = 1 + random() % 3; times > 0; --times) MutateMessage(*message, random);
+    record.bytes = message->SerializeAsString();
+    return true;
+  });
   return JoinRecords(records);
 }
 

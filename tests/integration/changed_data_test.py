@@ -1,13 +1,9 @@
 #!/usr/bin/env python3
 """Files that change under their paths, and machines whose files differ: what is known runs again where, and only where, its data are others."""
-import contextlib
-import pathlib
-import random
 import shutil
-import subprocess
-import sys
 import unittest
 
+import daemons
 import harness
 
 SWEEP = """
@@ -22,14 +18,7 @@ axes:
 """
 
 
-def words(seed, lines=400):
-    """Text like language in nothing but its shape; another seed gives another one of the same length."""
-    draw = random.Random(seed)
-    vocabulary = ["".join(draw.choices("abcdefghij", k=5)) for _ in range(60)]
-    return "".join(" ".join(draw.choices(vocabulary, k=8)) + "\n" for _ in range(lines))
-
-
-class ChangedDataTest(unittest.TestCase):
+class ChangedDataTest(daemons.DaemonTest):
     def sweep(self, local, name, source, start="", seeds="1"):
         """Submits a sweep and follows it to its end; its id."""
         path = local.dir / f"{name}.yaml"
@@ -55,13 +44,13 @@ class ChangedDataTest(unittest.TestCase):
             self.assertEqual(ran, self.attempts(local), "nothing runs again on the same text")
             self.assertEqual(self.results(local, first), self.results(local, again))
 
-            text.write_text(words(2))
+            text.write_text(harness.words(2))
             changed = self.sweep(local, "text", source)
             self.assertEqual(ran + 2, self.attempts(local), "a training and an evaluation run on the new text")
             (old_digest, old), (new_digest, new) = self.results(local, first)[0], self.results(local, changed)[0]
             self.assertNotEqual(old_digest, new_digest)
             self.assertNotEqual(old, new)
-            text.write_text(words(1))
+            text.write_text(harness.words(1))
             self.assertEqual(self.results(local, first), self.results(local, self.sweep(local, "text", source)))
             self.assertEqual(ran + 2, self.attempts(local), "the old text is known")
 
@@ -92,15 +81,17 @@ class ChangedDataTest(unittest.TestCase):
             done = local.inlier("submit", local.dir / "text.yaml", "--again", "--watch")
             self.assertIn("equal to the last digit", done.stdout)
             self.assertEqual(4, self.attempts(local))
-            text.write_text(words(2))
+            text.write_text(harness.words(2))
             done = local.inlier("submit", local.dir / "text.yaml", "--again", "--watch")
             self.assertRegex(done.stdout, r"perplexity [0-9.]+ before, [0-9.]+ now.*; on other data: ")
 
     def test_workers_with_other_data_under_one_name_are_refused_with_both_digests(self):
         with harness.Local("--slots", "1", "--data-dir", self.data("one", 1)) as local:
-            with self.worker(local, "other", self.data("two", 2)):
-                harness.wait_for("two workers", lambda: len(local.inlier_json("workers")["workers"]) == 2)
-                sweep = self.sweep(local, "named", "corpus: mine", seeds="1, 2, 3, 4")
+            other = self.worker("other", coordinator=local.addresses["grpc"], data_dir=self.data("two", 2), state_dir=local.dir,
+                                cache_dir=local.dir / "cache-of-other", trial_program=harness.BIN / "inlier-trial", token_file=local.dir / "worker.token")
+            harness.wait_for("two workers", lambda: len(local.inlier_json("workers")["workers"]) == 2)
+            sweep = self.sweep(local, "named", "corpus: mine", seeds="1, 2, 3, 4")
+            other.stop()
             digests = {digest for digest, _ in self.results(local, sweep)}
             self.assertEqual(4, len(self.results(local, sweep)))
             self.assertEqual(1, len(digests), "one sweep, one digest")
@@ -113,26 +104,11 @@ class ChangedDataTest(unittest.TestCase):
                 self.assertNotIn(digest, digests)
 
     def data(self, name, seed):
-        folder = pathlib.Path(self.enterContext(harness.temporary_folder())) / name
+        folder = self.folder / name
         folder.mkdir()
-        (folder / "mine.txt").write_text(words(seed))
+        (folder / "mine.txt").write_text(harness.words(seed))
         return folder
-
-    @contextlib.contextmanager
-    def worker(self, local, name, data):
-        """Another worker of `local`'s coordinator, with its own data."""
-        settings = {"coordinator": local.addresses["grpc"], "name": name, "data_dir": data, "state_dir": local.dir, "slots": 1,
-                    "cache_dir": local.dir / "cache-of-other", "trial_program": harness.BIN / "inlier-trial", "http_listen": "127.0.0.1:0",
-                    "token_file": local.dir / "worker.token"}
-        arguments = [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
-        with open(local.dir / "logs" / f"{name}.log", "wb") as log:
-            process = subprocess.Popen([str(harness.BIN / "inlier-worker"), *arguments], stdout=log, stderr=log)
-            try:
-                yield process
-            finally:
-                process.terminate()
-                process.wait(60)
 
 
 if __name__ == "__main__":
-    sys.exit(unittest.main())
+    unittest.main()

@@ -1,14 +1,11 @@
 #!/usr/bin/env python3
 """Tab in bash, zsh and fish: names that others gave are never evaluated. A shell that is not installed is skipped."""
 import os
-import pathlib
 import pty
 import select
 import shutil
 import signal
 import subprocess
-import sys
-import tempfile
 import time
 import unittest
 
@@ -59,14 +56,11 @@ class Terminal:
         os.close(self.terminal)
 
 
-class CompletionTest(unittest.TestCase):
+class CompletionTest(harness.FolderTest):
     def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="inlier-completion-"))
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        super().setUp()
         (self.folder / "bin").mkdir()
-        stub = self.folder / "bin/inlier"
-        stub.write_text(STUB.format(folder=self.folder, inlier=harness.INLIER))
-        stub.chmod(0o755)
+        self.write("bin/inlier", STUB.format(folder=self.folder, inlier=harness.INLIER), 0o755)
         (self.folder / "names").write_text("\n".join(HOSTILE + ["worker-seven", "worker-eight"]) + "\n")
 
     def check(self, name):
@@ -103,4 +97,4 @@ class CompletionTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    sys.exit(unittest.main())
+    unittest.main()

@@ -9,12 +9,14 @@ import harness
 
 
 class Daemon:
-    """One process of `program` with `settings` (field: value) and the environment's `further` variables; its log is a file of its own. `limit` runs before it."""
+    """One process of `program` with `settings` (field: value) over the file `config`, and the environment's `further` variables; its log is a file of
+    its own. `limit` runs before it."""
 
-    def __init__(self, folder, program, label, settings, further=None, limit=None):
+    def __init__(self, folder, program, label, settings, further=None, limit=None, config=None):
         self.http = settings["http_listen"]
         self.log_file = pathlib.Path(folder) / f"{label}.log"
-        arguments = [word for field, value in settings.items() for word in ("--set", f"{field}={value}")]
+        arguments = ["--config", config] if config else []
+        arguments += [word for field, value in settings.items() for word in ("--set", f"{field}={value}")]
         with open(self.log_file, "wb") as log:
             self.process = subprocess.Popen([str(harness.BIN / program), *arguments], stdout=log, stderr=log, env={**os.environ, **(further or {})}, preexec_fn=limit)
 
@@ -54,3 +56,32 @@ class Daemon:
             except subprocess.TimeoutExpired:
                 self.kill()
         return self.process.returncode
+
+
+class DaemonTest(harness.FolderTest):
+    """Tests with a coordinator at `server` and its state folder `state`; the daemons that still run are stopped at the end."""
+
+    def setUp(self):
+        super().setUp()
+        self.state = self.folder / "state"
+        self.server = harness.free_address()
+
+    def start(self, program, label, /, further=None, limit=None, config=None, **settings):
+        daemon = Daemon(self.folder, program, label, {"state_dir": self.state, "http_listen": harness.free_address(), **settings}, further, limit, config)
+        self.addCleanup(daemon.stop)
+        return daemon
+
+    def coordinator(self, label="coordinator", **settings):
+        """A coordinator that serves."""
+        daemon = self.start("inlier-coordinator", label, listen=self.server, **settings)
+        daemon.wait_for_log("started ")
+        return daemon
+
+    def worker(self, name, **settings):
+        return self.start("inlier-worker", name, **{"coordinator": self.server, "name": name, "slots": 1, "data_dir": harness.DATA, **settings})
+
+    def inlier(self, *arguments, **options):
+        return harness.inlier("--server", self.server, *arguments, **options)
+
+    def sql(self, statement):
+        return harness.sql(self.state, statement)

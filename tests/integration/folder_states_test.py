@@ -270,13 +270,12 @@ class FolderStatesTest(unittest.TestCase):
                 harness.wait_for("the training to continue from its checkpoint", resumed)
 
 
-class StartTest(unittest.TestCase):
+class StartTest(harness.FolderTest):
     """`inlier up`, and the commands that follow it without a wait."""
 
     def setUp(self):
-        self.folder = self.enterContext(harness.temporary_folder())
-        self.sweep = self.folder / "tiny.yaml"
-        self.sweep.write_text(SWEEP.format(name="tiny", steps=20))
+        super().setUp()
+        self.write("tiny.yaml", SWEEP.format(name="tiny", steps=20))
         self.environment = {**os.environ, "PATH": f"{harness.BIN}:{os.environ['PATH']}", "HOME": str(self.folder)}
 
     def shell(self, script, **options):

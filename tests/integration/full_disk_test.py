@@ -4,8 +4,6 @@ import contextlib
 import os
 import pathlib
 import subprocess
-import sys
-import tempfile
 import threading
 import time
 import unittest
@@ -44,29 +42,19 @@ class SmallDisk:
         subprocess.run(["umount", "-l", str(self.path)], check=False)
 
 
-class FullDiskTest(unittest.TestCase):
+class FullDiskTest(daemons.DaemonTest):
     def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="inlier-full-"))
-        self.addCleanup(lambda: subprocess.run(["rm", "-rf", str(self.folder)], check=False))
+        super().setUp()
         self.disk = SmallDisk(self.folder)
         self.addCleanup(self.disk.close)
 
     def sweep(self, name, seeds):
-        file = self.folder / f"{name}.yaml"
-        file.write_text(SWEEP.format(name=name, seeds=list(range(1, seeds + 1))))
-        return file
+        return self.write(f"{name}.yaml", SWEEP.format(name=name, seeds=list(range(1, seeds + 1))))
 
     def run_timed(self, *arguments):
         began = time.monotonic()
-        done = harness.inlier(*arguments, "--server", self.address, check=False, timeout=60)
+        done = self.inlier(*arguments, check=False, timeout=60)
         return done, time.monotonic() - began
-
-    def start_coordinator(self):
-        self.address, http = (f"127.0.0.1:{harness.free_port()}" for _ in range(2))
-        self.coordinator = daemons.Daemon(self.folder, "inlier-coordinator", "coordinator", {
-            "state_dir": self.disk.path / "state", "listen": self.address, "http_listen": http})
-        self.addCleanup(self.coordinator.stop)
-        harness.wait_for("the coordinator", lambda: self.coordinator.get("/readyz")[0] == 200)
 
     def fill_by_work(self):
         """Fills the disk; the names that were acknowledged, the refusal, and the name of what it refused."""
@@ -82,7 +70,7 @@ class FullDiskTest(unittest.TestCase):
         raise AssertionError("the disk is never full")
 
     def test_every_verb_answers_at_once(self):
-        self.start_coordinator()
+        self.coordinator(state_dir=self.disk.path / "state")
         self.assertEqual(0, self.run_timed("submit", self.sweep("stored", 3))[0].returncode)
         # Starting a program takes time of its own on a machine that is busy.
         self.limit = 1 + max(self.run_timed("status")[1] for _ in range(3))
@@ -106,7 +94,7 @@ class FullDiskTest(unittest.TestCase):
         listed = self.run_timed("status")[0].stdout
         self.assertEqual([], [name for name in [*names, "stored"] if name not in listed])
         self.assertNotIn(last + " ", listed, "it is not stored")
-        watch = subprocess.Popen([str(harness.INLIER), "watch", "stored", "--server", self.address], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        watch = subprocess.Popen([str(harness.INLIER), "watch", "stored", "--server", self.server], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         lines = []
         reader = threading.Thread(target=lambda: lines.extend(iter(watch.stdout.readline, "")))
         reader.start()
@@ -149,15 +137,8 @@ class FullDiskTest(unittest.TestCase):
             self.assertFalse((self.folder / "plot.pdf").exists())
 
     def test_a_worker_without_space_says_so_and_goes_on(self):
-        self.address, http = (f"127.0.0.1:{harness.free_port()}" for _ in range(2))
-        coordinator = daemons.Daemon(self.folder, "inlier-coordinator", "coordinator", {
-            "state_dir": self.folder / "state", "listen": self.address, "http_listen": http})
-        self.addCleanup(coordinator.stop)
-        harness.wait_for("the coordinator", lambda: coordinator.get("/readyz")[0] == 200)
-        worker = daemons.Daemon(self.folder, "inlier-worker", "worker", {
-            "coordinator": self.address, "state_dir": self.disk.path / "worker", "http_listen": f"127.0.0.1:{harness.free_port()}", "slots": 1,
-            "data_dir": harness.DATA})
-        self.addCleanup(worker.stop)
+        self.coordinator()
+        self.worker("worker", state_dir=self.disk.path / "worker")
         harness.wait_for("the worker", lambda: "connected" in self.run_timed("workers")[0].stdout)
         self.disk.fill()
         self.run_timed("submit", self.sweep("one", 1))
@@ -166,4 +147,4 @@ class FullDiskTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    sys.exit(unittest.main())
+    unittest.main()

@@ -3,6 +3,7 @@ import contextlib
 import json
 import os
 import pathlib
+import random
 import re
 import shutil
 import signal
@@ -11,6 +12,7 @@ import sqlite3
 import subprocess
 import tempfile
 import time
+import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BIN = pathlib.Path(os.environ.get("INLIER_BIN", ROOT / "build/release/bin"))
@@ -32,6 +34,29 @@ def free_port():
         return probe.getsockname()[1]
 
 
+def free_address():
+    return f"127.0.0.1:{free_port()}"
+
+
+def words(seed, lines=400):
+    """Text like language in nothing but its shape; another seed gives another one of the same length."""
+    draw = random.Random(seed)
+    vocabulary = ["".join(draw.choices("abcdefghij", k=5)) for _ in range(60)]
+    return "".join(" ".join(draw.choices(vocabulary, k=8)) + "\n" for _ in range(lines))
+
+
+def pids(program, folder):
+    """Processes of `program` with a path below `folder` among their words, oldest first."""
+    found = []
+    for entry in pathlib.Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError):
+                command = (entry / "cmdline").read_bytes().decode(errors="replace").split("\0")
+                if pathlib.Path(command[0]).name == program and any(str(folder) in word for word in command):
+                    found.append(int(entry.name))
+    return sorted(found)
+
+
 def wait_for(what, condition, seconds=60):
     """The first true value of condition(); fails loudly with `what` when the time is over."""
     deadline = time.monotonic() + seconds
@@ -43,11 +68,17 @@ def wait_for(what, condition, seconds=60):
     raise AssertionError(f"waited {seconds} s in vain for {what}")
 
 
-def inlier(*arguments, check=True, timeout=300, env=None):
-    """Runs the command line; its CompletedProcess, with the output as text."""
+def inlier(*arguments, check=True, fails=None, says=(), timeout=300, env=None):
+    """Runs the command line; its CompletedProcess, with the output as text. With `fails` it must end with this status (True: any but 0), and have `says`,
+    a text or several, among its errors."""
     done = subprocess.run([str(INLIER), *map(str, arguments)], capture_output=True, text=True, timeout=timeout, env=env)
-    if check and done.returncode != 0:
-        raise AssertionError(f"inlier {' '.join(map(str, arguments))}: status {done.returncode}\n{done.stdout}\n{done.stderr}")
+    if fails is None:
+        right = done.returncode == 0 or not check
+    else:
+        right = done.returncode != 0 if fails is True else done.returncode == fails
+    missing = [text for text in ([says] if isinstance(says, str) else says) if text not in done.stderr]
+    if not right or missing:
+        raise AssertionError(f"inlier {' '.join(map(str, arguments))}: status {done.returncode}, without {missing}\n{done.stdout}\n{done.stderr}")
     return done
 
 
@@ -91,15 +122,7 @@ class Local:
         return self.inlier("submit", sweep, "--quiet", *arguments).stdout.strip()
 
     def pids(self, program):
-        """Processes of `program` that belong to this folder, oldest first."""
-        found = []
-        for entry in pathlib.Path("/proc").iterdir():
-            if entry.name.isdigit():
-                with contextlib.suppress(OSError):
-                    command = (entry / "cmdline").read_bytes().decode(errors="replace").split("\0")
-                    if command[0].endswith("/" + program) and any(str(self.dir) in word for word in command):
-                        found.append(int(entry.name))
-        return sorted(found)
+        return pids(program, self.dir)
 
     def kill(self, program):
         """kill -9 of one process of `program`; waits for one first."""
@@ -138,6 +161,20 @@ def temporary_folder():
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+class FolderTest(unittest.TestCase):
+    """Each test has a folder of its own, which is removed when all that it started has ended."""
+
+    def setUp(self):
+        self.folder = self.enterContext(temporary_folder())
+
+    def write(self, name, text, mode=0o644):
+        """The path of a new file in the folder."""
+        path = self.folder / name
+        path.write_text(text)
+        path.chmod(mode)
+        return path
 
 
 def table_of(output):

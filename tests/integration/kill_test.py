@@ -3,7 +3,6 @@
 import os
 import pathlib
 import signal
-import sys
 import unittest
 
 import harness
@@ -55,4 +54,4 @@ class KillTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    sys.exit(unittest.main())
+    unittest.main()

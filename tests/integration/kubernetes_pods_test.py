@@ -7,7 +7,6 @@ import re
 import shutil
 import ssl
 import subprocess
-import sys
 import unittest
 import urllib.error
 import urllib.parse
@@ -189,4 +188,4 @@ class ByHandTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    sys.exit(unittest.main())
+    unittest.main()

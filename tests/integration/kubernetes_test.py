@@ -8,7 +8,6 @@ import pathlib
 import re
 import shutil
 import subprocess
-import sys
 import unittest
 
 import yaml
@@ -35,10 +34,7 @@ def by_name(documents):
     return {manifests.title(document): document for document in documents}
 
 
-class ManifestsTest(unittest.TestCase):
-    def setUp(self):
-        self.folder = self.enterContext(harness.temporary_folder())
-
+class ManifestsTest(harness.FolderTest):
     def test_every_set_of_components_has_the_published_forms(self):
         for count in range(len(guide.COMPONENTS) + 1):
             for components in itertools.combinations(guide.COMPONENTS, count):
@@ -106,10 +102,7 @@ class ManifestsTest(unittest.TestCase):
                 self.assertNotRegex(text, r"PRIVATE KEY|BEGIN CERTIFICATE|inlier_[0-9a-f]{16}|kind: Secret", file)
 
 
-class BadInputTest(unittest.TestCase):
-    def setUp(self):
-        self.folder = self.enterContext(harness.temporary_folder())
-
+class BadInputTest(harness.FolderTest):
     def problem(self, kind, name, change):
         documents = kustomize.build(guide.write_overlay(self.folder, guide.COMPONENTS))
         change(manifests.one(documents, kind, name))
@@ -245,4 +238,4 @@ class ImagesTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    sys.exit(unittest.main())
+    unittest.main()

@@ -7,7 +7,6 @@ import os
 import pathlib
 import random
 import subprocess
-import sys
 import tempfile
 import unittest
 
@@ -243,4 +242,4 @@ class ModelFoldersTest(unittest.TestCase):
 
 if __name__ == "__main__":
     transformers.logging.set_verbosity_error()
-    sys.exit(unittest.main())
+    unittest.main()

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """A hook command and a webhook get each notification once: also when the receiver was down, and when the coordinator was killed before
 the delivery; a receiver that hangs delays no one. --down SECONDS: how long the receiver is down (default 2)."""
-import contextlib
 import hashlib
 import hmac
 import http.server
@@ -13,8 +12,8 @@ import sys
 import threading
 import time
 import unittest
-import urllib.request
 
+import daemons
 import harness
 
 DOWN_SECONDS = 2.0
@@ -73,23 +72,11 @@ class Receiver:
         self.server.server_close()
 
 
-class NotificationsTest(unittest.TestCase):
+class NotificationsTest(daemons.DaemonTest):
     def setUp(self):
-        self.folder_context = harness.temporary_folder()
-        self.folder = self.folder_context.__enter__()
-        self.addCleanup(self.folder_context.__exit__, None, None, None)
-        self.state = self.folder / "state"
-        self.state.mkdir(mode=0o700)
+        super().setUp()
         self.secret = self.write("secret", KEY.decode() + "\n", 0o600)
-        self.text = self.write("text.txt", (harness.ROOT / "tests/data/tiny.txt").read_text(), 0o644)
-        self.processes = contextlib.ExitStack()
-        self.addCleanup(self.processes.close)
-
-    def write(self, name, text, mode):
-        path = self.folder / name
-        path.write_text(text)
-        path.chmod(mode)
-        return path
+        self.text = self.write("text.txt", (harness.ROOT / "tests/data/tiny.txt").read_text())
 
     def receiver(self, **options):
         receiver = Receiver(**options)
@@ -100,48 +87,21 @@ class NotificationsTest(unittest.TestCase):
         return {"url": url, "secret_file": str(self.secret), **more}
 
     def configure(self, **hooks):
-        return self.write("coordinator.yaml", json.dumps({"state_dir": str(self.state), "listen": "127.0.0.1:0",
-                                                          "http_listen": "127.0.0.1:0", "hooks": hooks}), 0o600)
-
-    def start(self, program, *arguments, failpoints=None):
-        log = self.processes.enter_context(open(self.folder / f"{program}.log", "a", encoding="utf-8"))
-        env = {**os.environ, "INLIER_FAILPOINTS": failpoints} if failpoints else None
-        process = subprocess.Popen([str(harness.BIN / program), *map(str, arguments)], stdout=log, stderr=log, env=env)
-        self.processes.callback(self.end, process)
-        return process
-
-    @staticmethod
-    def end(process):
-        if process.poll() is None:
-            process.send_signal(signal.SIGTERM)
-        process.wait(60)
+        return self.write("coordinator.yaml", json.dumps({"state_dir": str(self.state), "hooks": hooks}), 0o600)
 
     def coordinator(self, failpoints=None):
-        endpoint = self.state / "endpoint.json"
-        endpoint.unlink(missing_ok=True)
-        process = self.start("inlier-coordinator", "--config", self.folder / "coordinator.yaml", failpoints=failpoints)
-
-        def ready():
-            self.assertIsNone(process.poll(), (self.folder / "inlier-coordinator.log").read_text()[-2000:])
-            return endpoint.exists() and endpoint.stat().st_size > 0
-        harness.wait_for("the coordinator", ready)
-        addresses = json.loads(endpoint.read_text())
-        self.server, self.http = addresses["grpc"], addresses["http"]
-        return process
+        return super().coordinator(f"coordinator-{failpoints}", config=self.folder / "coordinator.yaml",
+                                   further={"INLIER_FAILPOINTS": failpoints} if failpoints else None)
 
     def worker(self):
         trial = os.environ.get("INLIER_TRIAL_PROGRAM")
-        self.start("inlier-worker", "--set", f"coordinator={self.server}", "--set", f"state_dir={self.state}", "--set", "slots=1", "--set",
-                   "http_listen=127.0.0.1:0", "--set", f"data_roots={self.folder}", *(["--set", f"trial_program={trial}"] if trial else []))
-
-    def inlier(self, *arguments, **options):
-        return harness.inlier("--server", self.server, *arguments, **options)
+        super().worker("worker", data_roots=self.folder, **({"trial_program": trial} if trial else {}))
 
     def submit(self, name, path=None):
-        self.inlier("submit", self.write(f"{name}.yaml", SWEEP.format(name=name, path=path or self.text), 0o644))
+        self.inlier("submit", self.write(f"{name}.yaml", SWEEP.format(name=name, path=path or self.text)))
 
     def rows(self, columns="state"):
-        return harness.sql(self.state, f"SELECT {columns} FROM notification ORDER BY id")
+        return self.sql(f"SELECT {columns} FROM notification ORDER BY id")
 
     def wait_for_rows(self, *states):
         try:
@@ -155,7 +115,7 @@ class NotificationsTest(unittest.TestCase):
         file = self.folder / "noticed"
         script = self.write("hook", SCRIPT.format(file=str(file)), 0o700)
         self.configure(on_end=[{"command": str(script)}, self.webhook(receiver.url)], on_failure=[self.webhook(receiver.url)])
-        self.coordinator()
+        coordinator = self.coordinator()
         self.worker()
         self.submit("small")
         self.wait_for_rows("DELIVERED", "DELIVERED")
@@ -178,15 +138,13 @@ class NotificationsTest(unittest.TestCase):
 
         shown = json.loads(self.inlier("query", "--json", "SELECT event, sweep_id, state, tries FROM notifications").stdout)
         self.assertEqual(5, len(shown))
-        with urllib.request.urlopen(f"http://{self.http}/metrics", timeout=10) as answer:
-            metrics = answer.read().decode()
+        _, metrics = coordinator.get("/metrics")
         self.assertRegex(metrics, rf'inlier_notifications_delivered_total{{hook="end {script}"}} 2\n')
         self.assertRegex(metrics, rf'inlier_notifications_delivered_total{{hook="failure http://127.0.0.1:{receiver.port} \(\w+\)"}} 1\n')
         self.assertRegex(metrics, rf'inlier_notifications_waiting{{hook="end {script}"}} 0\n')
-        log = (self.folder / "inlier-coordinator.log").read_text()
-        self.assertIn('text="noticed"', log)
-        self.assertNotIn("/hook (", log)
-        self.assertNotIn(KEY.decode(), log)
+        self.assertIn('text="noticed"', coordinator.log())
+        self.assertNotIn("/hook (", coordinator.log())
+        self.assertNotIn(KEY.decode(), coordinator.log())
 
     def test_a_receiver_that_was_down_gets_it_once(self):
         receiver = Receiver()
@@ -213,11 +171,11 @@ class NotificationsTest(unittest.TestCase):
             coordinator = self.coordinator(failpoints=f"{point}=kill@1")
             self.submit(f"small-{sweeps}")
             self.inlier("cancel", f"small-{sweeps}", check=False)
-            self.assertEqual(-signal.SIGKILL, coordinator.wait(60))
+            self.assertEqual(-signal.SIGKILL, coordinator.process.wait(60))
             self.assertEqual(sweeps + stored, len(self.rows()), point)
             coordinator = self.coordinator()
             self.wait_for_rows(*["DELIVERED"] * (sweeps + 1))
-            self.end(coordinator)
+            coordinator.stop()
         self.assertEqual([f"small-{sweep}" for sweep in range(3)], [body["sweep"]["name"] for body in receiver.bodies()])
 
     def test_a_kill_after_the_answer_doubles_it_with_the_same_id(self):
@@ -226,7 +184,7 @@ class NotificationsTest(unittest.TestCase):
         coordinator = self.coordinator(failpoints="notification.answered=kill@1")
         self.submit("small")
         self.inlier("cancel", "small", check=False)
-        self.assertEqual(-signal.SIGKILL, coordinator.wait(60))
+        self.assertEqual(-signal.SIGKILL, coordinator.process.wait(60))
         self.coordinator()
         self.wait_for_rows("DELIVERED")
         first, second = receiver.bodies()

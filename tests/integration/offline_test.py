@@ -8,6 +8,7 @@ import signal
 import subprocess
 import unittest
 
+import daemons
 import harness
 
 SWEEP = """
@@ -42,9 +43,7 @@ class OfflineTest(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        context = harness.temporary_folder()
-        cls.folder = context.__enter__()
-        cls.addClassCleanup(context.__exit__, None, None, None)
+        cls.folder = cls.enterClassContext(harness.temporary_folder())
         cls.demo = cls.folder / "demo"
         harness.inlier("run", write_sweep(cls.folder, "quickstart", [1, 2]), "--dir", cls.demo)
         cls.temporary = cls.folder / "tmp"
@@ -217,8 +216,7 @@ class KilledTest(unittest.TestCase):
             status = harness.inlier("status", "long", "--dir", local.dir).stdout
             self.assertRegex(status, r"t-1 +RUNNING")
             self.assertRegex(status, r"t-2 +PENDING")
-            done = harness.inlier("cancel", "long", "--dir", local.dir, check=False)
-            self.assertEqual(4, done.returncode, done.stderr)
+            harness.inlier("cancel", "long", "--dir", local.dir, fails=4)
             self.assertEqual(before, digests(local.dir))
             # A coordinator starts there as before.
             with running(local.dir):
@@ -226,34 +224,19 @@ class KilledTest(unittest.TestCase):
                 harness.inlier("cancel", "long", "--dir", local.dir)
 
 
-class TlsTest(unittest.TestCase):
+class TlsTest(daemons.DaemonTest):
     def test_a_coordinator_with_tls_is_named_as_such(self):
-        with harness.temporary_folder() as folder:
-            key, certificate = folder / "head.key", folder / "head.pem"
-            subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", str(key), "-out", str(certificate), "-days", "2",
-                            "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"], check=True, capture_output=True)
-            key.chmod(0o600)
-            state = folder / "state"
-            state.mkdir(mode=0o700)
-            with open(folder / "log", "w", encoding="utf-8") as log:
-                process = subprocess.Popen([str(harness.BIN / "inlier-coordinator"), *(f"--set={setting}" for setting in (
-                    f"state_dir={state}", "listen=127.0.0.1:0", "http_listen=127.0.0.1:0", f"tls_certificate={certificate}", f"tls_key={key}"))],
-                                           stdout=log, stderr=log)
-            self.addCleanup(process.wait)
-            self.addCleanup(process.terminate)
-            endpoint = state / "endpoint.json"
-            harness.wait_for("the coordinator", lambda: endpoint.exists() and endpoint.stat().st_size > 0)
-            address = json.loads(endpoint.read_text())["grpc"]
-            for where in (["--server", address], ["--dir", state]):
-                refused = harness.inlier("status", *where, check=False)
-                self.assertEqual(6, refused.returncode, refused.stderr)
-                self.assertIn(f"the coordinator at {address} requires TLS", refused.stderr)
-                self.assertIn("--tls-ca FILE", refused.stderr)
-            harness.inlier("status", "--server", address, "--tls-ca", certificate)
-            settings = folder / "config/inlier"
-            settings.mkdir(parents=True)
-            (settings / "client.yaml").write_text(f"server: {address}\ntls_ca: ../../head.pem\n")
-            harness.inlier("status", env={**os.environ, "XDG_CONFIG_HOME": str(folder / "config")})
+        key, certificate = self.folder / "head.key", self.folder / "head.pem"
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", str(key), "-out", str(certificate), "-days", "2",
+                        "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"], check=True, capture_output=True)
+        key.chmod(0o600)
+        self.coordinator(tls_certificate=certificate, tls_key=key)
+        for where in (["--server", self.server], ["--dir", self.state]):
+            harness.inlier("status", *where, fails=6, says=(f"the coordinator at {self.server} requires TLS", "--tls-ca FILE"))
+        self.inlier("status", "--tls-ca", certificate)
+        (self.folder / "config/inlier").mkdir(parents=True)
+        self.write("config/inlier/client.yaml", f"server: {self.server}\ntls_ca: ../../head.pem\n")
+        harness.inlier("status", env={**os.environ, "XDG_CONFIG_HOME": str(self.folder / "config")})
 
 
 class running:  # pylint: disable=invalid-name

@@ -28,4 +28,4 @@ class OwnNetworkTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    sys.exit(unittest.main())
+    unittest.main()

@@ -4,7 +4,6 @@ import contextlib
 import shutil
 import socket
 import subprocess
-import sys
 import unittest
 
 import bare_system
@@ -175,4 +174,4 @@ class PackagesTest(unittest.TestCase):
 
 if __name__ == "__main__":
     bare_system.enter()
-    sys.exit(unittest.main())
+    unittest.main()

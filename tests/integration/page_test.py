@@ -5,7 +5,6 @@ import os
 import pathlib
 import re
 import subprocess
-import sys
 import unittest
 import urllib.error
 import urllib.request
@@ -315,4 +314,4 @@ table: {{title: {json.dumps(EVIL)}, rows: [path], columns: [{{measurement: perpl
 
 
 if __name__ == "__main__":
-    sys.exit(unittest.main())
+    unittest.main()

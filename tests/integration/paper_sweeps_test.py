@@ -57,17 +57,13 @@ class ScaleTest(unittest.TestCase):
 
     def test_an_unknown_scale_is_told_with_those_there_are(self):
         for verb in ["check", "run", "submit"]:
-            done = harness.inlier(verb, harness.ROOT / "sweeps/bondarenko-table1.yaml", "--scale", "smal", check=False)
-            self.assertEqual(3, done.returncode, done.stderr)
-            self.assertIn('scales: "smal" is not a scale of this sweep; did you mean "small"?', done.stderr)
+            harness.inlier(verb, harness.ROOT / "sweeps/bondarenko-table1.yaml", "--scale", "smal", fails=3, says='scales: "smal" is not a scale of this sweep; did you mean "small"?')
 
     def test_a_mistake_in_a_scale_fails_the_check_of_the_file(self):
         with harness.temporary_folder() as folder:
             file = folder / "sweep.yaml"
             file.write_text(harness.SMOKE.read_text() + "scales:\n  tiny:\n    base: {training: {steps: 5}}\n")
-            done = harness.inlier("check", file, check=False)
-            self.assertEqual(3, done.returncode, done.stdout)
-            self.assertIn("training.schedule.warmup_steps: 20 is more than training.steps 5", done.stderr)
+            harness.inlier("check", file, fails=3, says="training.schedule.warmup_steps: 20 is more than training.steps 5")
 
 
 if __name__ == "__main__":

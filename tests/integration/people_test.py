@@ -2,9 +2,9 @@
 """Two people and an admin at the command line: whose sweep it is, what the limits refuse, and what `inlier audit` lists."""
 import json
 import os
-import subprocess
 import unittest
 
+import daemons
 import harness
 
 SWEEP = """
@@ -15,46 +15,26 @@ axes: [{{field: seed, values: [1, 2]}}]
 """
 
 
-class PeopleTest(unittest.TestCase):
+class PeopleTest(daemons.DaemonTest):
     def setUp(self):
-        self.folder_context = harness.temporary_folder()
-        self.folder = self.folder_context.__enter__()
-        self.addCleanup(self.folder_context.__exit__, None, None, None)
-        state, tokens = self.folder / "state", self.folder / "tokens"
-        state.mkdir(mode=0o700)
+        super().setUp()
+        tokens = self.folder / "tokens"
         self.tokens = {}
         for name, role in (("alice", "submit"), ("bob", "submit"), ("root", "admin")):
             added = harness.inlier("token", "add", "--file", tokens, "--role", role, "--name", name, "--quiet")
             self.tokens[name] = added.stdout.strip()
-        config = self.folder / "coordinator.yaml"
-        config.write_text(f"state_dir: {state}\nlisten: 127.0.0.1:0\nhttp_listen: 127.0.0.1:0\ntokens_file: {tokens}\n"
-                          "callers: [{name: '*', priority_max: 3}]\n")
-        log = open(self.folder / "coordinator.log", "w", encoding="utf-8")
-        self.addCleanup(log.close)
-        self.process = subprocess.Popen([str(harness.BIN / "inlier-coordinator"), "--config", str(config)], stdout=log, stderr=log)
-        self.addCleanup(self.process.wait)
-        self.addCleanup(self.process.terminate)
-        endpoint = state / "endpoint.json"
-        harness.wait_for("the coordinator", lambda: endpoint.exists() and endpoint.stat().st_size > 0)
-        self.server = json.loads(endpoint.read_text())["grpc"]
+        self.coordinator(config=self.write("coordinator.yaml", "callers: [{name: '*', priority_max: 3}]\n"), tokens_file=tokens)
 
     def by(self, name, *arguments, **options):
-        env = {**os.environ, "INLIER_TOKEN": self.tokens[name]}
-        return harness.inlier("--server", self.server, *arguments, env=env, **options)
+        return self.inlier(*arguments, env={**os.environ, "INLIER_TOKEN": self.tokens[name]}, **options)
 
     def sweep(self, name, priority=0):
-        file = self.folder / f"{name}.yaml"
-        file.write_text(SWEEP.format(name=name, priority=priority))
-        return file
+        return self.write(f"{name}.yaml", SWEEP.format(name=name, priority=priority))
 
     def test_owner_limits_and_audit(self):
         self.by("alice", "submit", self.sweep("gamma"))
-        refused = self.by("bob", "cancel", "gamma", check=False)
-        self.assertEqual(6, refused.returncode, refused.stderr)
-        self.assertIn("sweep s-1 (gamma) belongs to alice, and bob is no admin", refused.stderr)
-        refused = self.by("bob", "submit", self.sweep("urgent", priority=4), check=False)
-        self.assertNotEqual(0, refused.returncode)
-        self.assertIn("priority: 4 is above the maximum of 3", refused.stderr)
+        self.by("bob", "cancel", "gamma", fails=6, says="sweep s-1 (gamma) belongs to alice, and bob is not an admin")
+        self.by("bob", "submit", self.sweep("urgent", priority=4), fails=True, says="priority: 4 is above the maximum of 3")
         self.by("root", "pause", "gamma")
         self.by("alice", "cancel", "gamma")
         self.assertRegex(self.by("bob", "status").stdout, r"gamma .* alice")

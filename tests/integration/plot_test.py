@@ -3,7 +3,6 @@
 import csv
 import json
 import subprocess
-import sys
 import unittest
 import xml.dom.minidom
 
@@ -61,14 +60,9 @@ def rows_of(file):
 class PlotTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.context = harness.temporary_folder()
-        cls.folder = cls.context.__enter__()
+        cls.folder = cls.enterClassContext(harness.temporary_folder())
         (cls.folder / "plots.yaml").write_text(SWEEP)
         harness.inlier("run", cls.folder / "plots.yaml", "--dir", cls.folder / "state")
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.context.__exit__(None, None, None)
 
     def plot(self, *arguments, status=0):
         """In a folder of its own, made by the first call of a test."""
@@ -154,7 +148,7 @@ class PlotTest(unittest.TestCase):
         for total in sums.values():
             self.assertAlmostEqual(1, total, 5)
         _, done = self.plot("--kind", "attention", "--layer", "2", status=6)
-        self.assertIn("layer: 2 is not there; the model has layers 0 to 1", done.stderr)
+        self.assertIn("layer: got 2; the model has layers 0 to 1", done.stderr)
         _, done = self.plot("--kind", "tokens", "--trial", "t-999", status=5)
         self.assertIn("t-999: is no trial of plots", done.stderr)
 
@@ -189,4 +183,4 @@ class PlotTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    sys.exit(unittest.main())
+    unittest.main()

@@ -70,9 +70,7 @@ class Fresh:
 class PythonClientTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        context = harness.temporary_folder()
-        cls.fresh = Fresh(context.__enter__())
-        cls.addClassCleanup(context.__exit__, None, None, None)
+        cls.fresh = Fresh(cls.enterClassContext(harness.temporary_folder()))
 
     def test_client(self):
         self.fresh.cases("client_cases.py")
@@ -119,4 +117,4 @@ class ReflectionTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    sys.exit(unittest.main())
+    unittest.main()

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 """Mutual TLS whose authority and certificates are all renewed while a training runs: it ends in its first attempt, and calls use the new ones."""
 import json
-import os
 import subprocess
-import sys
 import unittest
 
+import daemons
 import harness
 
 SWEEP = """
@@ -52,37 +51,19 @@ def replace(path, content):
     part.rename(path)
 
 
-class RenewedCertificateTest(unittest.TestCase):
+class RenewedCertificateTest(daemons.DaemonTest):
     def setUp(self):
-        context = harness.temporary_folder()
-        self.folder = context.__enter__()
-        self.addCleanup(context.__exit__, None, None, None)
-        self.state, self.live = self.folder / "state", self.folder / "live"  # `live`: the files that the programs use.
-        for folder in (self.state, self.live):
-            folder.mkdir(mode=0o700)
-        self.server = f"127.0.0.1:{harness.free_port()}"
-        self.log = open(self.folder / "log", "a", encoding="utf-8")
-        self.addCleanup(self.log.close)
-
-    def start(self, program, *settings):
-        arguments = [word for setting in (f"state_dir={self.state}", "http_listen=127.0.0.1:0", *settings) for word in ("--set", setting)]
-        process = subprocess.Popen([str(harness.BIN / program), *arguments], stdout=self.log, stderr=self.log)
-        self.addCleanup(process.wait)
-        self.addCleanup(process.terminate)
-        return process
+        super().setUp()
+        self.live = self.folder / "live"  # The files that the programs use.
+        self.live.mkdir(mode=0o700)
 
     def start_coordinator(self):
-        (self.state / "endpoint.json").unlink(missing_ok=True)
-        process = self.start("inlier-coordinator", f"listen={self.server}", f"tls_certificate={self.live}/server.pem", f"tls_key={self.live}/server.key",
-                             f"tls_client_ca={self.live}/ca.pem")
-        self.wait_for("the coordinator", lambda: (self.state / "endpoint.json").exists() or process.poll() is not None)
-        self.assertIsNone(process.poll(), self.logged())
-        return process
+        return self.coordinator(tls_certificate=self.live / "server.pem", tls_key=self.live / "server.key", tls_client_ca=self.live / "ca.pem")
 
     def call(self, *arguments, folder=None, **options):
         """`inlier` with the certificate of alice in `folder`."""
         folder = folder or self.live
-        return harness.inlier("--server", self.server, "--tls-ca", folder / "ca.pem", "--tls-certificate", folder / "alice.pem", "--tls-key",
+        return self.inlier("--tls-ca", folder / "ca.pem", "--tls-certificate", folder / "alice.pem", "--tls-key",
                               folder / "alice.key", *arguments, **options)
 
     def presented(self):
@@ -92,7 +73,7 @@ class RenewedCertificateTest(unittest.TestCase):
         return serial_of(shown.stdout[shown.stdout.index("-----BEGIN CERTIFICATE-----"):])
 
     def logged(self):
-        return (self.folder / "log").read_text()[-4000:]
+        return "".join(log.read_text()[-2000:] for log in self.folder.glob("*.log"))
 
     def wait_for(self, what, condition, seconds=60):
         try:
@@ -116,12 +97,9 @@ class RenewedCertificateTest(unittest.TestCase):
         self.install(old)
         replace(self.live / "ca.pem", (old.folder / "ca.pem").read_text())
         coordinator = self.start_coordinator()
-        self.start("inlier-worker", f"coordinator={self.server}", "slots=1", f"data_dir={harness.DATA}", f"tls_ca={self.live}/ca.pem",
-                   f"tls_certificate={self.live}/worker.pem", f"tls_key={self.live}/worker.key")
+        self.worker("worker", tls_ca=self.live / "ca.pem", tls_certificate=self.live / "worker.pem", tls_key=self.live / "worker.key")
         self.assertEqual(serials["server"], self.presented())
-        sweep = self.folder / "sweep.yaml"
-        sweep.write_text(SWEEP)
-        self.call("submit", sweep, "--quiet")
+        self.call("submit", self.write("sweep.yaml", SWEEP), "--quiet")
         self.assertEqual("alice", json.loads(self.call("status", "--json").stdout)["sweeps"][0]["owner"])
         self.wait_for("the training", lambda: harness.sql(self.state, "SELECT 1 FROM curves"))
 
@@ -140,12 +118,10 @@ class RenewedCertificateTest(unittest.TestCase):
         replace(self.live / "ca.pem", (new.folder / "ca.pem").read_text())
         before = self.step()
         (old.folder / "ca.pem").write_text((new.folder / "ca.pem").read_text())
-        refused = self.call("status", folder=old.folder, check=False)
-        self.assertNotEqual(0, refused.returncode, refused.stdout)
+        self.call("status", folder=old.folder, fails=True)
 
         # The worker's open connection has lived through all that. A new one shows its new certificate, which is the only one that is let in.
-        coordinator.terminate()
-        self.assertEqual(0, coordinator.wait(30))
+        self.assertEqual(0, coordinator.stop(30))
         self.start_coordinator()
         self.assertEqual(renewed["server"], self.presented())
         self.wait_for("the worker", lambda: json.loads(self.call("workers", "--json").stdout)["workers"][0].get("connected"))
@@ -159,4 +135,4 @@ class RenewedCertificateTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    sys.exit(unittest.main())
+    unittest.main()

@@ -5,7 +5,6 @@ import json
 import os
 import random
 import subprocess
-import sys
 import unittest
 
 import harness
@@ -126,4 +125,4 @@ class ResumeTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    sys.exit(unittest.main())
+    unittest.main()

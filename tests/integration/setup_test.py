@@ -64,9 +64,7 @@ class Checkout:
 
 class SetupTest(unittest.TestCase):
     def setUp(self):
-        context = harness.temporary_folder()
-        self.checkout = Checkout(context.__enter__())
-        self.addCleanup(context.__exit__, None, None, None)
+        self.checkout = Checkout(self.enterContext(harness.temporary_folder()))
 
     def fetched(self):
         code, lines = self.checkout.setup()

@@ -2,33 +2,16 @@
 """A worker with the slots of several nodes of a real Slurm: gangs whose ranks are on different nodes, and what is left after kills."""
 import json
 import os
-import pathlib
 import signal
-import sys
 import unittest
 
 import harness
 from slurm import private_slurm
-from slurm.fleet import FAKE_TRIAL, Fleet, FleetTest
-
-
-def processes_of(program, folder):
-    """Of this program, with a path below the folder among their words."""
-    found = []
-    for entry in pathlib.Path("/proc").iterdir():
-        if not entry.name.isdigit():
-            continue
-        try:
-            words = (entry / "cmdline").read_bytes().decode(errors="replace").split("\0")
-        except OSError:
-            continue
-        if words and pathlib.Path(words[0]).name == program and any(str(folder) in word for word in words):
-            found.append(int(entry.name))
-    return found
+from slurm.fleet import FAKE_TRIAL, Fleet
 
 
 @unittest.skipIf(private_slurm.why_not(), f"no private Slurm can run here: {private_slurm.why_not()}")
-class SlurmMachinesTest(FleetTest):
+class SlurmMachinesTest(harness.FolderTest):
     def test_ranks_on_two_nodes_end_with_their_worker_and_another_one_goes_on(self):
         with private_slurm.PrivateSlurm(3) as slurm, Fleet(self.folder, slurm, fleet={"maximum": 1, "slurm": {"nodes": 3, "time_limit_minutes": 4}}) as fleet:
             sweep = fleet.submit("gangs", [600, 20, 20], processes=2, batch_size=8)
@@ -39,23 +22,23 @@ class SlurmMachinesTest(FleetTest):
             self.assertEqual([["cpu", "cpu@n2", "cpu@n3"]], [worker["devices"] for worker in workers])
             steps = slurm.run("squeue", "-s", "-h", "-o", "%i %N").splitlines()
             self.assertIn("n2", {step.split()[1] for step in steps if "." in step.split()[0]}, steps)
-            self.assertEqual(2, len(processes_of(FAKE_TRIAL.name, self.folder)))
+            self.assertEqual(2, len(harness.pids(FAKE_TRIAL.name, self.folder)))
 
             # The program between: its rank is lost, and the attempt is made again from its checkpoint.
-            for srun in processes_of("srun", self.folder):
+            for srun in harness.pids("srun", self.folder):
                 os.kill(srun, signal.SIGKILL)
             harness.wait_for("another attempt", lambda: fleet.sql("SELECT count(*) FROM attempts WHERE failure = 'CRASHED'")[0][0] > 0, 60)
             harness.wait_for("its ranks", lambda: fleet.sql("SELECT count(*) FROM attempts WHERE outcome = 'LIVE'")[0][0] > 0, 60)
-            lost = set(processes_of(FAKE_TRIAL.name, self.folder))
+            lost = set(harness.pids(FAKE_TRIAL.name, self.folder))
             # Between fork and exec, a child of the worker has its name, too.
-            worker, = harness.wait_for("the worker alone", lambda: [found for found in [processes_of("inlier-worker", self.folder)] if len(found) == 1], 10)[0]
+            worker, = harness.wait_for("the worker alone", lambda: [found for found in [harness.pids("inlier-worker", self.folder)] if len(found) == 1], 10)[0]
             os.kill(worker, signal.SIGKILL)
-            harness.wait_for("no trial of the killed worker", lambda: not lost & set(processes_of(FAKE_TRIAL.name, self.folder)), 30)
+            harness.wait_for("no trial of the killed worker", lambda: not lost & set(harness.pids(FAKE_TRIAL.name, self.folder)), 30)
             fleet.wait_complete(sweep)
             self.assertEqual([("SUCCEEDED", 3)], fleet.sql("SELECT state, count(*) FROM trials GROUP BY state"))
             self.assertGreater(fleet.sql("SELECT max(resumed_step) FROM attempts")[0][0], 0)
             harness.wait_for("no job", lambda: not slurm.live_jobs(), 60)
-            self.assertEqual([], processes_of(FAKE_TRIAL.name, self.folder))
+            self.assertEqual([], harness.pids(FAKE_TRIAL.name, self.folder))
 
     @unittest.skipUnless((harness.BIN / "inlier-trial").exists() and harness.DATA.is_dir(), "inlier-trial is not built, or there are no corpora")
     def test_a_training_on_two_nodes_is_that_of_two_processes_of_one(self):
@@ -80,4 +63,4 @@ class SlurmMachinesTest(FleetTest):
 if __name__ == "__main__":
     if reason := private_slurm.why_not():
         print(f"skipped: no private Slurm can run here: {reason}")
-    sys.exit(unittest.main())
+    unittest.main()

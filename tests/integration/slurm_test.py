@@ -5,14 +5,13 @@ Trials are fake_trial's: trainings of a stated length that write checkpoints and
 """
 import collections
 import subprocess
-import sys
 import threading
 import unittest
 
 import guide_page
 import harness
 from slurm import private_slurm
-from slurm.fleet import FAKE_TRIAL, STEP_MS, Fleet, FleetTest
+from slurm.fleet import FAKE_TRIAL, STEP_MS, Fleet
 
 
 class SeenJobs:
@@ -38,7 +37,7 @@ class SeenJobs:
 
 
 @unittest.skipIf(private_slurm.why_not(), f"no private Slurm can run here: {private_slurm.why_not()}")
-class SlurmTest(FleetTest):
+class SlurmTest(harness.FolderTest):
     def assert_whole(self, fleet, sweep, trials):
         """Each trial has one result, by one attempt a stage."""
         self.assertEqual([("SUCCEEDED", trials)], fleet.sql(f"SELECT state, count(*) FROM trials WHERE sweep_id = '{sweep}' GROUP BY state"))
@@ -126,9 +125,7 @@ class SlurmTest(FleetTest):
             harness.wait_for("one job", lambda: len(slurm.live_jobs()) == 1, 60)
             fleet.wait_complete(sweep)
             self.assert_whole(fleet, sweep, 3)
-            refused = fleet.inlier("fleet", "slurm", "--partition", "a b", "--time-limit", 2, *flags, check=False)
-            self.assertEqual(3, refused.returncode, refused.stderr)
-            self.assertIn("fleet.slurm.partition: 'a b'", refused.stderr)
+            fleet.inlier("fleet", "slurm", "--partition", "a b", "--time-limit", 2, *flags, fails=3, says="fleet.slurm.partition: 'a b'")
 
     def test_the_commands_of_the_guide(self):
         page = guide_page.read_page((harness.ROOT / "docs/guides/slurm.md").read_text(encoding="utf-8"))
@@ -163,4 +160,4 @@ class SlurmTest(FleetTest):
 if __name__ == "__main__":
     if reason := private_slurm.why_not():
         print(f"skipped: no private Slurm can run here: {reason}")
-    sys.exit(unittest.main())
+    unittest.main()

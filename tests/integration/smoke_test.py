@@ -3,7 +3,6 @@
 import contextlib
 import json
 import subprocess
-import sys
 import unittest
 
 import harness
@@ -12,13 +11,8 @@ import harness
 class SmokeTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.folder_context = harness.temporary_folder()
-        cls.folder = cls.folder_context.__enter__()
+        cls.folder = cls.enterClassContext(harness.temporary_folder())
         cls.first = harness.inlier("run", harness.SMOKE, "--dir", cls.folder)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.folder_context.__exit__(None, None, None)
 
     def test_the_table_has_a_number_in_every_cell(self):
         table = harness.table_of(self.first.stdout)
@@ -67,9 +61,7 @@ class SmokeTest(unittest.TestCase):
         rules = json.loads((target / "inlier_quantization.json").read_text())
         self.assertEqual({8}, {rule["bits"] for part in ("weights", "activations") for rule in rules[part].values()})
         before = (target / "config.json").read_text()
-        refused = harness.inlier("export", plain, target, "--dir", self.folder, check=False)
-        self.assertNotEqual(0, refused.returncode)
-        self.assertIn("nothing in it is overwritten; name another folder, or give --force", refused.stderr)
+        harness.inlier("export", plain, target, "--dir", self.folder, fails=True, says="nothing in it is overwritten; name another folder, or give --force")
         self.assertEqual(before, (target / "config.json").read_text())
         harness.inlier("export", plain, target, "--dir", self.folder, "--force")
         self.assertFalse((target / "inlier_quantization.json").exists())
@@ -119,4 +111,4 @@ base: {{model: {{bert: {{preset: tiny, layers: 1}}}}, data: {{text: {{corpus: gc
 
 
 if __name__ == "__main__":
-    sys.exit(unittest.main())
+    unittest.main()

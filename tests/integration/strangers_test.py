@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """What other people wrote: their SQL ends, also when the coordinator stops, and their texts do not control a terminal."""
+import contextlib
 import json
 import os
+import pathlib
 import re
 import resource
 import signal
 import socket
 import subprocess
-import sys
 import threading
 import time
 import unittest
@@ -36,12 +37,11 @@ def controls(text):
 class TerminalTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.folder = harness.temporary_folder()
-        folder = cls.folder.__enter__()
+        folder = cls.enterClassContext(harness.temporary_folder())
         trial = folder / "trial"
         trial.write_text(TRIAL.format(real=harness.BIN / "inlier-trial"))
         trial.chmod(0o755)
-        cls.local = harness.Local("--worker-set", f"trial_program={trial}")
+        cls.local = cls.enterClassContext(harness.Local("--worker-set", f"trial_program={trial}"))
         cls.sweep = folder / "sweep.yaml"
         base = harness.SMOKE.read_text().split("axes:")[0].replace("corpus: kjv, ", "")
         model = "{bert: {layers: 1, hidden_size: 8, heads: 1, ffn_size: 8}}"
@@ -53,11 +53,6 @@ table: {{title: {json.dumps(EVIL)}, rows: [path], columns: [{{measurement: perpl
 """)
         cls.local.submit(cls.sweep)
         harness.wait_for("the sweep to end", lambda: cls.local.sql("SELECT 1 FROM sweep WHERE ended_ms IS NOT NULL"), 120)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.local.stop()
-        cls.folder.__exit__(None, None, None)
 
     def test_no_verb_lets_them_through(self):
         for arguments, shows in (
@@ -122,39 +117,28 @@ class QueryTest(unittest.TestCase):
             self.assertEqual("1\n1\n", local.inlier("query", "SELECT 1").stdout)
 
 
-class ConnectionsTest(unittest.TestCase):
+class ConnectionsTest(daemons.DaemonTest):
     def test_connections_beyond_the_limit_of_files_are_refused_and_later_ones_served(self):
-        with harness.temporary_folder() as folder:
-            grpc, http = (f"127.0.0.1:{harness.free_port()}" for _ in range(2))
-            settings = {"state_dir": folder / "state", "listen": grpc, "http_listen": http}
-            soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-            coordinator = daemons.Daemon(folder, "inlier-coordinator", "coordinator", settings,
-                                         limit=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256)))
-            self.addCleanup(coordinator.stop)
-            coordinator.wait_for_log("started ")
-            resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, 4096)), hard))
-            for _ in range(2):
-                held = [socket.create_connection(("127.0.0.1", int(grpc.split(":")[1]))) for _ in range(400)]
-                coordinator.wait_for_log("connections_refused ")
-                refused = harness.inlier("status", "--server", grpc, check=False)
-                self.assertNotEqual(0, refused.returncode)
-                self.assertIn("as many connections as its limit of open files allows", refused.stderr)
-                self.assertEqual((200, "ok\n"), coordinator.get("/healthz"))
-                for one in held:
-                    one.close()
-                harness.wait_for("the port", lambda: harness.inlier("status", "--server", grpc, check=False).returncode == 0, 30)
-            self.assertEqual(0, coordinator.stop())
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        coordinator = self.coordinator(limit=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256)))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, 4096)), hard))
+        for _ in range(2):
+            held = [socket.create_connection(("127.0.0.1", int(self.server.split(":")[1]))) for _ in range(400)]
+            coordinator.wait_for_log("connections_refused ")
+            self.inlier("status", fails=True, says="as many connections as its limit of open files allows")
+            self.assertEqual((200, "ok\n"), coordinator.get("/healthz"))
+            for one in held:
+                one.close()
+            harness.wait_for("the port", lambda: self.inlier("status", check=False).returncode == 0, 30)
+        self.assertEqual(0, coordinator.stop())
 
 
 def children(folder):
     """Processes that run queries on the database of a folder, with their CPU time in ticks."""
     found = []
-    for entry in harness.pathlib.Path("/proc").iterdir():
-        if entry.name.isdigit():
-            with harness.contextlib.suppress(OSError):
-                words = (entry / "cmdline").read_bytes().decode(errors="replace").split("\0")
-                if words[0] == "inlier-query" and any(str(folder) in word for word in words):
-                    found.append((int(entry.name), int((entry / "stat").read_text().rsplit(")", 1)[1].split()[11])))
+    for pid in harness.pids("inlier-query", folder):
+        with contextlib.suppress(OSError):
+            found.append((pid, int(pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[11])))
     return found
 
 
@@ -166,4 +150,4 @@ def busy(folder):
 
 
 if __name__ == "__main__":
-    sys.exit(unittest.main())
+    unittest.main()

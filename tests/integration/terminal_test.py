@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 """The command line at a terminal: a pseudo-terminal with an emulator (pyte) that shows what a person would see."""
-import contextlib
 import fcntl
 import os
 import pty
@@ -115,8 +114,10 @@ class Terminal:
         missing = [pattern for pattern in patterns if not re.search(pattern, self.text(), re.MULTILINE)]
         raise AssertionError(f"the screen never had {missing}:\n{self.text()}")
 
-    def type(self, keys):
+    def type(self, keys, *patterns):
+        """With patterns, waits then until the screen matches them; its text."""
         os.write(self.master, keys.encode())
+        return self.wait(*patterns) if patterns else None
 
     def end(self, seconds=60):
         """Waits for the program; its exit status."""
@@ -152,15 +153,10 @@ class Terminal:
 class TerminalTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.stack = contextlib.ExitStack()
-        cls.local = cls.stack.enter_context(harness.Local("--slots", "2"))
+        cls.local = cls.enterClassContext(harness.Local("--slots", "2"))
         cls.short = cls.local.submit(cls.sweep("short", SHORT))
         cls.local.inlier("watch", cls.short)
         cls.long = cls.local.submit(cls.sweep("long", LONG))
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.stack.close()
 
     @classmethod
     def sweep(cls, name, text):
@@ -204,31 +200,19 @@ class TerminalTest(unittest.TestCase):
     def test_keys_of_watch(self):
         terminal = self.open("watch", "long")
         terminal.wait(r"> t-\d+ +train")
-        terminal.type("?")
-        terminal.wait("leave; the sweep keeps running")
-        terminal.type("x")
-        first = re.search(r"(?m)^> (t-\d+)", terminal.wait(r"> t-\d+")).group(1)
-        terminal.type("j")
-        terminal.wait(rf"^> (?!{first} )t-\d+")
-        terminal.type("\x1bOA")  # Up, as ncurses asks a terminal to send it.
-        terminal.wait(rf"^> {first} ")
-        terminal.type("\r")
-        terminal.wait(rf"^{first}  of long", r"^why$", r"attempt \d+ runs on worker", r"^log$", r"started on .* parameters")
-        terminal.type("\x1b")
-        terminal.wait(r"> t-\d+ +train")
-        terminal.type("p")
-        terminal.wait(r"Pause s-2\? Running attempts continue\. \[y/N\]")
-        terminal.type("n")
-        terminal.wait("q quit")
+        terminal.type("?", "leave; the sweep keeps running")
+        first = re.search(r"(?m)^> (t-\d+)", terminal.type("x", r"> t-\d+")).group(1)
+        terminal.type("j", rf"^> (?!{first} )t-\d+")
+        terminal.type("\x1bOA", rf"^> {first} ")  # Up, as ncurses asks a terminal to send it.
+        terminal.type("\r", rf"^{first}  of long", r"^why$", r"attempt \d+ runs on worker", r"^log$", r"started on .* parameters")
+        terminal.type("\x1b", r"> t-\d+ +train")
+        terminal.type("p", r"Pause s-2\? Running attempts continue\. \[y/N\]")
+        terminal.type("n", "q quit")
         self.assertFalse(self.local.inlier_json("status", "long")["sweep"]["paused"])
-        terminal.type("p")
-        terminal.wait(r"Pause s-2\?")
-        terminal.type("y")
-        terminal.wait("PAUSED")
-        terminal.type("p")
-        terminal.wait(r"Resume s-2\?")
-        terminal.type("y")
-        terminal.wait("s-2  active")
+        terminal.type("p", r"Pause s-2\?")
+        terminal.type("y", "PAUSED")
+        terminal.type("p", r"Resume s-2\?")
+        terminal.type("y", "s-2  active")
         self.assertFalse(self.local.inlier_json("status", "long")["sweep"]["paused"])
         terminal.type("q")
         self.assertEqual(0, terminal.end())
@@ -265,10 +249,8 @@ class TerminalTest(unittest.TestCase):
         terminal.wait(r"> s-2 .*0/4 trials", r"^1 active sweep, \d of 2 slots busy", r"^  \S+ +connected +\d/2 busy", r"^  t-\d+ +train")
         terminal.resize(60, 24)
         terminal.wait(r"^    0/4 trials")
-        terminal.type("\r")
-        terminal.wait("^long  s-2")
-        terminal.type("\x1b")
-        terminal.wait("^inlier top")
+        terminal.type("\r", "^long  s-2")
+        terminal.type("\x1b", "^inlier top")
         terminal.type("q")
         self.assertEqual(0, terminal.end())
         self.assertTrue(terminal.restored())
@@ -313,19 +295,14 @@ class TerminalTest(unittest.TestCase):
         self.assertIn("t-1 has not failed and was not cancelled", self.local.inlier("retry", "t-1").stdout)
         self.assertIn('priority: default -> 3', self.local.inlier("edit", "long", "--set", "priority=3").stdout)
         more = self.sweep("more", LONG.replace("[1, 2]", "[1, 2, 3]"))
-        refused = self.local.inlier("edit", "long", more, check=False)
-        self.assertEqual(6, refused.returncode)
-        self.assertIn("would reset settings of the sweep: priority: 3 -> default", refused.stderr)
-        self.assertIn("--set priority=3", refused.stderr)
+        self.local.inlier("edit", "long", more, fails=6, says=("would reset settings of the sweep: priority: 3 -> default", "--set priority=3"))
         before = self.local.inlier_json("status", "long")["sweep"]["revision"]
         tried = self.local.inlier("edit", "long", more, "--set", "priority=3", "--dry-run").stdout
         self.assertIn("axes.seed.values: [1,2] -> [1,2,3]", tried)
         self.assertEqual(before, self.local.inlier_json("status", "long")["sweep"]["revision"])
         other = self.sweep("other", LONG.replace("steps: 100000", "steps: 90000"))
         for dry_run in ([], ["--dry-run"]):
-            refused = self.local.inlier("edit", "long", other, "--set", "priority=3", *dry_run, check=False)
-            self.assertEqual(6, refused.returncode, refused.stdout)
-            self.assertIn("base: it decides every trial and cannot be edited", refused.stderr)
+            self.local.inlier("edit", "long", other, "--set", "priority=3", *dry_run, fails=6, says="base: it decides every trial and cannot be edited")
         edited = self.local.inlier("edit", "long", more, "--reset").stdout
         self.assertIn("priority: 3 -> default (not set in", edited)
         self.assertIn("6 trials, 2 added, 4 kept", edited)

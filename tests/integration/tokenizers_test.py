@@ -111,9 +111,7 @@ def word_piece(rng):
 
 class TokenizersTest(unittest.TestCase):
     def setUp(self):
-        temporary = tempfile.TemporaryDirectory()
-        self.addCleanup(temporary.cleanup)
-        self.folder = pathlib.Path(temporary.name)
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
         self.model = self.folder / "model"
         self.model.mkdir()
 

@@ -9,7 +9,6 @@ import shutil
 import signal
 import struct
 import subprocess
-import sys
 import tempfile
 import unittest
 
@@ -143,9 +142,7 @@ class TransformersTest(unittest.TestCase):
 
     def setUp(self):
         torch.manual_seed(1)
-        temporary = tempfile.TemporaryDirectory()
-        self.addCleanup(temporary.cleanup)
-        self.folder = pathlib.Path(temporary.name)
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
 
     def run_tool(self, *arguments):
         print(*arguments, sep="\t", file=self.tool.stdin, flush=True)
@@ -366,18 +363,13 @@ class ExportTest(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        cls.temporary = tempfile.TemporaryDirectory()
-        cls.folder = pathlib.Path(cls.temporary.name)
+        cls.folder = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
         cls.text = cls.folder / "text.txt"
         cls.text.write_text("".join(f"{number} {LINES[number % 3]}\n" for number in range(600)))
         vocabulary = shutil.copy(VOCABULARY, cls.folder)  # A worker reads data from its folders and the sweep's alone.
         (cls.folder / "sweep.yaml").write_text(SWEEP.replace("TEXT", str(cls.text)).replace("VOCAB", vocabulary))
         cls.inlier("run", cls.folder / "sweep.yaml")
         cls.trials = {(model, bits): trial for trial, model, bits in cls.sql("SELECT trial, labels->>'model', labels->>'bits' FROM trials")}
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.temporary.cleanup()
 
     @classmethod
     def inlier(cls, *arguments, status=0, **options):
@@ -457,4 +449,4 @@ class ExportTest(unittest.TestCase):
 
 if __name__ == "__main__":
     atexit.register(shutil.rmtree, os.environ["HF_MODULES_CACHE"], ignore_errors=True)
-    sys.exit(unittest.main())
+    unittest.main()

@@ -6,7 +6,6 @@ releases is for tests/coordinator/protocol/sync_test.cc and tests/spec/schema/me
 import json
 import pathlib
 import subprocess
-import sys
 import tarfile
 import unittest
 
@@ -38,32 +37,16 @@ def release(later):
     return f"{MAJOR}.{MINOR + later}.0"
 
 
-class UpgradeTest(unittest.TestCase):
-    def setUp(self):
-        self.folder = self.enterContext(harness.temporary_folder())
-        self.state = self.folder / "state"
-        self.server = f"127.0.0.1:{harness.free_port()}"
-        self.started = 0
+def environment(later):
+    return {"INLIER_VERSION_OF_TESTS": release(later)} if later else {}
 
-    def start(self, program, later, **settings):
-        self.started += 1
-        settings = {"state_dir": self.state, "http_listen": f"127.0.0.1:{harness.free_port()}", **settings}
-        further = {"INLIER_VERSION_OF_TESTS": release(later)} if later else {}
-        daemon = daemons.Daemon(self.folder, program, f"{self.started}-{program}-{release(later)}", settings, further)
-        self.addCleanup(daemon.stop)
-        return daemon
 
+class UpgradeTest(daemons.DaemonTest):
     def coordinator(self, later=0):
-        daemon = self.start("inlier-coordinator", later, listen=self.server, lease_ttl_ms=5000, lease_margin_ms=200)
-        daemon.wait_for_log("started ")
-        return daemon
+        return super().coordinator(f"coordinator-{release(later)}", further=environment(later), lease_ttl_ms=5000, lease_margin_ms=200)
 
     def worker(self, name, later=0):
-        return self.start("inlier-worker", later, coordinator=self.server, name=name, slots=1, threads_per_slot=1,
-                          trial_environment="INLIER_VERSION_OF_TESTS")
-
-    def inlier(self, *arguments, **options):
-        return harness.inlier(*arguments, "--server", self.server, **options)
+        return super().worker(name, further=environment(later), threads_per_slot=1, trial_environment="INLIER_VERSION_OF_TESTS")
 
     def workers(self):
         """{name: status} of those that are connected."""
@@ -72,11 +55,9 @@ class UpgradeTest(unittest.TestCase):
     def test_the_coordinator_first_then_each_worker(self):
         before = self.coordinator()
         old = self.worker("w1")
-        file = self.folder / "rolling.yaml"
-        file.write_text(SWEEP)
-        sweep = self.inlier("submit", file, "--quiet").stdout.strip()
+        sweep = self.inlier("submit", self.write("rolling.yaml", SWEEP), "--quiet").stdout.strip()
         running = "SELECT attempt.token FROM attempt JOIN artifact ON artifact.token = attempt.token WHERE attempt.ended_ms IS NULL"
-        token = harness.wait_for("a training with a checkpoint", lambda: harness.sql(self.state, running), 120)[0][0]
+        token = harness.wait_for("a training with a checkpoint", lambda: self.sql(running), 120)[0][0]
 
         # The coordinator is of the next minor release; the worker's training is adopted, and it gets further work.
         self.assertEqual(0, before.stop())
@@ -86,22 +67,21 @@ class UpgradeTest(unittest.TestCase):
         self.assertEqual(release(0).rsplit(".", 1)[0], shown["version"].rsplit(".", 1)[0])
         self.assertFalse(shown.get("outdated", False), shown)
         adopted = f"SELECT outcome FROM attempts WHERE token = {token} AND outcome <> 'LIVE'"
-        self.assertEqual([("SUCCEEDED",)], harness.wait_for("the end of the adopted training", lambda: harness.sql(self.state, adopted), 120))
-        later = harness.wait_for("another training of the worker of the release before", lambda: harness.sql(
-            self.state, f"{running} AND attempt.token > {token}"), 120)[0][0]
+        self.assertEqual([("SUCCEEDED",)], harness.wait_for("the end of the adopted training", lambda: self.sql(adopted), 120))
+        later = harness.wait_for("another training of the worker of the release before", lambda: self.sql(
+            f"{running} AND attempt.token > {token}"), 120)[0][0]
 
         # The worker is drained and replaced; its training resumes on the new one.
         self.inlier("drain", "w1", "--now")
-        harness.wait_for("the end of the drained training", lambda: harness.sql(
-            self.state, f"SELECT 1 FROM attempt WHERE token = {later} AND ended_ms IS NOT NULL"), 60)
+        harness.wait_for("the end of the drained training", lambda: self.sql(
+            f"SELECT 1 FROM attempt WHERE token = {later} AND ended_ms IS NOT NULL"), 60)
         self.assertEqual(0, old.stop())
         self.worker("w2", later=1)
-        done = self.inlier("watch", sweep, check=False)
-        self.assertEqual(0, done.returncode, done.stdout + done.stderr)
-        self.assertEqual([(3, 3)], harness.sql(self.state, "SELECT count(*), count(DISTINCT trial) FROM results"))
-        self.assertEqual([(1,)], harness.sql(
-            self.state, "SELECT max(n) FROM (SELECT count(DISTINCT token) AS n FROM attempts WHERE outcome = 'SUCCEEDED' GROUP BY stage)"))
-        resumed = harness.sql(self.state, f"SELECT max(resumed_step) FROM attempts WHERE token > {later} AND stage = "
+        done = self.inlier("watch", sweep)
+        self.assertEqual([(3, 3)], self.sql("SELECT count(*), count(DISTINCT trial) FROM results"))
+        self.assertEqual([(1,)], self.sql(
+            "SELECT max(n) FROM (SELECT count(DISTINCT token) AS n FROM attempts WHERE outcome = 'SUCCEEDED' GROUP BY stage)"))
+        resumed = self.sql(f"SELECT max(resumed_step) FROM attempts WHERE token > {later} AND stage = "
                                           f"(SELECT stage FROM attempts WHERE token = {later})")
         self.assertGreater(resumed[0][0], 0)
 
@@ -139,10 +119,8 @@ class UpgradeTest(unittest.TestCase):
 
     def test_the_command_line_of_two_releases_before_is_refused(self):
         self.coordinator(later=2)
-        done = self.inlier("status", check=False)
-        self.assertNotEqual(0, done.returncode)
-        self.assertIn("upgrade the caller", done.stderr)
+        self.inlier("status", fails=True, says="upgrade the caller")
 
 
 if __name__ == "__main__":
-    sys.exit(unittest.main())
+    unittest.main()

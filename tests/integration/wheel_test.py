@@ -55,9 +55,7 @@ def run(command, check=True, **options):
 class WheelTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        context = harness.temporary_folder()
-        cls.folder = context.__enter__()
-        cls.addClassCleanup(context.__exit__, None, None, None)
+        cls.folder = cls.enterClassContext(harness.temporary_folder())
         # Of the environment, nothing that finds another torch or library.
         cls.environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "LD_LIBRARY_PATH", "INLIER_PROGRAM")}
         ready = os.environ.get("INLIER_WHEEL")
@@ -183,4 +181,4 @@ if __name__ == "__main__":
         if not needed.exists():
             print(f"skipped: {needed} is not there ({remedy})")
             sys.exit(SKIPPED)
-    sys.exit(unittest.main())
+    unittest.main()

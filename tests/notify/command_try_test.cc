@@ -1,6 +1,4 @@
 // Commands of hooks, as real processes.
-#include "notify/command_try.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -9,6 +7,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "notify/try_outcome.h"
 #include "tests/support/temporary_folder.h"
 
 namespace inlier {

@@ -1,12 +1,11 @@
 // Webhooks, against real HTTP and HTTPS servers.
-#include "notify/http_try.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include "base/version.h"
 #include "notify/signature.h"
+#include "notify/try_outcome.h"
 #include "tests/notify/web_receiver.h"
 #include "tests/support/certificates.h"
 #include "tests/support/temporary_folder.h"

@@ -6,7 +6,7 @@
 
 #include "base/version.h"
 #include "coordinator/status/explain.h"
-#include "coordinator/status/unplaceable.h"
+#include "coordinator/status/status.h"
 #include "notify/hook_check.h"
 #include "tests/coordinator/harness.h"
 
@@ -55,20 +55,20 @@ class Notified {
     for (std::string line; std::getline(lines, line);) bodies.push_back(nlohmann::json::parse(line));
     return bodies;
   }
-  void Commit(ChangeBatch batch) {
-    Effects effects;
-    effects.changes = std::move(batch);
-    harness.Commit(std::move(effects));
+  void Commit(ChangeBatch batch) { harness.Commit({.changes = std::move(batch)}); }
+  void StepAfter(std::chrono::seconds time) {
+    harness.Advance(time);
+    Step();
+  }
+  void SubmitAndCancel(const std::string& name = "gamma") {
+    harness.CancelSweep(harness.Submit(SmallSweep(name, 1)));
   }
   // The next `count` trainings that the worker gets crash.
-  void Crash(HandWorker& worker, int count) {
+  void Crash(int count) {
     for (int round = 0; count > 0 && round < 20; ++round) {
       harness.Sync(worker);
-      std::vector<Token> tokens;
-      for (const auto& [token, assignment] : worker.running()) tokens.push_back(token);
-      for (const Token token : tokens) {
+      for (const Token token : worker.tokens())
         if (count-- > 0) worker.Emit(token, FailureEvent(v1::CRASHED, "it fell"));
-      }
       harness.Sync(worker);
     }
     EXPECT_LE(count, 0);
@@ -85,6 +85,7 @@ class Notified {
   }
 
   Harness harness;
+  HandWorker worker{"w", 1};
   bool takes = true;  // False: the database takes nothing of the notifier.
 
  private:
@@ -98,10 +99,10 @@ class Notified {
                               if (takes) Commit(std::move(batch));
                               return takes;
                             },
-                        .unplaceable = [this] { return UnplaceableSweeps(harness.orchestrator().state()); },
+                        .unplaceable = [this] { return UnplaceableSweeps(harness.state()); },
                         .explain =
                             [this](const v1::ExplainRequest& request) {
-                              return Explain(harness.orchestrator().state(), request, harness.now());
+                              return Explain(harness.state(), request, harness.now());
                             }});
     Step();
   }
@@ -119,13 +120,12 @@ v1::SweepSpec FailingSweep(int seeds) {
 
 TEST(NotifierTest, WithoutHooksNothingIsStoredAndWhatHappenedIsNotNotifiedLater) {
   Notified notified("");
-  HandWorker worker("w", 2);
   notified.harness.Submit(FailingSweep(2));
-  notified.Crash(worker, 2);
+  notified.Crash(2);
   EXPECT_EQ(notified.harness.Query("SELECT state FROM sweep"), "COMPLETE\n");
   notified.Restart(Hooks("end failure"));
   EXPECT_EQ(notified.Rows(), "");
-  notified.harness.CancelSweep(notified.harness.Submit(SmallSweep("gamma", 1)));
+  notified.SubmitAndCancel();
   notified.Step();
   EXPECT_EQ(notified.Rows("event, sweep"), "end|2\n");
 }
@@ -134,10 +134,9 @@ TEST(NotifierTest, TheEndOfASweepIsNotifiedToEachHookOnce) {
   v1::HooksConfig hooks = Hooks("end");
   hooks.add_on_end()->set_command("/b");
   Notified notified(hooks);
-  HandWorker worker("w", 1);
   notified.harness.SetCaller(Harness::Named("alice"));
   notified.harness.Submit(SmallSweep("gamma", 1));
-  RunAll(notified.harness, worker);
+  RunAll(notified.harness, notified.worker);
   notified.Step();
   EXPECT_EQ(notified.Rows("id, event, sweep, hook, state"),
             "1|end|1|end /a|WAITING\n2|end|1|end /b|WAITING\n");
@@ -167,12 +166,11 @@ TEST(NotifierTest, TheEndOfASweepIsNotifiedToEachHookOnce) {
 
 TEST(NotifierTest, EveryWayOfEndingIsNotifiedAsItWasWithItsReason) {
   Notified notified("end");
-  HandWorker worker("w", 1);
   notified.harness.CancelSweep(notified.harness.Submit(SmallSweep("cancelled", 3)));
   v1::SweepSpec stopped = FailingSweep(3);
   stopped.set_stop_after_failures(1);
   const SweepId sweep = notified.harness.Submit(stopped);
-  notified.Crash(worker, 1);
+  notified.Crash(1);
   EXPECT_EQ(notified.Bodies().back()["sweep"]["trials"]["failed"], 1);
   notified.harness.RetrySweep(sweep);
   notified.harness.CancelSweep(sweep);
@@ -193,7 +191,7 @@ TEST(NotifierTest, EveryWayOfEndingIsNotifiedAsItWasWithItsReason) {
 TEST(NotifierTest, WhatIsCommittedIsNotifiedOnceThoughRowsAreNotStoredAtFirst) {
   Notified notified("end");
   notified.harness.SkipInvariants();
-  for (int i = 0; i < 450; ++i) notified.harness.CancelSweep(notified.harness.Submit(SmallSweep("gamma", 1)));
+  for (int i = 0; i < 450; ++i) notified.SubmitAndCancel();
   notified.takes = false;
   notified.Step();
   EXPECT_EQ(notified.Rows("count(*)"), "0\n");
@@ -208,9 +206,8 @@ TEST(NotifierTest, WhatIsCommittedIsNotifiedOnceThoughRowsAreNotStoredAtFirst) {
 
 TEST(NotifierTest, TheFirstFailureIsNotifiedAtOnceAndTheNextOnesTogether) {
   Notified notified("failure");
-  HandWorker worker("w", 1);
   notified.harness.Submit(FailingSweep(20));
-  notified.Crash(worker, 1);
+  notified.Crash(1);
   EXPECT_EQ(notified.Rows("id, event, trial, state"), "1|failure|1|WAITING\n");
   const nlohmann::json first = notified.Bodies().front();
   EXPECT_EQ(first["failures"], 1);
@@ -224,10 +221,9 @@ TEST(NotifierTest, TheFirstFailureIsNotifiedAtOnceAndTheNextOnesTogether) {
   EXPECT_THAT(first["text"].get<std::string>(),
               AllOf(HasSubstr("1 trial of sweep failing (s-1) is FAILED; t-1"), HasSubstr("it fell")));
 
-  notified.Crash(worker, 12);
+  notified.Crash(12);
   EXPECT_EQ(notified.Rows("count(*)"), "1\n");
-  notified.harness.Advance(std::chrono::seconds(61));
-  notified.Step();
+  notified.StepAfter(std::chrono::seconds(61));
   EXPECT_EQ(notified.Rows("id, state"), "1|WAITING\n2|WAITING\n");
   EXPECT_EQ(notified.Bodies()[1]["failures"], 12);
   EXPECT_EQ(notified.Bodies()[1]["trials"].size(), 10u);
@@ -235,32 +231,29 @@ TEST(NotifierTest, TheFirstFailureIsNotifiedAtOnceAndTheNextOnesTogether) {
   EXPECT_EQ(notified.Bodies()[1]["sweep"]["trials"]["failed"], 13);
 
   // The time has doubled; after one without failures the next is notified at once.
-  notified.Crash(worker, 1);
+  notified.Crash(1);
   notified.harness.Advance(std::chrono::seconds(61));
-  notified.harness.Sync(worker);
+  notified.harness.Sync(notified.worker);
   notified.Step();
   EXPECT_EQ(notified.Rows("count(*)"), "2\n");
-  notified.harness.Advance(std::chrono::seconds(61));
-  notified.Step();
+  notified.StepAfter(std::chrono::seconds(61));
   EXPECT_EQ(notified.Rows("count(*)"), "3\n");
-  notified.harness.Advance(std::chrono::seconds(241));
-  notified.Step();
-  notified.Crash(worker, 1);
+  notified.StepAfter(std::chrono::seconds(241));
+  notified.Crash(1);
   EXPECT_EQ(notified.Rows("count(*)"), "4\n");
 }
 
 TEST(NotifierTest, GatheredFailuresSurviveARestartAndComeBeforeTheEnd) {
   Notified notified("failure end");
-  HandWorker worker("w", 1);
   notified.harness.Submit(FailingSweep(4));
-  notified.Crash(worker, 1);
-  notified.Crash(worker, 1);
+  notified.Crash(1);
+  notified.Crash(1);
   EXPECT_EQ(notified.Rows("count(*)"), "1\n");
-  notified.harness.CancelSweep(notified.harness.Submit(SmallSweep("other", 1)));
+  notified.SubmitAndCancel("other");
   notified.Step();  // Events after the gathered one are taken.
   notified.Restart();
-  notified.Crash(worker, 1);
-  notified.Crash(worker, 1);
+  notified.Crash(1);
+  notified.Crash(1);
   EXPECT_EQ(notified.Rows("id, event"), "1|failure\n2|end\n3|failure\n4|failure\n5|failure\n6|end\n");
   std::vector<std::string> trials;
   for (const nlohmann::json& body : notified.Bodies("event = 'failure'")) {
@@ -272,13 +265,11 @@ TEST(NotifierTest, GatheredFailuresSurviveARestartAndComeBeforeTheEnd) {
 
 TEST(NotifierTest, ATrialThatIsRetriedAndSucceedsIsNoFailure) {
   Notified notified("failure");
-  HandWorker worker("w", 1);
   notified.harness.Submit(SmallSweep("gamma", 1));
-  notified.harness.Sync(worker);
-  worker.Emit(worker.running().begin()->first, FailureEvent(v1::CRASHED, "it fell"));
-  notified.harness.Sync(worker);
+  notified.harness.Sync(notified.worker);
+  notified.harness.Report(notified.worker, FailureEvent(v1::CRASHED, "it fell"));
   notified.harness.Advance(std::chrono::hours(1));
-  RunAll(notified.harness, worker);
+  RunAll(notified.harness, notified.worker);
   notified.Step();
   EXPECT_EQ(notified.harness.Query("SELECT state FROM sweep"), "COMPLETE\n");
   EXPECT_THAT(notified.Bodies(), IsEmpty());
@@ -300,7 +291,7 @@ TEST(NotifierTest, AHookThatIsRemovedKeepsItsNotificationsForThreeDays) {
   v1::HooksConfig hooks = Hooks("end");
   hooks.add_on_end()->set_command("/b");
   Notified notified(hooks);
-  notified.harness.CancelSweep(notified.harness.Submit(SmallSweep("gamma", 1)));
+  notified.SubmitAndCancel();
   notified.Step();
   notified.harness.Advance(std::chrono::hours(71));
   notified.Restart(Hooks("end"));
@@ -326,7 +317,7 @@ TEST(NotifierTest, TheLatestThatHaveEndedAreKeptAndAllThatWait) {
   insert(4, "GIVEN_UP", 0);
   insert(10002, "DELIVERED", 0);
   notified.Restart();
-  notified.harness.CancelSweep(notified.harness.Submit(SmallSweep("gamma", 1)));
+  notified.SubmitAndCancel();
   notified.Step();
   EXPECT_EQ(notified.Rows("id"), "2\n3\n4\n10002\n10003\n");
 }
@@ -335,18 +326,16 @@ TEST(NotifierTest, ADatabaseOfAnEarlierVersionGoesOnFromItsLastEvent) {
   const TemporaryFolder folder;
   const std::vector<Migration>& all = BuiltinMigrations();
   {
-    auto old = Database::Open(folder.path(), {all.begin(), all.begin() + 4});
-    ASSERT_TRUE(old.ok()) << old.status();
-    (*old)->connection().exec(
+    auto old = Database::Open(folder.path(), {all.begin(), all.begin() + 4}).value();
+    old->connection().exec(
         "INSERT INTO event (at_ms, kind, sweep, message) VALUES (0, 'sweep_ended', 1, 'COMPLETE');"
         "INSERT INTO notification (id, at_ms, event, sweep, hook, body, state) "
         "VALUES (1, 0, 'failure', 1, 'failure /a', '{}', 'GATHERING')");
   }
-  auto database = Database::Open(folder.path());
-  ASSERT_TRUE(database.ok()) << database.status();
-  ASSERT_TRUE(Store(**database).Apply(StartOfNotifications(Hooks("end"), WallTime{})).ok());
-  EXPECT_EQ((*database)->connection().execAndGet("SELECT state FROM notification").getString(), "WAITING");
-  EXPECT_EQ((*database)->connection().execAndGet("SELECT event FROM notification_cursor").getInt(), 1);
+  auto database = Database::Open(folder.path()).value();
+  ASSERT_TRUE(Store(*database).Apply(StartOfNotifications(Hooks("end"), WallTime{})).ok());
+  EXPECT_EQ(database->connection().execAndGet("SELECT state FROM notification").getString(), "WAITING");
+  EXPECT_EQ(database->connection().execAndGet("SELECT event FROM notification_cursor").getInt(), 1);
 }
 
 TEST(NoWorkerTest, IsNotifiedOnceWhileItLastsAlsoOverARestart) {
@@ -370,8 +359,7 @@ TEST(NoWorkerTest, IsNotifiedOnceWhileItLastsAlsoOverARestart) {
   EXPECT_EQ(notified.Rows("count(*)"), "1\n");
 
   // A worker comes, and goes: the condition begins again.
-  HandWorker worker("w", 1);
-  notified.Pass(20, &worker);
+  notified.Pass(20, &notified.worker);
   EXPECT_EQ(notified.Rows("lasts"), "0\n");
   notified.Pass(400);
   EXPECT_EQ(notified.Rows("count(*)"), "2\n");
@@ -379,12 +367,11 @@ TEST(NoWorkerTest, IsNotifiedOnceWhileItLastsAlsoOverARestart) {
 
 TEST(NoWorkerTest, AWorkerThatIsTooSmallOrDrainedCannotRunThem) {
   Notified notified("no_worker");
-  HandWorker worker("w", 1);
-  worker.fields().set_memory_mib(1000);
+  notified.worker.fields().set_memory_mib(1000);
   v1::SweepSpec large = SmallSweep("large", 1);
   large.mutable_resources()->set_memory_mib(5000);
   notified.harness.Submit(large);
-  notified.Pass(130, &worker);
+  notified.Pass(130, &notified.worker);
   EXPECT_THAT(notified.Bodies().at(0)["reason"].get<std::string>(), HasSubstr("it needs 5000 MiB of memory"));
 
   notified.harness.CancelSweep(SweepId(1));
@@ -392,20 +379,17 @@ TEST(NoWorkerTest, AWorkerThatIsTooSmallOrDrainedCannotRunThem) {
   drain.set_worker("w");
   ASSERT_TRUE(notified.harness.Ask(&DrainWorker, drain).ok());
   notified.harness.Submit(SmallSweep("gamma", 1));
-  notified.Pass(130, &worker);
+  notified.Pass(130, &notified.worker);
   EXPECT_EQ(notified.Rows("count(*)"), "2\n");
   EXPECT_THAT(notified.Bodies().at(1)["reason"].get<std::string>(), HasSubstr("worker worker-w is drained"));
 }
 
 TEST(NoWorkerTest, AWorkerThatIsBusyOrASweepThatIsPausedIsNoCondition) {
   Notified notified("no_worker");
-  HandWorker worker("w", 1);
-  notified.harness.Sync(worker);
+  notified.harness.Sync(notified.worker);
   notified.harness.Submit(SmallSweep("gamma", 5));
-  notified.Pass(300, &worker);
-  v1::PauseSweepRequest pause;
-  pause.set_sweep("s-1");
-  ASSERT_TRUE(notified.harness.Ask(&PauseSweep, pause).ok());
+  notified.Pass(300, &notified.worker);
+  ASSERT_THAT(notified.harness.PauseSweep(SweepId(1)), IsOk());
   notified.Pass(300);
   EXPECT_EQ(notified.Rows("count(*)"), "0\n");
 }

@@ -13,6 +13,7 @@
 #include "coordinator/store/store.h"
 #include "nlohmann/json.hpp"
 #include "tests/notify/web_receiver.h"
+#include "tests/support/comes.h"
 #include "tests/support/temporary_folder.h"
 
 namespace inlier {
@@ -80,11 +81,9 @@ class NotifyServiceTest : public testing::Test {
           std::to_string(Integer(row[0])) + " " + Text(row[1]) + " " + std::to_string(Integer(row[2])) + "\n";
     return text;
   }
-  // Waits up to 20 s until the rows are so.
+  // Waits until the rows are so.
   void ExpectRows(const std::string& rows) {
-    for (int i = 0; i < 1000 && Rows() != rows; ++i)
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    EXPECT_EQ(Rows(), rows);
+    EXPECT_TRUE(Comes([&] { return Rows() == rows; })) << Rows();
   }
 
   TemporaryFolder folder_;
@@ -117,7 +116,7 @@ TEST_F(NotifyServiceTest, AReceiverThatWasDownGetsEachOnceInOrder) {
   AddHook("http://127.0.0.1:" + std::to_string(port));
   Start();
   End(3);
-  while (failed_tries_ < 1) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_TRUE(Comes([this] { return failed_tries_ >= 1; }));
   const WebReceiver receiver([](const WebReceiver::Request&, WebReceiver::Response&) { return 200; }, "", "",
                              port);
   ASSERT_TRUE(receiver.WaitFor(3));

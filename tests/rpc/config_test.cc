@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "inlier/v1/config.pb.h"
+#include "tests/support/status_matchers.h"
 #include "tests/support/temporary_folder.h"
 
 namespace inlier {
@@ -41,8 +42,7 @@ TEST(ConfigTest, MistakesAreToldWithTheirPlace) {
   std::ofstream(file) << "state_dir: /s\n\nlease_ttl: 2000\n";
   v1::CoordinatorConfig config;
   absl::Status status = LoadConfig(file, {}, config);
-  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("c.yaml:3:1: lease_ttl"));
+  EXPECT_THAT(status, StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("c.yaml:3:1: lease_ttl")));
   EXPECT_THAT(std::string(status.message()), HasSubstr("lease_ttl_ms"));
   std::ofstream(file) << "lease_ttl_ms: 2000\n";
   v1::CoordinatorConfig without;
@@ -65,11 +65,10 @@ TEST(ConfigTest, AKeyOfAnEarlierReleaseIsRefusedWithWhatToDoNow) {
   const std::string file = (folder / "c.yaml").string();
   std::ofstream(file) << "state_dir: /s\nbackup: {folder: /mnt/backups, keep: 3}\n";
   v1::CoordinatorConfig config;
-  const absl::Status status = LoadConfig(file, {}, config);
-  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(status.message()),
-              AllOf(HasSubstr("c.yaml:2:1: backup: no longer exists: "), HasSubstr("inlier-backup.timer"),
-                    HasSubstr("inlier backup FOLDER --keep N")));
+  EXPECT_THAT(LoadConfig(file, {}, config),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       AllOf(HasSubstr("c.yaml:2:1: backup: no longer exists: "),
+                             HasSubstr("inlier-backup.timer"), HasSubstr("inlier backup FOLDER --keep N"))));
   v1::CoordinatorConfig set;
   EXPECT_THAT(std::string(LoadConfig("", {"state_dir=/s", "backup.keep=3"}, set).message()),
               HasSubstr("no longer exists: "));

@@ -19,12 +19,12 @@ std::string Error(std::vector<const char*> arguments) {
 }
 
 TEST(DaemonOptionsTest, BothFormsOfOptionsAreRead) {
-  const auto options = Parse({"--config=a.yaml", "--set", "x=1", "--set=y=a=b", "--log-level", "debug"});
-  ASSERT_TRUE(options.ok());
-  EXPECT_EQ(options->action, DaemonOptions::Action::kRun);
-  EXPECT_EQ(options->config_file, "a.yaml");
-  EXPECT_THAT(options->overrides, ElementsAre("x=1", "y=a=b"));
-  EXPECT_EQ(options->log_level, "debug");
+  const auto options =
+      Parse({"--config=a.yaml", "--set", "x=1", "--set=y=a=b", "--log-level", "debug"}).value();
+  EXPECT_EQ(options.action, DaemonOptions::Action::kRun);
+  EXPECT_EQ(options.config_file, "a.yaml");
+  EXPECT_THAT(options.overrides, ElementsAre("x=1", "y=a=b"));
+  EXPECT_EQ(options.log_level, "debug");
 }
 
 TEST(DaemonOptionsTest, WhatIsAskedForFirstIsDone) {

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/files/file_lock.h"
+#include "tests/support/status_matchers.h"
 #include "tests/support/temporary_folder.h"
 
 namespace inlier {
@@ -29,9 +30,7 @@ v1::Endpoint Mine() {
 TEST(EndpointFileTest, WhatIsWrittenIsRead) {
   const TemporaryFolder folder;
   ASSERT_TRUE(WriteEndpointFile(folder.path(), Mine()).ok());
-  const auto endpoint = ReadEndpointFile(folder.path());
-  ASSERT_TRUE(endpoint.ok()) << endpoint.status();
-  EXPECT_EQ(endpoint->SerializeAsString(), Mine().SerializeAsString());
+  EXPECT_EQ(ReadEndpointFile(folder.path()).value().SerializeAsString(), Mine().SerializeAsString());
   // Only the file itself is left behind.
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()),
                           std::filesystem::directory_iterator()),
@@ -41,9 +40,8 @@ TEST(EndpointFileTest, WhatIsWrittenIsRead) {
 TEST(EndpointFileTest, NoCoordinatorIsToldWithTheRemedy) {
   const TemporaryFolder folder;
   const absl::Status status = ReadEndpointFile(folder.path()).status();
-  EXPECT_TRUE(absl::IsNotFound(status));
-  EXPECT_THAT(std::string(status.message()),
-              HasSubstr("no coordinator is running in " + folder.path().string()));
+  EXPECT_THAT(status, StatusIs(absl::StatusCode::kNotFound,
+                               HasSubstr("no coordinator is running in " + folder.path().string())));
   EXPECT_THAT(std::string(status.message()), HasSubstr("start one with `inlier up`"));
 }
 
@@ -66,11 +64,7 @@ TEST(EndpointFileTest, AFileIsRemovedOnce) {
 // Which coordinator is a folder's: the one that holds its lock, whatever the endpoint file says.
 class CoordinatorOfTest : public testing::Test {
  protected:
-  FolderCoordinator::State State() const {
-    const auto found = CoordinatorOf(folder_.path());
-    EXPECT_TRUE(found.ok()) << found.status();
-    return found.ok() ? found->state : FolderCoordinator::kNone;
-  }
+  FolderCoordinator::State State() const { return CoordinatorOf(folder_.path()).value().state; }
   void WriteEndpoint(const std::string& grpc = "127.0.0.1:1234", std::uint64_t more = 0) {
     v1::Endpoint endpoint = Mine();
     endpoint.set_grpc(grpc);
@@ -89,8 +83,7 @@ TEST_F(CoordinatorOfTest, AFolderWithoutALockHasNone) {
 }
 
 TEST_F(CoordinatorOfTest, ALockThatIsHeldAndAnEndpointAreOne) {
-  const auto lock = LockStateFolder(folder_.path());
-  ASSERT_TRUE(lock.ok()) << lock.status();
+  const auto lock = LockStateFolder(folder_.path()).value();
   EXPECT_EQ(State(), FolderCoordinator::kStarting);
   WriteEndpoint();
   EXPECT_EQ(State(), FolderCoordinator::kRunning);

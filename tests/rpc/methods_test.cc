@@ -6,6 +6,8 @@
 
 #include <set>
 
+#include "tests/support/status_matchers.h"
+
 namespace inlier {
 namespace {
 
@@ -51,8 +53,7 @@ TEST(MethodsTest, AnRpcWithoutARoleIsNamed) {
   const google::protobuf::FileDescriptor* built = pool.BuildFile(file);
   ASSERT_NE(built, nullptr);
   const absl::Status status = MethodsOf(*built->service(0)).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("bare.Bare.Ask has no role"));
+  EXPECT_THAT(status, StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("bare.Bare.Ask has no role")));
   EXPECT_THAT(std::string(status.message()), HasSubstr("bare.proto"));
 }
 

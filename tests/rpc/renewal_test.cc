@@ -16,6 +16,7 @@
 #include "rpc/rpc.h"
 #include "rpc/server_tls.h"
 #include "tests/support/certificates.h"
+#include "tests/support/comes.h"
 #include "tests/support/temporary_folder.h"
 
 namespace inlier {
@@ -66,9 +67,7 @@ class RenewalTest : public testing::Test {
   void Start(bool mutual) {
     ServerTls tls{.certificate = File("server.pem"), .key = File("server.key")};
     if (mutual) tls.client_ca = File("clients.pem");
-    auto started = StartServer("127.0.0.1:0", "listen", {&service_}, {.tls = tls});
-    ASSERT_TRUE(started.ok()) << started.status();
-    listening_ = *std::move(started);
+    listening_ = StartServer("127.0.0.1:0", "listen", {&service_}, {.tls = tls}).value();
   }
   // A client of its own that trusts `authority` and, for mutual TLS, has a certificate of `signer`.
   std::unique_ptr<v1::WorkerService::Stub> Client(const Certificates& authority, const std::string& name,
@@ -158,10 +157,7 @@ TEST_F(RenewalTest, ALongLivedClientTakesARenewedTokenAndCertificate) {
                : std::string("none");
   };
   const auto comes_to_show = [&](const std::string& expected) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-    while (shown() != expected && std::chrono::steady_clock::now() < deadline)
-      std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    return shown() == expected;
+    return Comes([&] { return shown() == expected; });
   };
   EXPECT_EQ(shown(), "Bearer inlier_first");
   write_token("inlier_second");

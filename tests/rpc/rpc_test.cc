@@ -9,6 +9,7 @@
 
 #include "inlier/v1/worker_service.grpc.pb.h"
 #include "rpc/connection_acceptor.h"
+#include "tests/support/status_matchers.h"
 
 namespace inlier {
 namespace {
@@ -32,8 +33,7 @@ TEST(RpcStatusTest, StatusesSurviveTheRoundTrip) {
 
 TEST(RpcStatusTest, AServerThatTakesNoMoreConnectionsIsNamed) {
   Address address{.host = "127.0.0.1", .port = 0};
-  auto sockets = Listen(address, "listen");
-  ASSERT_TRUE(sockets.ok()) << sockets.status();
+  auto sockets = Listen(address, "listen").value();
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
   const auto stub = v1::WorkerService::NewStub(MakeSecureChannel(address.ToString(), {}).value());
@@ -49,23 +49,19 @@ TEST(RpcStatusTest, AServerThatTakesNoMoreConnectionsIsNamed) {
   low.rlim_cur = 180;
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &low), 0);
   {
-    const ConnectionAcceptor acceptor(*std::move(sockets), /*plain=*/true, [](int, int connection) {
+    const ConnectionAcceptor acceptor(std::move(sockets), /*plain=*/true, [](int, int connection) {
       ADD_FAILURE() << "it is taken";
       ::close(connection);
     });
-    const absl::Status refused = call();
-    EXPECT_TRUE(absl::IsUnavailable(refused)) << refused;
-    EXPECT_THAT(std::string(refused.message()),
-                HasSubstr("as many connections as its limit of open files allows"));
+    EXPECT_THAT(call(), StatusIs(absl::StatusCode::kUnavailable,
+                                 HasSubstr("as many connections as its limit of open files allows")));
   }
   ::setrlimit(RLIMIT_NOFILE, &before);
 }
 
 TEST(AddressTest, AddressesAreReadAndWrittenBack) {
   for (const char* text : {"127.0.0.1:7420", "localhost:0", "[::1]:80", "host-1.example.org:65535"}) {
-    const auto address = ParseAddress(text, "listen");
-    ASSERT_TRUE(address.ok()) << address.status();
-    EXPECT_EQ(address->ToString(), text);
+    EXPECT_EQ(ParseAddress(text, "listen").value().ToString(), text);
   }
   EXPECT_EQ(ParseAddress("[::1]:80", "listen")->host, "::1");
 }
@@ -89,10 +85,9 @@ TEST(AddressTest, EachMistakeIsNamed) {
 
 TEST(RpcServerTest, ThePortThatWasTakenIsReportedAndServes) {
   EchoService service;
-  auto server = StartServer("127.0.0.1:0", "listen", {&service});
-  ASSERT_TRUE(server.ok()) << server.status();
-  EXPECT_THAT(server->address, testing::Not(testing::EndsWith(":0")));
-  const auto stub = v1::WorkerService::NewStub(MakeSecureChannel(server->address, {}).value());
+  auto server = StartServer("127.0.0.1:0", "listen", {&service}).value();
+  EXPECT_THAT(server.address, testing::Not(testing::EndsWith(":0")));
+  const auto stub = v1::WorkerService::NewStub(MakeSecureChannel(server.address, {}).value());
   grpc::ClientContext context;
   v1::WorkerSync sync;
   sync.set_sync_id(42);
@@ -104,20 +99,18 @@ TEST(RpcServerTest, ThePortThatWasTakenIsReportedAndServes) {
 
 TEST(RpcServerTest, AnAddressInUseIsNamedWithTheRemedy) {
   EchoService first, second;
-  auto server = StartServer("127.0.0.1:0", "listen", {&first});
-  ASSERT_TRUE(server.ok());
-  const absl::Status status = StartServer(server->address, "listen", {&second}).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kAlreadyExists);
-  EXPECT_THAT(std::string(status.message()),
-              HasSubstr("listen: " + server->address + " is already in use; stop the program"));
+  auto server = StartServer("127.0.0.1:0", "listen", {&first}).value();
+  const absl::Status status = StartServer(server.address, "listen", {&second}).status();
+  EXPECT_THAT(status,
+              StatusIs(absl::StatusCode::kAlreadyExists,
+                       HasSubstr("listen: " + server.address + " is already in use; stop the program")));
   EXPECT_THAT(std::string(status.message()), HasSubstr("another port (0 takes a free one)"));
 }
 
 TEST(RpcServerTest, AHostThatIsNotOursIsNamed) {
   EchoService service;
-  const absl::Status status = StartServer("192.0.2.1:0", "listen", {&service}).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("cannot listen on 192.0.2.1:0"));
+  EXPECT_THAT(StartServer("192.0.2.1:0", "listen", {&service}),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("cannot listen on 192.0.2.1:0")));
 }
 
 }  // namespace

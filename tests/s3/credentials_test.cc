@@ -17,11 +17,10 @@ constexpr char kFile[] =
     "aws_secret_access_key=se=cret\nregion = eu\n";
 
 TEST(S3CredentialsTest, TheDefaultProfileIsRead) {
-  const auto credentials = ParseS3Credentials(kFile);
-  ASSERT_TRUE(credentials.ok()) << credentials.status();
-  EXPECT_EQ(credentials->access_key, "id");
-  EXPECT_EQ(credentials->secret_key, "se=cret");
-  EXPECT_EQ(credentials->session_token, "");
+  const auto credentials = ParseS3Credentials(kFile).value();
+  EXPECT_EQ(credentials.access_key, "id");
+  EXPECT_EQ(credentials.secret_key, "se=cret");
+  EXPECT_EQ(credentials.session_token, "");
 }
 
 TEST(S3CredentialsTest, AnErrorNamesTheLineAndNotItsContent) {
@@ -36,13 +35,12 @@ TEST(S3CredentialsTest, AChangedFileIsReadAgainAndABadOneIsNot) {
   const TemporaryFolder folder;
   const std::string file = folder.Write("credentials", kFile);
   ASSERT_EQ(::chmod(file.c_str(), 0600), 0);
-  const auto source = S3CredentialSource::Open(file, /*insecure=*/false);
-  ASSERT_TRUE(source.ok()) << source.status();
-  EXPECT_EQ((*source)->Get().access_key, "id");
+  const auto source = S3CredentialSource::Open(file, /*insecure=*/false).value();
+  EXPECT_EQ(source->Get().access_key, "id");
   folder.Write("credentials", "[default]\naws_access_key_id = renewed\naws_secret_access_key = s\n");
-  EXPECT_EQ((*source)->Get().access_key, "renewed");
+  EXPECT_EQ(source->Get().access_key, "renewed");
   folder.Write("credentials", "nothing");
-  EXPECT_EQ((*source)->Get().access_key, "renewed");
+  EXPECT_EQ(source->Get().access_key, "renewed");
 }
 
 TEST(S3CredentialsTest, AFileThatOthersMayReadIsRefused) {

@@ -11,6 +11,7 @@
 #include "base/digest.h"
 #include "base/files/file.h"
 #include "tests/s3/server_fixture.h"
+#include "tests/support/status_matchers.h"
 
 namespace inlier {
 namespace {
@@ -60,9 +61,7 @@ class ObjectTransferTest : public S3ServerTest {
 TEST_F(ObjectTransferTest, ASmallFileIsOneObjectAndComesBack) {
   EXPECT_TRUE(client_->CheckBucket().ok()) << client_->CheckBucket();
   FileOf("weights");
-  const auto sent = Send();
-  ASSERT_TRUE(sent.ok()) << sent.status();
-  EXPECT_TRUE(*sent);
+  EXPECT_TRUE(Send().value());
   EXPECT_EQ(moved_, 7u);
   ASSERT_TRUE(Fetch().ok());
   EXPECT_EQ(*ReadFile(Target()), "weights");
@@ -85,8 +84,7 @@ TEST_F(ObjectTransferTest, ALargeFileIsSentInPartsAndContinuedWhereItBroke) {
   EXPECT_FALSE(client_->Head(key())->has_value());
   ASSERT_EQ(client_->ListUploads(key())->size(), 1u);
   cancel_at_ = ~std::uint64_t{0};
-  const auto sent = Send();
-  ASSERT_TRUE(sent.ok()) << sent.status();
+  const auto sent = Send().value();
   EXPECT_EQ(moved_, content.size() - (5 << 20));
   EXPECT_EQ(there_, content.size());
   EXPECT_EQ(total_, content.size());
@@ -151,9 +149,7 @@ TEST_F(ObjectTransferTest, ADamagedObjectIsNeverTakenAndIsMovedAway) {
   ASSERT_TRUE(client_->Put(key(), "weihgts").ok());
   EXPECT_TRUE(absl::IsDataLoss(Fetch()));
   EXPECT_FALSE(fs::exists(Target()));
-  const absl::StatusOr<bool> moved = MoveDamagedAway(*client_, sha256_);
-  ASSERT_TRUE(moved.ok()) << moved.status();
-  EXPECT_TRUE(*moved);
+  EXPECT_TRUE(MoveDamagedAway(*client_, sha256_).value());
   EXPECT_TRUE(absl::IsNotFound(Fetch()));
   EXPECT_TRUE(client_->Head(client_->location().DamagedKeyOf(sha256_))->has_value());
   ASSERT_TRUE(*Send(S3Existing::kKeep));
@@ -178,10 +174,9 @@ TEST_F(ObjectTransferTest, AListHasAllObjectsOfThePrefix) {
   const std::string prefix = client_->location().KeyPrefix();
   for (const char* name : {"a", "b", "damaged/c"}) ASSERT_TRUE(client_->Put(prefix + name, "x").ok());
   std::int64_t now = 0;
-  const auto objects = client_->List(prefix, &now);
-  ASSERT_TRUE(objects.ok()) << objects.status();
+  const auto objects = client_->List(prefix, &now).value();
   std::vector<std::string> keys;
-  for (const S3Object& object : *objects) {
+  for (const S3Object& object : objects) {
     keys.push_back(object.key);
     EXPECT_EQ(object.bytes, 1u);
     EXPECT_LE(std::abs(now - object.modified_seconds), 60);
@@ -196,22 +191,19 @@ TEST_F(ObjectTransferTest, ErrorsHaveTheirCauseAndRemedy) {
   ::setenv("AWS_SECRET_ACCESS_KEY", "a-wrong-secret", 1);
   const auto stranger = *S3Client::Make(server_->Config(), false);
   ::setenv("AWS_SECRET_ACCESS_KEY", "test-secret-of-no-value", 1);
-  const absl::Status refused = stranger->CheckBucket();
-  EXPECT_TRUE(absl::IsPermissionDenied(refused));
-  EXPECT_THAT(
-      std::string(refused.message()),
-      testing::AllOf(testing::HasSubstr("HTTP 403 SignatureDoesNotMatch"), testing::HasSubstr("secret key"),
-                     testing::Not(testing::HasSubstr("a-wrong-secret"))));
+  EXPECT_THAT(stranger->CheckBucket(),
+              StatusIs(absl::StatusCode::kPermissionDenied,
+                       testing::AllOf(testing::HasSubstr("HTTP 403 SignatureDoesNotMatch"),
+                                      testing::HasSubstr("secret key"),
+                                      testing::Not(testing::HasSubstr("a-wrong-secret")))));
   v1::S3Config elsewhere = server_->Config();
   elsewhere.set_bucket("no-such-bucket");
-  const absl::Status missing = (*S3Client::Make(elsewhere, false))->CheckBucket();
-  EXPECT_TRUE(absl::IsFailedPrecondition(missing)) << missing;
-  EXPECT_THAT(std::string(missing.message()), testing::HasSubstr("make the bucket"));
+  EXPECT_THAT((*S3Client::Make(elsewhere, false))->CheckBucket(),
+              StatusIs(absl::StatusCode::kFailedPrecondition, testing::HasSubstr("make the bucket")));
   elsewhere.set_endpoint("http://127.0.0.1:1");
-  const absl::Status away = (*S3Client::Make(elsewhere, false))->CheckBucket();
-  EXPECT_TRUE(absl::IsUnavailable(away));
-  EXPECT_THAT(std::string(away.message()),
-              testing::HasSubstr("GET s3://no-such-bucket/ at http://127.0.0.1:1"));
+  EXPECT_THAT((*S3Client::Make(elsewhere, false))->CheckBucket(),
+              StatusIs(absl::StatusCode::kUnavailable,
+                       testing::HasSubstr("GET s3://no-such-bucket/ at http://127.0.0.1:1")));
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
-#include "coordinator/decisions/tick.h"
+#include "coordinator/state/feature.h"
 #include "coordinator/store/committer.h"
 #include "spec/sweep/sweep_reader.h"
 #include "tests/coordinator/invariants.h"
@@ -21,13 +21,6 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr std::uint64_t kWalBytesMax = 1 << 20;
-
-// In memory where there is such a folder: the fsyncs are made, and cost nothing there.
-std::filesystem::path Memory() {
-  const std::filesystem::path memory = "/dev/shm";
-  std::error_code ignored;
-  return std::filesystem::is_directory(memory, ignored) ? memory : std::filesystem::temp_directory_path();
-}
 
 // DurableState without the workers: those that are forgotten in memory are still in the store.
 std::string WithoutWorkers(const std::string& state) {
@@ -67,7 +60,7 @@ OrchestratorOptions CoordinatorProcess::Options() {
 
 CoordinatorProcess::CoordinatorProcess(World& world, Oracle& oracle, const FaultVfs& disk,
                                        const std::filesystem::path& template_file)
-    : world_(world), oracle_(oracle), disk_(disk), folder_(Memory()) {
+    : world_(world), oracle_(oracle), disk_(disk), folder_(MemoryFolder()) {
   std::filesystem::create_directory(folder_ / "0");
   std::filesystem::copy_file(template_file, folder_ / "0" / "inlier.db");
   careful_ = world_.random().PerMille(150);

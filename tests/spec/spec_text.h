@@ -7,6 +7,7 @@
 #include "gtest/gtest.h"
 #include "inlier/v1/trial_spec.pb.h"
 #include "spec/schema/yaml_reader.h"
+#include "spec/trial/validator.h"
 
 namespace inlier {
 
@@ -20,15 +21,24 @@ inline constexpr char kTinyVit[] =
     "{model: {vit: {preset: tiny}}, data: {images: {dataset: fashion-mnist}}, training: {steps: 2000}}";
 
 inline v1::TrialSpec TrialFrom(const std::string& yaml) {
-  const absl::StatusOr<v1::TrialSpec> spec = ReadYaml<v1::TrialSpec>(yaml, "trial.yaml");
-  EXPECT_TRUE(spec.ok()) << spec.status();
-  return spec.ok() ? *spec : v1::TrialSpec();
+  return ReadYaml<v1::TrialSpec>(yaml, "trial.yaml").value();
+}
+
+// What `status` says, or "OK".
+inline std::string MessageOf(const absl::Status& status) {
+  return status.ok() ? "OK" : std::string(status.message());
 }
 
 // The error of reading a TrialSpec from `yaml`, or "OK".
 inline std::string TrialError(const std::string& yaml) {
-  const absl::StatusOr<v1::TrialSpec> spec = ReadYaml<v1::TrialSpec>(yaml, "f.yaml");
-  return spec.ok() ? "OK" : std::string(spec.status().message());
+  return MessageOf(ReadYaml<v1::TrialSpec>(yaml, "f.yaml").status());
+}
+
+// The problems of the model of `base` after merging `more`, or "OK".
+inline std::string ErrorOfTrial(const std::string& base, const std::string& more) {
+  v1::TrialSpec spec = TrialFrom(base);
+  spec.MergeFrom(TrialFrom(more));
+  return MessageOf(ResolveAndValidate(spec).status());
 }
 
 }  // namespace inlier

@@ -1,4 +1,4 @@
-// A folder for one test, removed with all that is in it.
+// Folders for one test.
 #ifndef INLIER_TESTS_SUPPORT_TEMPORARY_FOLDER_H_
 #define INLIER_TESTS_SUPPORT_TEMPORARY_FOLDER_H_
 
@@ -13,6 +13,14 @@
 
 namespace inlier {
 
+// Where files are in memory, for a test that is not about fsync.
+inline std::filesystem::path MemoryFolder() {
+  const std::filesystem::path memory = "/dev/shm";
+  std::error_code ignored;
+  return std::filesystem::is_directory(memory, ignored) ? memory : std::filesystem::temp_directory_path();
+}
+
+// A folder for one test, removed with all that is in it.
 class TemporaryFolder {
  public:
   // Below `where`.

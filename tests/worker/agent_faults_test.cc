@@ -63,38 +63,27 @@ class AgentCheckpointTest : public AgentTest {
   }
 };
 
-TEST_F(AgentCheckpointTest, WhereTheLatestCannotBeUsedTheOneBeforeIs) {
+TEST_F(AgentCheckpointTest, WhereTheLatestCannotBeUsedTheOneBeforeIsElseTrainingStartsFromTheBeginning) {
   for (const auto& [name, damage] : Damages()) {
-    SCOPED_TRACE(name);
-    rig_.reset();
-    coordinator_.reset();
-    fs::remove_all(folder_.path() / "attempts");
-    const v1::Assignment assignment = Resuming();
-    damage(folder_.path() / assignment.resume_path());
-    EXPECT_EQ(RunOne("", assignment).kind(), v1::Outcome::SUCCEEDED);
-    EXPECT_EQ(StartedOf(2).resumed_step(), 2u);
-    EXPECT_THAT(StartedOf(2).resume_trouble(), HasSubstr(assignment.resume_path()));
-    EXPECT_THAT(StartedOf(2).resume_trouble(), HasSubstr("; training resumes from"));
-  }
-}
-
-TEST_F(AgentCheckpointTest, WhereNoneCanBeUsedTrainingStartsFromTheBeginning) {
-  for (const auto& [name, damage] : Damages()) {
-    SCOPED_TRACE(name);
-    rig_.reset();
-    coordinator_.reset();
-    fs::remove_all(folder_.path() / "attempts");
-    const v1::Assignment assignment = Resuming();
-    damage(folder_.path() / assignment.resume_path());
-    damage(folder_.path() / assignment.earlier(0).path());
-    EXPECT_EQ(RunOne("", assignment).kind(), v1::Outcome::SUCCEEDED);
-    EXPECT_EQ(StartedOf(2).resumed_step(), 0u);
-    EXPECT_THAT(StartedOf(2).resume_trouble(), HasSubstr("; training starts from the beginning"));
+    for (const bool both : {false, true}) {
+      SCOPED_TRACE(name + (both ? ", both" : ""));
+      rig_.reset();
+      coordinator_.reset();
+      fs::remove_all(folder_.path() / "attempts");
+      const v1::Assignment assignment = Resuming();
+      damage(folder_.path() / assignment.resume_path());
+      if (both) damage(folder_.path() / assignment.earlier(0).path());
+      EXPECT_TRUE(Succeeded(RunOne("", assignment)));
+      EXPECT_EQ(StartedOf(2).resumed_step(), both ? 0u : 2u);
+      EXPECT_THAT(StartedOf(2).resume_trouble(),
+                  HasSubstr(both ? "; training starts from the beginning" : "; training resumes from"));
+      if (!both) EXPECT_THAT(StartedOf(2).resume_trouble(), HasSubstr(assignment.resume_path()));
+    }
   }
 }
 
 TEST_F(AgentCheckpointTest, ASoundCheckpointIsUsedWithoutANotice) {
-  EXPECT_EQ(RunOne("", Resuming()).kind(), v1::Outcome::SUCCEEDED);
+  EXPECT_TRUE(Succeeded(RunOne("", Resuming())));
   EXPECT_EQ(StartedOf(2).resumed_step(), 4u);
   EXPECT_FALSE(StartedOf(2).has_resume_trouble());
 }
@@ -108,23 +97,19 @@ TEST_F(AgentCheckpointTest, AModelThatHasChangedIsNeverEvaluated) {
     std::ofstream(file, std::ios::binary) << model;
   };
   write();
-  ASSERT_EQ(RunOne("", EvaluateAssignment(1, sha256)).kind(), v1::Outcome::SUCCEEDED);
+  ASSERT_TRUE(Succeeded(RunOne("", EvaluateAssignment(1, sha256))));
   std::uint64_t token = 2;
   for (const auto& [name, damage] : Damages()) {
     if (name == "removed" || name == "a folder") continue;
     SCOPED_TRACE(name);
     damage(file);
     // The child of the last evaluation waits for this one.
-    coordinator_->Assign(EvaluateAssignment(token, sha256));
-    ASSERT_TRUE(coordinator_->WaitForOutcome(token));
-    const v1::Outcome outcome = coordinator_->state().outcomes[token++];
+    const v1::Outcome outcome = coordinator_->Run(EvaluateAssignment(token++, sha256));
     EXPECT_EQ(outcome.failure(), v1::INVALID_SPEC);
     EXPECT_THAT(outcome.message(), HasSubstr("has the SHA-256"));
     EXPECT_THAT(outcome.message(), HasSubstr("`inlier retry` the trial"));
     write();
-    coordinator_->Assign(EvaluateAssignment(token, sha256));
-    ASSERT_TRUE(coordinator_->WaitForOutcome(token));
-    EXPECT_EQ(coordinator_->state().outcomes[token++].kind(), v1::Outcome::SUCCEEDED);
+    EXPECT_TRUE(Succeeded(coordinator_->Run(EvaluateAssignment(token++, sha256))));
   }
 }
 
@@ -142,9 +127,7 @@ class AgentProgramTest : public AgentTest {
  protected:
   void StartWithProgram() {
     PutBack();
-    RigSettings settings;
-    settings.trial_program = program_.string();
-    StartWorker(settings);
+    StartWorker({.trial_program = program_.string()});
   }
   void PutBack() {
     fs::remove_all(program_);
@@ -184,17 +167,13 @@ TEST_F(AgentProgramTest, AProgramThatCannotBeStartedIsTheMachinesFaultUntilItIsB
     PutBack();
     ASSERT_TRUE(WaitForTrouble(""));
     fault();
-    coordinator_->Assign(TrainAssignment(token));
-    ASSERT_TRUE(coordinator_->WaitForOutcome(token));
-    const v1::Outcome outcome = coordinator_->state().outcomes[token++];
+    const v1::Outcome outcome = coordinator_->Run(TrainAssignment(token++));
     EXPECT_TRUE(outcome.not_started()) << outcome.message();
     EXPECT_THAT(outcome.message(), HasSubstr(message));
     EXPECT_TRUE(WaitForTrouble(message)) << coordinator_->state().last().trouble();
     PutBack();
     ASSERT_TRUE(WaitForTrouble(""));
-    coordinator_->Assign(TrainAssignment(token));
-    ASSERT_TRUE(coordinator_->WaitForOutcome(token));
-    EXPECT_EQ(coordinator_->state().outcomes[token++].kind(), v1::Outcome::SUCCEEDED);
+    EXPECT_TRUE(Succeeded(coordinator_->Run(TrainAssignment(token++))));
   }
 }
 
@@ -202,9 +181,7 @@ TEST_F(AgentProgramTest, AProgramThatIsBeingWrittenIsTriedAgain) {
   StartWithProgram();
   {
     const std::ofstream writes(program_, std::ios::in | std::ios::out);  // Text file busy.
-    coordinator_->Assign(TrainAssignment(1));
-    ASSERT_TRUE(coordinator_->WaitForOutcome(1));
-    EXPECT_TRUE(coordinator_->state().outcomes[1].not_started());
+    EXPECT_TRUE(coordinator_->Run(TrainAssignment(1)).not_started());
     EXPECT_TRUE(WaitForTrouble("Text file busy"));
   }
   EXPECT_TRUE(WaitForTrouble(""));

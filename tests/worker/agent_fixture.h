@@ -25,9 +25,7 @@ class AgentTest : public testing::Test {
   v1::Outcome RunOne(const std::string& behaviour, v1::Assignment assignment = TrainAssignment(1),
                      RigSettings settings = {}) {
     StartWorker(settings).SetBehaviour(behaviour);
-    coordinator_->Assign(assignment);
-    EXPECT_TRUE(coordinator_->WaitForOutcome(assignment.token()));
-    return coordinator_->state().outcomes[assignment.token()];
+    return coordinator_->Run(assignment);
   }
   // Assigns and waits until the child's first log line has arrived: it runs.
   void AssignAndWaitForLog(const v1::Assignment& assignment) {

@@ -8,8 +8,8 @@
 
 #include "base/files/file.h"
 #include "google/protobuf/util/json_util.h"
+#include "tests/worker/agent_fixture.h"
 #include "tests/worker/process_state.h"
-#include "tests/worker/worker_rig.h"
 
 namespace inlier {
 namespace {
@@ -26,55 +26,36 @@ v1::Assignment GangAssignment(std::uint64_t token, std::uint32_t ranks, std::uin
   return assignment;
 }
 
-class AgentGangTest : public testing::Test {
+class AgentGangTest : public AgentTest {
  protected:
-  WorkerRig& StartWorker(std::uint32_t slots, std::uint32_t slots_elsewhere = 0,
-                         Duration stop_grace = std::chrono::seconds(20)) {
-    RigSettings settings;
-    settings.stop_grace = stop_grace;
-    settings.slots = slots;
-    settings.slots_elsewhere = slots_elsewhere;
-    rig_ = std::make_unique<WorkerRig>(folder_.path(), coordinator_.address(), settings);
-    return *rig_;
-  }
   fs::path Attempt(std::uint64_t token) const {
     return folder_.path() / "attempts/train-stage" / std::to_string(token);
   }
   v1::AttemptSpec SpecAt(const fs::path& folder) const {
     v1::AttemptSpec spec;
-    const absl::StatusOr<std::string> json = ReadFile(folder / "spec.json");
-    EXPECT_TRUE(json.ok()) << json.status();
-    EXPECT_TRUE(google::protobuf::util::JsonStringToMessage(json.value_or(""), &spec).ok());
+    const std::string json = ReadFile(folder / "spec.json").value();
+    EXPECT_TRUE(google::protobuf::util::JsonStringToMessage(json, &spec).ok());
     return spec;
   }
 
   // Rank 1 of an attempt with token 1 dies: the attempt ends with its reason, which is returned, and frees its slots.
   std::string ReasonWhereRankOneDies() {
     rig_->SetBehaviour("rank_1_dies");
-    coordinator_.Assign(GangAssignment(1, 3));
-    EXPECT_TRUE(coordinator_.WaitForOutcome(1));
-    const v1::Outcome outcome = coordinator_.state().outcomes.at(1);
+    const v1::Outcome outcome = coordinator_->Run(GangAssignment(1, 3));
     EXPECT_EQ(outcome.failure(), v1::CRASHED);
     EXPECT_THAT(outcome.message(),
                 AllOf(HasSubstr("rank 1 of 3 on "), HasSubstr(": the trial was killed by signal 11")));
     EXPECT_TRUE(rig_->WaitForMetric("inlier_worker_slots_busy 0")) << rig_->MetricsText();
     return outcome.message();
   }
-
-  TemporaryFolder folder_;
-  FakeCoordinator coordinator_{FakeCoordinator::Settings()};
-  std::unique_ptr<WorkerRig> rig_;
 };
 
 TEST_F(AgentGangTest, EveryRankHasAPlaceAndRankZeroReports) {
-  StartWorker(3);
+  StartWorker({.slots = 3});
   v1::Assignment assignment = GangAssignment(1, 3);
   assignment.set_shard_optimizer(true);
-  coordinator_.Assign(assignment);
-  ASSERT_TRUE(coordinator_.WaitForOutcome(1));
-  const State state = coordinator_.state();
-  EXPECT_EQ(state.outcomes.at(1).kind(), v1::Outcome::SUCCEEDED) << state.outcomes.at(1).message();
-  const auto events = state.EventsOf(1);
+  EXPECT_TRUE(Succeeded(coordinator_->Run(assignment)));
+  const auto events = coordinator_->state().EventsOf(1);
   ASSERT_EQ(events.size(), 9u)
       << "of one process: started, five points, a result, the checkpoint, the outcome";
   for (std::uint32_t rank = 0; rank < 3; ++rank) {
@@ -89,60 +70,52 @@ TEST_F(AgentGangTest, EveryRankHasAPlaceAndRankZeroReports) {
 }
 
 TEST_F(AgentGangTest, ARankThatDiesEndsTheAttemptWithItsReason) {
-  WorkerRig& rig = StartWorker(3);
+  WorkerRig& rig = StartWorker({.slots = 3});
   EXPECT_THAT(ReasonWhereRankOneDies(), HasSubstr("last words of rank 1"));
   rig.SetBehaviour("");
-  coordinator_.Assign(GangAssignment(2, 3));
-  ASSERT_TRUE(coordinator_.WaitForOutcome(2));
-  EXPECT_EQ(coordinator_.state().outcomes.at(2).kind(), v1::Outcome::SUCCEEDED);
+  EXPECT_TRUE(Succeeded(coordinator_->Run(GangAssignment(2, 3))));
 }
 
 TEST_F(AgentGangTest, AllRanksStopOnRequest) {
-  WorkerRig& rig = StartWorker(2);
+  WorkerRig& rig = StartWorker({.slots = 2});
   rig.SetBehaviour("hang");
-  coordinator_.Assign(GangAssignment(1, 2));
-  ASSERT_TRUE(coordinator_.WaitFor([](const State& state) { return !state.EventsOf(1).empty(); }));
+  coordinator_->Assign(GangAssignment(1, 2));
+  ASSERT_TRUE(coordinator_->WaitFor([](const State& state) { return !state.EventsOf(1).empty(); }));
   EXPECT_TRUE(rig.WaitForMetric("inlier_worker_slots_busy 2")) << rig.MetricsText();
-  ASSERT_EQ(coordinator_.state().last().attempts_size(), 1);
-  EXPECT_THAT(coordinator_.state().last().attempts(0).further_slots(), testing::ElementsAre(1u));
-  coordinator_.Withdraw(1, "cancelled");
-  ASSERT_TRUE(coordinator_.WaitForOutcome(1));
-  EXPECT_EQ(coordinator_.state().outcomes.at(1).failure(), v1::PREEMPTED);
+  ASSERT_EQ(coordinator_->state().last().attempts_size(), 1);
+  EXPECT_THAT(coordinator_->state().last().attempts(0).further_slots(), testing::ElementsAre(1u));
+  coordinator_->Withdraw(1, "cancelled");
+  EXPECT_EQ(coordinator_->OutcomeOf(1).failure(), v1::PREEMPTED);
   EXPECT_TRUE(rig.WaitForMetric("inlier_worker_slots_busy 0"));
 }
 
 // The ranks of fake_trial never meet: the others do not notice it.
 TEST_F(AgentGangTest, ARankThatIsAskedToEndByAnotherProgramEndsTheAttemptAsYielded) {
-  WorkerRig& rig = StartWorker(2, 0, /*stop_grace=*/std::chrono::seconds(1));
+  WorkerRig& rig = StartWorker({.slots = 2, .stop_grace = std::chrono::seconds(1)});
   rig.SetBehaviour("hang");
-  coordinator_.Assign(GangAssignment(1, 2));
-  ASSERT_TRUE(coordinator_.WaitFor([&](const State& state) { return !state.EventsOf(1).empty(); }));
+  coordinator_->Assign(GangAssignment(1, 2));
+  ASSERT_TRUE(coordinator_->WaitFor([&](const State& state) { return !state.EventsOf(1).empty(); }));
   const pid_t rank = ProcessThatCatchesSigterm(Attempt(1) / "rank-1" / "spec.json");
   ASSERT_GT(rank, 0);
   ASSERT_EQ(::kill(rank, SIGTERM), 0);
-  ASSERT_TRUE(coordinator_.WaitForOutcome(1));
-  const v1::Outcome outcome = coordinator_.state().outcomes.at(1);
+  const v1::Outcome outcome = coordinator_->OutcomeOf(1);
   EXPECT_EQ(outcome.failure(), v1::PREEMPTED) << outcome.message();
   EXPECT_THAT(outcome.message(), HasSubstr("rank 1 of 2 on cpu: "));
 }
 
 TEST_F(AgentGangTest, ARankThatYieldsToTheWorkersStopDoesNotHideItsReason) {
-  WorkerRig& rig = StartWorker(2, 0, /*stop_grace=*/std::chrono::seconds(1));
+  WorkerRig& rig = StartWorker({.slots = 2, .stop_grace = std::chrono::seconds(1)});
   rig.SetBehaviour("rank_0_stubborn");
-  coordinator_.Assign(GangAssignment(1, 2));
-  ASSERT_TRUE(coordinator_.WaitFor([](const State& state) { return !state.EventsOf(1).empty(); }));
+  coordinator_->Assign(GangAssignment(1, 2));
+  ASSERT_TRUE(coordinator_->WaitFor([](const State& state) { return !state.EventsOf(1).empty(); }));
   ASSERT_GT(ProcessThatCatchesSigterm(Attempt(1) / "rank-1" / "spec.json"), 0);
-  coordinator_.Withdraw(1, "cancelled");
-  ASSERT_TRUE(coordinator_.WaitForOutcome(1));
-  EXPECT_THAT(coordinator_.state().outcomes.at(1).message(), HasSubstr("stopped by its worker: cancelled"));
+  coordinator_->Withdraw(1, "cancelled");
+  EXPECT_THAT(coordinator_->OutcomeOf(1).message(), HasSubstr("stopped by its worker: cancelled"));
 }
 
 TEST_F(AgentGangTest, RanksOfAFurtherMachineHaveItsAddressAndAreStartedThere) {
-  StartWorker(1, /*slots_elsewhere=*/1);
-  coordinator_.Assign(GangAssignment(1, 2));
-  ASSERT_TRUE(coordinator_.WaitForOutcome(1));
-  const State state = coordinator_.state();
-  EXPECT_EQ(state.outcomes.at(1).kind(), v1::Outcome::SUCCEEDED) << state.outcomes.at(1).message();
+  StartWorker({.slots = 1, .slots_elsewhere = 1});
+  EXPECT_TRUE(Succeeded(coordinator_->Run(GangAssignment(1, 2))));
   EXPECT_TRUE(SpecAt(Attempt(1)).gang().has_address());
   EXPECT_EQ(SpecAt(Attempt(1) / "rank-1").gang().address(), "127.0.0.2");
   EXPECT_TRUE(fs::exists(Attempt(1) / "rank-1/start.sh"));
@@ -150,40 +123,29 @@ TEST_F(AgentGangTest, RanksOfAFurtherMachineHaveItsAddressAndAreStartedThere) {
 }
 
 TEST_F(AgentGangTest, ARankOfAFurtherMachineThatDiesEndsTheAttemptWithItsReason) {
-  StartWorker(1, /*slots_elsewhere=*/2);
+  StartWorker({.slots = 1, .slots_elsewhere = 2});
   EXPECT_THAT(ReasonWhereRankOneDies(), testing::Not(HasSubstr("start.sh")));
 }
 
 TEST_F(AgentGangTest, EvaluationsOnAFurtherMachineHaveAChildEach) {
-  StartWorker(1, /*slots_elsewhere=*/1);
-  coordinator_.Assign(TrainAssignment(1, 5, /*slot=*/1));
-  ASSERT_TRUE(coordinator_.WaitForOutcome(1));
-  const State trained = coordinator_.state();
-  ASSERT_EQ(trained.outcomes.at(1).kind(), v1::Outcome::SUCCEEDED) << trained.outcomes.at(1).message();
-  std::string sha256;
-  for (const v1::TrialEvent& event : trained.EventsOf(1)) {
-    if (event.has_checkpoint()) sha256 = event.checkpoint().sha256();
-  }
+  StartWorker({.slots = 1, .slots_elsewhere = 1});
+  ASSERT_TRUE(Succeeded(coordinator_->Run(TrainAssignment(1, 5, /*slot=*/1))));
+  const std::string sha256 = coordinator_->state().CheckpointOf(1);
   for (const std::uint64_t token : {2u, 3u}) {
-    coordinator_.Assign(EvaluateAssignment(token, sha256, /*slot=*/1));
-    ASSERT_TRUE(coordinator_.WaitForOutcome(token));
-    EXPECT_EQ(coordinator_.state().outcomes.at(token).kind(), v1::Outcome::SUCCEEDED)
-        << coordinator_.state().outcomes.at(token).message();
+    EXPECT_TRUE(Succeeded(coordinator_->Run(EvaluateAssignment(token, sha256, /*slot=*/1))));
   }
 }
 
 TEST_F(AgentGangTest, AGangWaitsUntilAllOfItsSlotsAreFree) {
-  WorkerRig& rig = StartWorker(2);
+  WorkerRig& rig = StartWorker({.slots = 2});
   rig.SetBehaviour("gate");
-  coordinator_.Assign(TrainAssignment(1, 5, /*slot=*/1));
-  ASSERT_TRUE(coordinator_.WaitFor([](const State& state) { return !state.EventsOf(1).empty(); }));
-  coordinator_.Assign(GangAssignment(2, 2));
-  const std::size_t syncs = coordinator_.state().syncs.size();
-  ASSERT_TRUE(coordinator_.WaitFor([&](const State& state) { return state.syncs.size() > syncs + 3; }));
-  EXPECT_EQ(coordinator_.state().last().attempts_size(), 1) << "one slot is taken";
+  coordinator_->Assign(TrainAssignment(1, 5, /*slot=*/1));
+  ASSERT_TRUE(coordinator_->WaitFor([](const State& state) { return !state.EventsOf(1).empty(); }));
+  coordinator_->Assign(GangAssignment(2, 2));
+  ASSERT_TRUE(coordinator_->WaitForSyncs(4));
+  EXPECT_EQ(coordinator_->state().last().attempts_size(), 1) << "one slot is taken";
   std::ofstream(folder_.path() / "data" / "fake_trial.go") << "go";
-  ASSERT_TRUE(coordinator_.WaitForOutcome(2));
-  EXPECT_EQ(coordinator_.state().outcomes.at(2).kind(), v1::Outcome::SUCCEEDED);
+  EXPECT_TRUE(Succeeded(coordinator_->OutcomeOf(2)));
 }
 
 }  // namespace

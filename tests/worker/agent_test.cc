@@ -20,12 +20,11 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 using testing::IsEmpty;
-using testing::Not;
 using State = FakeCoordinator::State;
 
 TEST_F(AgentTest, AFinishedTrainingIsInArtifactsBeforeItsOutcomeIsReported) {
   const v1::Outcome outcome = RunOne("", TrainAssignment(7, 5));
-  EXPECT_EQ(outcome.kind(), v1::Outcome::SUCCEEDED) << outcome.message();
+  EXPECT_TRUE(Succeeded(outcome));
   const auto events = coordinator_->state().EventsOf(7);
   ASSERT_EQ(events.size(), 9u);
   EXPECT_TRUE(events[0].has_started());
@@ -67,14 +66,8 @@ TEST_F(AgentTest, ReadingsOfTheGpusAreSentOnceEachAndExported) {
 
 TEST_F(AgentTest, AnEvaluationReadsTheArtifactAndReportsItsResults) {
   RunOne("", TrainAssignment(1, 3));
-  std::string sha;
-  for (const auto& event : coordinator_->state().EventsOf(1)) {
-    if (event.has_checkpoint()) sha = event.checkpoint().sha256();
-  }
-  coordinator_->Assign(EvaluateAssignment(2, sha));
-  ASSERT_TRUE(coordinator_->WaitForOutcome(2));
-  EXPECT_EQ(coordinator_->state().outcomes[2].kind(), v1::Outcome::SUCCEEDED)
-      << coordinator_->state().outcomes[2].message();
+  const std::string sha = coordinator_->state().CheckpointOf(1);
+  EXPECT_TRUE(Succeeded(coordinator_->Run(EvaluateAssignment(2, sha))));
   std::vector<std::string> names;
   for (const auto& event : coordinator_->state().EventsOf(2)) {
     if (event.has_measurement()) names.push_back(event.measurement().name());
@@ -92,17 +85,14 @@ TEST_F(AgentTest, AnEvaluationWithoutItsModelFailsWithTheRemedy) {
 }
 
 TEST_F(AgentTest, AModelThatComesALittleLateIsWaitedFor) {
-  RigSettings settings;
-  settings.artifact_wait = std::chrono::minutes(1);
   const std::string sha = Sha256Hex("weights");
-  StartWorker(settings);
+  StartWorker({.artifact_wait = std::chrono::minutes(1)});
   coordinator_->Assign(EvaluateAssignment(1, sha));
   // The attempt is reported as running while it waits.
   ASSERT_TRUE(coordinator_->WaitFor([](const State& state) { return state.last().attempts_size() == 1; }));
   fs::create_directories(folder_.path() / "artifacts");
   ASSERT_TRUE(WriteFileAtomically(folder_.path() / "artifacts" / (sha + ".safetensors"), "weights").ok());
-  ASSERT_TRUE(coordinator_->WaitForOutcome(1));
-  EXPECT_EQ(coordinator_->state().outcomes[1].kind(), v1::Outcome::SUCCEEDED);
+  EXPECT_TRUE(Succeeded(coordinator_->OutcomeOf(1)));
 }
 
 TEST_F(AgentTest, TheChildsOwnFailureIsReported) {
@@ -142,7 +132,7 @@ TEST_F(AgentTest, AChildThatPrintsOnlyGarbageIsQuoted) {
 }
 
 TEST_F(AgentTest, GarbageBetweenEventsIsReportedAndSkipped) {
-  EXPECT_EQ(RunOne("mixed").kind(), v1::Outcome::SUCCEEDED);
+  EXPECT_TRUE(Succeeded(RunOne("mixed")));
   int reported = 0;
   for (const auto& event : coordinator_->state().EventsOf(1)) {
     reported += event.has_log() && event.log().text().find("event descriptor") != std::string::npos;
@@ -151,9 +141,7 @@ TEST_F(AgentTest, GarbageBetweenEventsIsReportedAndSkipped) {
 }
 
 TEST_F(AgentTest, AnEndlessLineIsReadOver) {
-  RigSettings settings;
-  settings.line_bytes_max = 4096;
-  EXPECT_EQ(RunOne("endless", TrainAssignment(1), settings).kind(), v1::Outcome::SUCCEEDED);
+  EXPECT_TRUE(Succeeded(RunOne("endless", TrainAssignment(1), {.line_bytes_max = 4096})));
   EXPECT_TRUE(rig_->WaitForMetric("inlier_worker_garbage_lines_total 1"));
 }
 
@@ -170,14 +158,14 @@ TEST_F(AgentTest, AModelWithAWrongDigestIsNotKept) {
 }
 
 TEST_F(AgentTest, AGrandchildThatHoldsEveryDescriptorDoesNotHoldTheSlot) {
-  EXPECT_EQ(RunOne("escape").kind(), v1::Outcome::SUCCEEDED);
+  EXPECT_TRUE(Succeeded(RunOne("escape")));
   const pid_t grandchild = std::atoi(ReadFile(folder_.path() / "grandchild.pid").value_or("0").c_str());
   ASSERT_GT(grandchild, 1);
   ::kill(grandchild, SIGKILL);
 }
 
 TEST_F(AgentTest, ChildrenGetTheirThreadsCpusGroupFolderAndNoStrayDescriptors) {
-  EXPECT_EQ(RunOne("environment").kind(), v1::Outcome::SUCCEEDED);
+  EXPECT_TRUE(Succeeded(RunOne("environment")));
   std::vector<double> values;
   for (const auto& event : coordinator_->state().EventsOf(1)) {
     if (event.has_measurement() && values.size() < 5) values.push_back(event.measurement().value());
@@ -190,9 +178,7 @@ TEST_F(AgentTest, ChildrenGetTheirThreadsCpusGroupFolderAndNoStrayDescriptors) {
 TEST_F(AgentTest, AFloodOfPointsIsThinnedWithACountAndLosesNoResult) {
   StartCoordinator();
   coordinator_->SetCommitting(false);
-  RigSettings settings;
-  settings.outbox_events_max = 1000;
-  StartWorker(settings).SetBehaviour("flood");
+  StartWorker({.outbox_events_max = 1000}).SetBehaviour("flood");
   coordinator_->Assign(TrainAssignment(1, 5));
   ASSERT_TRUE(coordinator_->WaitFor([](const State& state) { return state.last().attempts_size() == 1; }));
   // The child has ended when nothing runs any more; only then does the coordinator take events.
@@ -211,7 +197,7 @@ TEST_F(AgentTest, AFloodOfPointsIsThinnedWithACountAndLosesNoResult) {
 }
 
 TEST_F(AgentTest, ATalkativeChildSendsABoundedNumberOfLogLines) {
-  EXPECT_EQ(RunOne("chatter").kind(), v1::Outcome::SUCCEEDED);
+  EXPECT_TRUE(Succeeded(RunOne("chatter")));
   int lines = 0;
   for (const auto& event : coordinator_->state().EventsOf(1)) lines += event.has_log();
   EXPECT_EQ(lines, 1001);
@@ -222,22 +208,19 @@ TEST_F(AgentTest, AnAttemptThatIsNotDesiredIsStoppedWithItsReason) {
   StartWorker().SetBehaviour("hang");
   AssignAndWaitForLog(TrainAssignment(1));
   coordinator_->Withdraw(1, "cancelled by a person");
-  ASSERT_TRUE(coordinator_->WaitForOutcome(1));
-  EXPECT_EQ(coordinator_->state().outcomes[1].failure(), v1::PREEMPTED);
+  EXPECT_EQ(coordinator_->OutcomeOf(1).failure(), v1::PREEMPTED);
   EXPECT_THAT(*ReadFile(folder_.path() / "attempts/train-stage/1/log.txt"),
               HasSubstr("stopping: cancelled by a person"));
   ASSERT_TRUE(coordinator_->WaitFor([](const State& state) { return state.last().attempts_size() == 0; }));
 }
 
 TEST_F(AgentTest, AChildThatIgnoresSigtermIsKilledAfterTheGrace) {
-  RigSettings settings;
-  settings.stop_grace = std::chrono::milliseconds(50);
-  StartWorker(settings).SetBehaviour("stubborn");
+  StartWorker({.stop_grace = std::chrono::milliseconds(50)}).SetBehaviour("stubborn");
   AssignAndWaitForLog(TrainAssignment(1));
   coordinator_->Withdraw(1, "cancelled");
-  ASSERT_TRUE(coordinator_->WaitForOutcome(1));
-  EXPECT_EQ(coordinator_->state().outcomes[1].failure(), v1::PREEMPTED);
-  EXPECT_EQ(coordinator_->state().outcomes[1].message(), "stopped by its worker: cancelled");
+  const v1::Outcome outcome = coordinator_->OutcomeOf(1);
+  EXPECT_EQ(outcome.failure(), v1::PREEMPTED);
+  EXPECT_EQ(outcome.message(), "stopped by its worker: cancelled");
 }
 
 TEST_F(AgentTest, OneChildASlotAndTheNextStartsWhenItIsGone) {
@@ -247,13 +230,11 @@ TEST_F(AgentTest, OneChildASlotAndTheNextStartsWhenItIsGone) {
   v1::Assignment next = TrainAssignment(2);
   next.set_stage_id("another");
   coordinator_->Assign(next);
-  const size_t syncs = coordinator_->state().syncs.size();
-  ASSERT_TRUE(coordinator_->WaitFor([&](const State& state) { return state.syncs.size() > syncs + 3; }));
+  ASSERT_TRUE(coordinator_->WaitForSyncs(4));
   EXPECT_EQ(coordinator_->state().last().attempts_size(), 1);
   EXPECT_EQ(coordinator_->state().last().attempts(0).token(), 1u);
   coordinator_->Withdraw(1, "a higher priority needs the slot");
-  ASSERT_TRUE(coordinator_->WaitForOutcome(2));
-  EXPECT_EQ(coordinator_->state().outcomes[2].kind(), v1::Outcome::SUCCEEDED);
+  EXPECT_TRUE(Succeeded(coordinator_->OutcomeOf(2)));
 }
 
 TEST_F(AgentTest, PushedWorkStartsAtOnceAndAcknowledgesNothing) {
@@ -272,8 +253,7 @@ TEST_F(AgentTest, PushedWorkStartsAtOnceAndAcknowledgesNothing) {
       [&](const State& state) { return state.last().sync_id() > syncs && state.last().events_size() > 0; }));
   EXPECT_EQ(coordinator_->state().last().events(0).sequence(), first);
   coordinator_->SetCommitting(true);
-  ASSERT_TRUE(coordinator_->WaitForOutcome(1));
-  EXPECT_EQ(coordinator_->state().outcomes[1].kind(), v1::Outcome::SUCCEEDED);
+  EXPECT_TRUE(Succeeded(coordinator_->OutcomeOf(1)));
   EXPECT_EQ(coordinator_->state().doubled, 0u);
 }
 
@@ -286,8 +266,7 @@ TEST_F(AgentTest, ATokenIsNeverRunTwice) {
   // It may start and end between two syncs; its events stay.
   ASSERT_TRUE(coordinator_->WaitFor([](const State& state) { return state.last().events_size() > 0; }));
   ASSERT_TRUE(coordinator_->WaitFor([](const State& state) { return state.last().attempts_size() == 0; }));
-  const size_t syncs = coordinator_->state().syncs.size();
-  ASSERT_TRUE(coordinator_->WaitFor([&](const State& state) { return state.syncs.size() > syncs + 3; }));
+  ASSERT_TRUE(coordinator_->WaitForSyncs(4));
   EXPECT_EQ(coordinator_->state().last().attempts_size(), 0);
   EXPECT_TRUE(rig_->WaitForMetric("inlier_worker_attempts_started_total 1"));
 }
@@ -298,7 +277,7 @@ TEST_F(AgentTest, TrainingResumesFromTheCheckpointThatTheCoordinatorNames) {
   v1::Assignment assignment = TrainAssignment(2, 6);
   assignment.set_resume_path("attempts/train-stage/1/checkpoint-4.safetensors");
   assignment.set_resume_step(4);
-  EXPECT_EQ(RunOne("", assignment).kind(), v1::Outcome::SUCCEEDED);
+  EXPECT_TRUE(Succeeded(RunOne("", assignment)));
   const auto events = coordinator_->state().EventsOf(2);
   EXPECT_EQ(events[0].started().resumed_step(), 4u);
   EXPECT_EQ(events[1].measurement().step(), 5u);
@@ -321,7 +300,7 @@ TEST_F(AgentTest, WithoutItsCheckpointTrainingStartsAgainWithAWarning) {
   v1::Assignment assignment = TrainAssignment(2, 3);
   assignment.set_resume_path("attempts/train-stage/1/gone.safetensors");
   assignment.set_resume_step(2);
-  EXPECT_EQ(RunOne("", assignment).kind(), v1::Outcome::SUCCEEDED);
+  EXPECT_TRUE(Succeeded(RunOne("", assignment)));
   const auto events = coordinator_->state().EventsOf(2);
   EXPECT_THAT(events[0].log().text(),
               HasSubstr("gone.safetensors, is not there; training starts from the beginning"));
@@ -330,23 +309,19 @@ TEST_F(AgentTest, WithoutItsCheckpointTrainingStartsAgainWithAWarning) {
 
 TEST_F(AgentTest, WithoutAHoldSilenceForTheLeasesTimeStopsTheChildrenAndTheOutcomeArrivesLater) {
   StartCoordinator({.ttl_ms = 1000, .next_sync_ms = 100});
-  RigSettings settings;
-  settings.hold = Duration::zero();
-  StartWorker(settings).SetBehaviour("stubborn");
+  StartWorker({.hold = Duration::zero()}).SetBehaviour("stubborn");
   AssignAndWaitForLog(TrainAssignment(1));
   coordinator_->SetSilent(true);
   // The worker keeps trying; its syncs show when the child is gone.
   ASSERT_TRUE(coordinator_->WaitFor([](const State& state) { return state.last().attempts_size() == 0; }));
   coordinator_->SetSilent(false);
-  ASSERT_TRUE(coordinator_->WaitForOutcome(1));
-  EXPECT_EQ(coordinator_->state().outcomes[1].failure(), v1::LOST);
-  EXPECT_THAT(coordinator_->state().outcomes[1].message(), HasSubstr("no answer from the coordinator"));
+  const v1::Outcome outcome = coordinator_->OutcomeOf(1);
+  EXPECT_EQ(outcome.failure(), v1::LOST);
+  EXPECT_THAT(outcome.message(), HasSubstr("no answer from the coordinator"));
   EXPECT_TRUE(rig_->WaitForMetric("inlier_worker_leases_lost_total 1"));
   // It takes work again.
   rig_->SetBehaviour("");
-  coordinator_->Assign(TrainAssignment(2, 2));
-  ASSERT_TRUE(coordinator_->WaitForOutcome(2));
-  EXPECT_EQ(coordinator_->state().outcomes[2].kind(), v1::Outcome::SUCCEEDED);
+  EXPECT_TRUE(Succeeded(coordinator_->Run(TrainAssignment(2, 2))));
 }
 
 TEST_F(AgentTest, ACoordinatorThatComesBackWithinTheLeaseFindsTheSameAttemptRunning) {
@@ -369,9 +344,7 @@ TEST_F(AgentTest, DrainingStopsTheChildrenWithACheckpointAndDeliversEverything) 
   StartWorker().SetBehaviour("hang");
   AssignAndWaitForLog(TrainAssignment(1));
   rig_->Drain();
-  const std::optional<absl::Status> ended = rig_->WaitForEnd();
-  ASSERT_TRUE(ended.has_value());
-  EXPECT_TRUE(ended->ok()) << *ended;
+  EXPECT_EQ(rig_->WaitForEnd(), absl::OkStatus());
   const State state = coordinator_->state();
   EXPECT_TRUE(state.last().draining());
   EXPECT_EQ(state.outcomes.at(1).failure(), v1::PREEMPTED);
@@ -385,9 +358,7 @@ TEST_F(AgentTest, AnIdleWorkerEndsWhenTheCoordinatorKnowsThatItDoes) {
   StartWorker();
   ASSERT_TRUE(rig_->WaitForMetric("inlier_worker_connected 1"));
   rig_->Drain();
-  const std::optional<absl::Status> ended = rig_->WaitForEnd();
-  ASSERT_TRUE(ended.has_value());
-  EXPECT_TRUE(ended->ok()) << *ended;
+  EXPECT_EQ(rig_->WaitForEnd(), absl::OkStatus());
   EXPECT_TRUE(coordinator_->state().last().draining());
 }
 
@@ -396,17 +367,12 @@ TEST_F(AgentTest, ADrainWithoutACoordinatorEndsAndKeepsTheResults) {
   AssignAndWaitForLog(TrainAssignment(1));
   coordinator_.reset();
   rig_->Drain();
-  const std::optional<absl::Status> ended = rig_->WaitForEnd();
-  ASSERT_TRUE(ended.has_value());
-  EXPECT_TRUE(ended->ok()) << *ended;
+  EXPECT_EQ(rig_->WaitForEnd(), absl::OkStatus());
   rig_.reset();
   // The next worker delivers what this one could not.
   StartCoordinator();
-  RigSettings settings;
-  settings.incarnation = "second";
-  StartWorker(settings);
-  ASSERT_TRUE(coordinator_->WaitForOutcome(1));
-  EXPECT_EQ(coordinator_->state().outcomes[1].failure(), v1::PREEMPTED);
+  StartWorker({.incarnation = "second"});
+  EXPECT_EQ(coordinator_->OutcomeOf(1).failure(), v1::PREEMPTED);
   EXPECT_EQ(coordinator_->state().last().incarnation(), "second");
 }
 
@@ -414,25 +380,20 @@ TEST_F(AgentTest, AbortKillsAtOnce) {
   StartWorker().SetBehaviour("stubborn");
   AssignAndWaitForLog(TrainAssignment(1));
   rig_->Abort();
-  const std::optional<absl::Status> ended = rig_->WaitForEnd();
-  ASSERT_TRUE(ended.has_value());
-  EXPECT_EQ(ended->code(), absl::StatusCode::kAborted);
+  EXPECT_EQ(rig_->WaitForEnd().code(), absl::StatusCode::kAborted);
 }
 
 TEST_F(AgentTest, AWorkerOfAnotherVersionEndsWithBothVersions) {
   StartCoordinator({.version = "9.9.9"});
   StartWorker();
-  const std::optional<absl::Status> ended = rig_->WaitForEnd();
-  ASSERT_TRUE(ended.has_value());
-  EXPECT_EQ(ended->code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(ended->message()),
+  const absl::Status ended = rig_->WaitForEnd();
+  EXPECT_EQ(ended.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(ended.message()),
               HasSubstr("refuses this worker: worker rig is of version 0.1.0, this coordinator of 9.9.9"));
 }
 
 TEST_F(AgentTest, EverySyncIdentifiesTheWorkerAndItsSlots) {
-  RigSettings settings;
-  settings.slots = 2;
-  StartWorker(settings);
+  StartWorker({.slots = 2});
   ASSERT_TRUE(coordinator_->WaitFor([](const State& state) { return state.syncs.size() >= 3; }));
   std::uint64_t last = 0;
   for (const v1::WorkerSync& sync : coordinator_->state().syncs) {

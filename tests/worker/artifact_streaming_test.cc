@@ -1,10 +1,8 @@
 // Real workers with a state folder each and a real coordinator, all as processes: models go from the worker
 // that trained over the coordinator to those that evaluate, once, while processes are killed.
-#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -27,49 +25,14 @@
 #include "tests/support/plain_channel.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/worker/holding_proxy.h"
+#include "tests/worker/program.h"
 
 namespace inlier {
 namespace {
 
 namespace fs = std::filesystem;
-using Environment = std::map<std::string, std::string>;
 
 constexpr std::uint64_t kModelBytes = 12 << 20;
-
-// A program of ours; killed when the test is over.
-class Program {
- public:
-  Program(std::vector<std::string> arguments, const fs::path& log, const Environment& environment = {})
-      : log_(log) {
-    std::vector<char*> pointers;
-    for (std::string& argument : arguments) pointers.push_back(argument.data());
-    pointers.push_back(nullptr);
-    pid_ = ::fork();
-    if (pid_ != 0) return;
-    const int fd = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
-    ::dup2(fd, 1);
-    ::dup2(fd, 2);
-    for (const auto& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
-    ::execv(pointers[0], pointers.data());
-    ::_exit(127);
-  }
-  ~Program() { Kill(); }
-  Program(const Program&) = delete;
-  Program& operator=(const Program&) = delete;
-
-  void Signal(int signal) { ::kill(pid_, signal); }
-  void Kill() {
-    if (pid_ <= 0) return;
-    ::kill(pid_, SIGKILL);
-    ::waitpid(pid_, nullptr, 0);
-    pid_ = -1;
-  }
-  std::string log() const { return ReadFile(log_).value_or(""); }
-
- private:
-  const fs::path log_;
-  pid_t pid_ = -1;
-};
 
 bool WaitFor(const std::function<bool()>& ready) {
   const Timestamp deadline = MonotonicNow() + std::chrono::minutes(2);
@@ -84,9 +47,9 @@ class ArtifactStreamingTest : public testing::Test {
  protected:
   void StartCoordinator(int lease_ttl_ms = 15000) {
     coordinator_ = std::make_unique<Program>(
-        std::vector<std::string>{INLIER_COORDINATOR_PROGRAM, "--set", "state_dir=" + Coordinator().string(),
-                                 "--set", "listen=127.0.0.1:0", "--set", "http_listen=127.0.0.1:0", "--set",
-                                 "lease_ttl_ms=" + std::to_string(lease_ttl_ms), "--set",
+        INLIER_COORDINATOR_PROGRAM,
+        std::vector<std::string>{"state_dir=" + Coordinator().string(), "listen=127.0.0.1:0",
+                                 "http_listen=127.0.0.1:0", "lease_ttl_ms=" + std::to_string(lease_ttl_ms),
                                  "lease_margin_ms=100"},
         folder_ / "coordinator.log");
     ASSERT_TRUE(WaitFor([this] {
@@ -106,18 +69,16 @@ class ArtifactStreamingTest : public testing::Test {
                                        const Environment& environment = {}) {
     fs::create_directories(folder_ / (name + ".data"));
     std::ofstream(folder_ / (name + ".data") / "fake_trial.behaviour") << behaviour;
-    std::vector<std::string> arguments = {INLIER_WORKER_PROGRAM};
-    for (const std::string& set :
-         {"coordinator=" + address, "state_dir=" + (folder_ / name).string(),
-          "data_dir=" + (folder_ / (name + ".data")).string(),
-          std::string("trial_program=" INLIER_FAKE_TRIAL), std::string("http_listen=127.0.0.1:0"),
-          std::string("trial_environment=FAKE_*"), "slots=" + std::to_string(slots), "name=" + name}) {
-      arguments.insert(arguments.end(), {"--set", set});
-    }
-    arguments.insert(arguments.end(), more.begin(), more.end());
     Environment all = environment;
     all.emplace("FAKE_MODEL_BYTES", std::to_string(kModelBytes));
-    return std::make_unique<Program>(arguments, folder_ / (name + ".log"), all);
+    return std::make_unique<Program>(
+        INLIER_WORKER_PROGRAM,
+        std::vector<std::string>{"coordinator=" + address, "state_dir=" + (folder_ / name).string(),
+                                 "data_dir=" + (folder_ / (name + ".data")).string(),
+                                 "trial_program=" INLIER_FAKE_TRIAL, "http_listen=127.0.0.1:0",
+                                 "trial_environment=FAKE_*", "slots=" + std::to_string(slots),
+                                 "name=" + name},
+        folder_ / (name + ".log"), more, all);
   }
 
   std::string Submit(const v1::SweepSpec& sweep) {

@@ -5,7 +5,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <condition_variable>
 #include <mutex>
 
@@ -23,27 +22,27 @@ class CoordinatorClientTest : public testing::Test {
   CoordinatorClientTest() { outbox_ = *Outbox::Open(state_.path(), "test", 100000); }
 
   void StartClient(const std::string& address, Duration answer_timeout = std::chrono::seconds(30)) {
-    CoordinatorClient::Options options;
+    CoordinatorClientOptions options;
     options.address = address;
     options.backoff = {std::chrono::milliseconds(5), std::chrono::milliseconds(20)};
     options.answer_timeout = answer_timeout;
     options.limits.events_max = 100;
     client_ = std::make_unique<CoordinatorClient>(
         options, *outbox_, metrics_,
-        CoordinatorClient::Hooks{.fill = [](v1::WorkerSync& sync) { sync.set_incarnation("test"); },
-                                 .on_answer = [](const v1::CoordinatorSync&, bool) {},
-                                 .on_lease =
-                                     [this](LeaseGuard::State state) {
-                                       const std::lock_guard lock(mutex_);
-                                       leases_.push_back(state);
-                                       changed_.notify_all();
-                                     },
-                                 .on_refused =
-                                     [this](const absl::Status& status) {
-                                       const std::lock_guard lock(mutex_);
-                                       refused_ = status;
-                                       changed_.notify_all();
-                                     }});
+        CoordinatorClientHooks{.fill = [](v1::WorkerSync& sync) { sync.set_incarnation("test"); },
+                               .on_answer = [](const v1::CoordinatorSync&, bool) {},
+                               .on_lease =
+                                   [this](LeaseGuard::State state) {
+                                     const std::lock_guard lock(mutex_);
+                                     leases_.push_back(state);
+                                     changed_.notify_all();
+                                   },
+                               .on_refused =
+                                   [this](const absl::Status& status) {
+                                     const std::lock_guard lock(mutex_);
+                                     refused_ = status;
+                                     changed_.notify_all();
+                                   }});
     client_->Start();
   }
 
@@ -199,7 +198,7 @@ TEST_F(CoordinatorClientTest, StopEndsAtOnceInEveryStateOfTheServer) {
 }
 
 TEST(BackoffWithinTest, AWorkerTriesSeveralTimesWithinTheLeaseThatARestartedCoordinatorGives) {
-  const Backoff wished = CoordinatorClient::Options().backoff;
+  const Backoff wished = CoordinatorClientOptions().backoff;
   for (const Duration ttl : {Duration(std::chrono::milliseconds(200)), Duration(std::chrono::seconds(15))}) {
     const Backoff backoff = BackoffWithin(wished, ttl);
     // However long it has been away; the longest jitter.

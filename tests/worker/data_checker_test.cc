@@ -65,9 +65,7 @@ TEST_F(DataCheckerTest, AnswersStayUntilTheyAreNotWantedAndAreFoundOnce) {
 TEST_F(DataCheckerTest, AMissingProgramIsNoProblemOfTheDataAndTheCheckWaitsForIt) {
   SetData("here");
   const std::filesystem::path program = folder_.path() / "the-trial";
-  RigSettings settings;
-  settings.trial_program = program.string();
-  WorkerRig rig(folder_.path(), coordinator_.address(), settings);
+  WorkerRig rig(folder_.path(), coordinator_.address(), {.trial_program = program.string()});
   coordinator_.CheckData({Check(7)});
   ASSERT_TRUE(coordinator_.WaitFor([](const State& state) { return state.last().has_trouble(); }));
   EXPECT_EQ(coordinator_.state().last().data_checked_size(), 0);

@@ -56,9 +56,32 @@ std::vector<v1::TrialEvent> FakeCoordinator::State::EventsOf(std::uint64_t token
   return found;
 }
 
+std::string FakeCoordinator::State::CheckpointOf(std::uint64_t token) const {
+  std::string sha256;
+  for (const v1::TrialEvent& event : EventsOf(token)) {
+    if (event.has_checkpoint()) sha256 = event.checkpoint().sha256();
+  }
+  return sha256;
+}
+
 bool FakeCoordinator::WaitFor(const std::function<bool(const State&)>& ready) {
   std::unique_lock lock(mutex_);
   return changed_.wait_for(lock, std::chrono::minutes(1), [&] { return ready(state_); });
+}
+
+v1::Outcome FakeCoordinator::OutcomeOf(std::uint64_t token) {
+  EXPECT_TRUE(WaitForOutcome(token)) << "token " << token;
+  return state().outcomes[token];
+}
+
+v1::Outcome FakeCoordinator::Run(const v1::Assignment& assignment) {
+  Assign(assignment);
+  return OutcomeOf(assignment.token());
+}
+
+bool FakeCoordinator::WaitForSyncs(std::size_t count) {
+  const std::size_t before = state().syncs.size();
+  return WaitFor([&](const State& state) { return state.syncs.size() >= before + count; });
 }
 
 FakeCoordinator::State FakeCoordinator::state() const {
@@ -141,6 +164,40 @@ void FakeCoordinator::Push(const v1::Assignment& assignment) {
   }
   push.set_pushed(true);
   stream_->Write(push);
+}
+
+// The first attempt of a stage.
+v1::Assignment MakeAssignment(std::uint64_t token, const std::string& stage, v1::StageKind kind,
+                              const v1::TrialSpec& spec, std::uint32_t slot) {
+  v1::Assignment assignment;
+  assignment.set_token(token);
+  assignment.set_stage_id(stage);
+  assignment.set_kind(kind);
+  assignment.set_spec(spec.SerializeAsString());
+  assignment.set_slot(slot);
+  assignment.set_attempt(1);
+  return assignment;
+}
+
+v1::Assignment TrainAssignment(std::uint64_t token, std::uint32_t steps, std::uint32_t slot) {
+  v1::TrialSpec spec;
+  spec.mutable_training()->set_steps(steps);
+  spec.mutable_training()->set_checkpoint_every(steps + 1);
+  return MakeAssignment(token, "train-stage", v1::TRAIN_STAGE, spec, slot);
+}
+
+v1::Assignment EvaluateAssignment(std::uint64_t token, const std::string& checkpoint_sha256,
+                                  std::uint32_t slot) {
+  v1::TrialSpec spec;
+  spec.set_seed(1);
+  v1::Assignment assignment = MakeAssignment(token, "evaluate-stage", v1::EVALUATE_STAGE, spec, slot);
+  assignment.set_checkpoint_sha256(checkpoint_sha256);
+  return assignment;
+}
+
+testing::AssertionResult Succeeded(const v1::Outcome& outcome) {
+  if (outcome.kind() == v1::Outcome::SUCCEEDED) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << outcome.message();
 }
 
 grpc::Status FakeCoordinator::Sync(grpc::ServerContext* context, const v1::WorkerSync* sync,

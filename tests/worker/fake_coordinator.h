@@ -8,10 +8,11 @@
 #ifndef INLIER_TESTS_WORKER_FAKE_COORDINATOR_H_
 #define INLIER_TESTS_WORKER_FAKE_COORDINATOR_H_
 
+#include <gtest/gtest.h>
+
 #include <condition_variable>
 #include <functional>
 #include <map>
-#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -56,6 +57,8 @@ class FakeCoordinator final : public v1::WorkerService::Service {
     int sessions = 0, unary = 0;
 
     std::vector<v1::TrialEvent> EventsOf(std::uint64_t token) const;
+    // The SHA-256 of its last checkpoint; empty where it has none.
+    std::string CheckpointOf(std::uint64_t token) const;
     // An empty one before the first.
     v1::WorkerSync last() const { return syncs.empty() ? v1::WorkerSync() : syncs.back(); }
   };
@@ -64,6 +67,11 @@ class FakeCoordinator final : public v1::WorkerService::Service {
   bool WaitForOutcome(std::uint64_t token) {
     return WaitFor([token](const State& state) { return state.outcomes.count(token) > 0; });
   }
+  // Waits for the outcome; the test fails where none comes.
+  v1::Outcome OutcomeOf(std::uint64_t token);
+  v1::Outcome Run(const v1::Assignment& assignment);  // The same, once it is assigned.
+  // Waits for so many further syncs.
+  bool WaitForSyncs(std::size_t count);
   State state() const;
 
   grpc::Status Session(grpc::ServerContext* context,
@@ -88,6 +96,13 @@ class FakeCoordinator final : public v1::WorkerService::Service {
   std::string database_id_;
   ListeningServer server_;
 };
+
+testing::AssertionResult Succeeded(const v1::Outcome& outcome);
+
+// A TRAIN assignment of `steps` steps.
+v1::Assignment TrainAssignment(std::uint64_t token, std::uint32_t steps = 10, std::uint32_t slot = 0);
+v1::Assignment EvaluateAssignment(std::uint64_t token, const std::string& checkpoint_sha256,
+                                  std::uint32_t slot = 0);
 
 }  // namespace inlier
 

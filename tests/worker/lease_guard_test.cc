@@ -10,6 +10,12 @@ using State = LeaseGuard::State;
 
 constexpr Duration kHold = 1h;
 
+// Sync `id` is sent at `sent` and answered with a lease of `ttl`.
+void Sync(LeaseGuard& guard, std::uint64_t id, Duration sent, Duration ttl) {
+  guard.OnSent(id, Timestamp{sent});
+  guard.OnAnswered(id, ttl);
+}
+
 TEST(LeaseGuardTest, NothingEndsBeforeTheFirstAnswer) {
   LeaseGuard guard(kHold);
   guard.OnSent(1, Timestamp{0s});
@@ -31,8 +37,7 @@ TEST(LeaseGuardTest, TheLeaseCountsFromSendingNotFromTheAnswer) {
 
 TEST(LeaseGuardTest, AttemptsRunOnForTheHoldAndAreThenAskedToEnd) {
   LeaseGuard guard(100s);
-  guard.OnSent(1, Timestamp{0s});
-  guard.OnAnswered(1, 20s);
+  Sync(guard, 1, 0s, 20s);
   EXPECT_EQ(guard.StateAt(Timestamp{20s}), State::kAway);
   EXPECT_EQ(guard.NextChange(Timestamp{20s}), Timestamp{120s});
   EXPECT_EQ(guard.StateAt(Timestamp{119s}), State::kAway);
@@ -42,18 +47,15 @@ TEST(LeaseGuardTest, AttemptsRunOnForTheHoldAndAreThenAskedToEnd) {
 
 TEST(LeaseGuardTest, TheHoldCountsFromTheLatestLease) {
   LeaseGuard guard(100s);
-  guard.OnSent(1, Timestamp{0s});
-  guard.OnAnswered(1, 20s);
-  guard.OnSent(2, Timestamp{90s});
-  guard.OnAnswered(2, 20s);
+  Sync(guard, 1, 0s, 20s);
+  Sync(guard, 2, 90s, 20s);
   EXPECT_EQ(guard.StateAt(Timestamp{120s}), State::kAway);
   EXPECT_EQ(guard.NextChange(Timestamp{120s}), Timestamp{210s});
 }
 
 TEST(LeaseGuardTest, WithoutAHoldAttemptsAreAskedToEndWithinTheLeaseAndKilledAtItsEnd) {
   LeaseGuard guard(0s);
-  guard.OnSent(1, Timestamp{100s});
-  guard.OnAnswered(1, 20s);
+  Sync(guard, 1, 100s, 20s);
   EXPECT_EQ(guard.StateAt(Timestamp{118s}), State::kHeld);
   EXPECT_EQ(guard.NextChange(Timestamp{118s}), Timestamp{119s});
   EXPECT_EQ(guard.StateAt(Timestamp{119s}), State::kEnding);
@@ -64,19 +66,16 @@ TEST(LeaseGuardTest, WithoutAHoldAttemptsAreAskedToEndWithinTheLeaseAndKilledAtI
 
 TEST(LeaseGuardTest, AnAnswerAfterTheEndHoldsAgain) {
   LeaseGuard guard(kHold);
-  guard.OnSent(1, Timestamp{0s});
-  guard.OnAnswered(1, 10s);
+  Sync(guard, 1, 0s, 10s);
   EXPECT_EQ(guard.StateAt(Timestamp{31s}), State::kAway);
-  guard.OnSent(2, Timestamp{31s});
-  guard.OnAnswered(2, 10s);
+  Sync(guard, 2, 31s, 10s);
   EXPECT_EQ(guard.StateAt(Timestamp{32s}), State::kHeld);
 }
 
 TEST(LeaseGuardTest, ALateAnswerToAnOldSyncNeverShortensTheLease) {
   LeaseGuard guard(kHold);
   guard.OnSent(1, Timestamp{0s});
-  guard.OnSent(2, Timestamp{5s});
-  guard.OnAnswered(2, 10s);
+  Sync(guard, 2, 5s, 10s);
   guard.OnAnswered(1, 10s);
   EXPECT_EQ(guard.end(), Timestamp{15s});
 }
@@ -89,8 +88,7 @@ TEST(LeaseGuardTest, AnAnswerToASyncThatWasNeverSentIsNothing) {
 
 TEST(LeaseGuardTest, ASecondAnswerToTheSameSyncIsTaken) {
   LeaseGuard guard(kHold);
-  guard.OnSent(1, Timestamp{0s});
-  guard.OnAnswered(1, 10s);
+  Sync(guard, 1, 0s, 10s);
   guard.OnAnswered(1, 12s);
   EXPECT_EQ(guard.end(), Timestamp{12s});
 }

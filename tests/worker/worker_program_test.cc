@@ -2,7 +2,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +15,7 @@
 #include "tests/support/temporary_folder.h"
 #include "tests/worker/fake_coordinator.h"
 #include "tests/worker/process_state.h"
+#include "tests/worker/program.h"
 #include "worker/processes/trial_environment.h"
 
 namespace inlier {
@@ -38,53 +38,18 @@ ProgramEnd RunWorker(const std::vector<std::string>& arguments) {
   return ran.value_or(ProgramEnd{});
 }
 
-// inlier-worker as a child of the test, its log in a file.
 class WorkerProgramTest : public testing::Test {
  protected:
   void Start(const std::string& coordinator, const std::vector<std::string>& more = {}) {
     fs::create_directories(folder_ / "data");
-    std::vector<std::string> arguments = {INLIER_WORKER_PROGRAM,
-                                          "--set",
-                                          "coordinator=" + coordinator,
-                                          "--set",
-                                          "state_dir=" + (folder_ / "state").string(),
-                                          "--set",
-                                          "data_dir=" + (folder_ / "data").string(),
-                                          "--set",
-                                          "trial_program=" INLIER_FAKE_TRIAL,
-                                          "--set",
-                                          "http_listen=127.0.0.1:0",
-                                          "--set",
-                                          "slots=1"};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    std::vector<char*> pointers;
-    for (std::string& argument : arguments) pointers.push_back(argument.data());
-    pointers.push_back(nullptr);
-    const std::string log = (folder_ / "log").string();
-    pid_ = ::fork();
-    if (pid_ == 0) {
-      [[maybe_unused]] const int fd = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
-      ::dup2(fd, 1);
-      ::dup2(fd, 2);
-      ::execv(pointers[0], pointers.data());
-      ::_exit(127);
-    }
+    program_ = std::make_unique<Program>(
+        INLIER_WORKER_PROGRAM,
+        std::vector<std::string>{"coordinator=" + coordinator, "state_dir=" + (folder_ / "state").string(),
+                                 "data_dir=" + (folder_ / "data").string(),
+                                 "trial_program=" INLIER_FAKE_TRIAL, "http_listen=127.0.0.1:0", "slots=1"},
+        folder_ / "log", more);
   }
-  ~WorkerProgramTest() override {
-    if (pid_ > 0) {
-      ::kill(pid_, SIGKILL);
-      ::waitpid(pid_, nullptr, 0);
-    }
-  }
-
-  // Waits for the end; the wait status.
-  int WaitForEnd() {
-    int status = 0;
-    EXPECT_EQ(::waitpid(pid_, &status, 0), pid_);
-    pid_ = -1;
-    return status;
-  }
-  std::string Log() { return ReadFile(folder_ / "log").value_or(""); }
+  std::string Log() { return program_->log(); }
   bool WaitForLog(const std::string& text) {
     const Timestamp deadline = MonotonicNow() + std::chrono::minutes(1);
     while (Log().find(text) == std::string::npos) {
@@ -100,15 +65,7 @@ class WorkerProgramTest : public testing::Test {
   // Assigns an attempt that hangs, waits until the child itself has reported it (its signal handlers are set
   // by then), and returns its pid.
   pid_t HangingChild(FakeCoordinator& coordinator, std::uint32_t slot = 0) {
-    v1::Assignment assignment;
-    assignment.set_token(1);
-    assignment.set_stage_id("stage");
-    assignment.set_kind(v1::TRAIN_STAGE);
-    v1::TrialSpec spec;
-    spec.mutable_training()->set_steps(3);
-    assignment.set_spec(spec.SerializeAsString());
-    assignment.set_slot(slot);
-    coordinator.Assign(assignment);
+    coordinator.Assign(TrainAssignment(1, 3, slot));
     EXPECT_TRUE(coordinator.WaitFor([](const State& state) {
       return std::any_of(state.syncs.begin(), state.syncs.end(),
                          [](const v1::WorkerSync& sync) { return sync.events_size() > 0; });
@@ -118,7 +75,7 @@ class WorkerProgramTest : public testing::Test {
   }
 
   TemporaryFolder folder_;
-  pid_t pid_ = -1;
+  std::unique_ptr<Program> program_;
 };
 
 TEST_F(WorkerProgramTest, HelpVersionAndTheMetricsPageNeedNothing) {
@@ -159,8 +116,8 @@ TEST_F(WorkerProgramTest, SigtermDrainsDeliversAndLeavesNothingBehind) {
   SetBehaviour("hang");
   Start(coordinator.address());
   const pid_t child = HangingChild(coordinator);
-  ::kill(pid_, SIGTERM);
-  const int status = WaitForEnd();
+  program_->Signal(SIGTERM);
+  const int status = program_->WaitForEnd();
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << Log();
   EXPECT_EQ(coordinator.state().outcomes.at(1).failure(), v1::PREEMPTED);
   EXPECT_EQ(::kill(child, 0), -1);
@@ -173,10 +130,10 @@ TEST_F(WorkerProgramTest, ASecondSigtermEndsAtOnce) {
   SetBehaviour("stubborn");
   Start(coordinator.address(), {"--set", "stop_grace_ms=600000"});
   const pid_t child = HangingChild(coordinator);
-  ::kill(pid_, SIGTERM);
+  program_->Signal(SIGTERM);
   ASSERT_TRUE(WaitForLog("draining"));
-  ::kill(pid_, SIGTERM);
-  const int status = WaitForEnd();
+  program_->Signal(SIGTERM);
+  const int status = program_->WaitForEnd();
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 1) << Log();
   EXPECT_TRUE(IsGoneSoon(child)) << "the child outlived its worker";
 }
@@ -189,8 +146,8 @@ TEST_F(WorkerProgramTest, ChildrenDieWithAKilledWorkerAndItsResultsAreDeliveredB
   Start(coordinator->address());
   const pid_t child = HangingChild(*coordinator);
   const std::string first = coordinator->state().last().incarnation();
-  ::kill(pid_, SIGKILL);
-  WaitForEnd();
+  program_->Signal(SIGKILL);
+  program_->WaitForEnd();
   ASSERT_TRUE(IsGoneSoon(child)) << "the child outlived its worker";
   coordinator->Withdraw(1, "lost");
   coordinator->SetCommitting(true);
@@ -241,11 +198,11 @@ TEST_F(WorkerProgramTest, ATrialRunsOnAFurtherMachineAndDiesWithTheKilledWorker)
   EXPECT_EQ(state.last().slots(0).device(), "cpu");
   EXPECT_EQ(state.last().slots(1).device(), "cpu@n2");
   EXPECT_EQ(state.last().memory_mib(), 2000u);
-  EXPECT_TRUE(fs::exists(folder_ / "state/attempts/stage/1/start.sh"));
-  const pid_t trial = ProcessThatCatchesSigterm(folder_ / "state/attempts/stage/1/spec.json");
+  EXPECT_TRUE(fs::exists(folder_ / "state/attempts/train-stage/1/start.sh"));
+  const pid_t trial = ProcessThatCatchesSigterm(folder_ / "state/attempts/train-stage/1/spec.json");
   ASSERT_GT(trial, 0) << Log();
-  ::kill(pid_, SIGKILL);
-  WaitForEnd();
+  program_->Signal(SIGKILL);
+  program_->WaitForEnd();
   EXPECT_TRUE(IsGoneSoon(trial)) << "the trial outlived its worker";
 }
 
@@ -277,7 +234,7 @@ TEST_F(WorkerProgramTest, AMachineThatDoesNotAnswerIsNamedWithTheReason) {
 TEST_F(WorkerProgramTest, AnotherVersionEndsWithStatusOneAndBothVersions) {
   FakeCoordinator coordinator({.version = "9.9.9"});
   Start(coordinator.address());
-  const int status = WaitForEnd();
+  const int status = program_->WaitForEnd();
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 1);
   EXPECT_THAT(Log(), HasSubstr("of version " + Version() + ", this coordinator of 9.9.9"));
 }

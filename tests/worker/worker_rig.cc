@@ -18,7 +18,7 @@ WorkerRig::WorkerRig(const std::filesystem::path& state_dir, const std::string& 
       Outbox::Open(state_dir_, settings.incarnation, settings.outbox_events_max);
   INLIER_CHECK(outbox.ok());
   outbox_ = *std::move(outbox);
-  Agent::Options options;
+  AgentOptions options;
   options.incarnation = settings.incarnation;
   options.name = "rig";
   options.host = "here";
@@ -82,10 +82,10 @@ void WorkerRig::Abort() {
   OnThread([this] { agent_->Abort("the test asks for it"); });
 }
 
-std::optional<absl::Status> WorkerRig::WaitForEnd() {
+absl::Status WorkerRig::WaitForEnd() {
   std::unique_lock lock(mutex_);
   changed_.wait_for(lock, std::chrono::minutes(1), [this] { return ended_.has_value(); });
-  return ended_;
+  return ended_.value_or(absl::DeadlineExceededError("the agent runs"));
 }
 
 std::string WorkerRig::MetricsText() {
@@ -101,35 +101,6 @@ bool WorkerRig::WaitForMetric(const std::string& line) {
     std::this_thread::yield();
   }
   return true;
-}
-
-v1::Assignment TrainAssignment(std::uint64_t token, std::uint32_t steps, std::uint32_t slot) {
-  v1::Assignment assignment;
-  assignment.set_token(token);
-  assignment.set_stage_id("train-stage");
-  assignment.set_kind(v1::TRAIN_STAGE);
-  v1::TrialSpec spec;
-  spec.mutable_training()->set_steps(steps);
-  spec.mutable_training()->set_checkpoint_every(steps + 1);
-  assignment.set_spec(spec.SerializeAsString());
-  assignment.set_slot(slot);
-  assignment.set_attempt(1);
-  return assignment;
-}
-
-v1::Assignment EvaluateAssignment(std::uint64_t token, const std::string& checkpoint_sha256,
-                                  std::uint32_t slot) {
-  v1::Assignment assignment;
-  assignment.set_token(token);
-  assignment.set_stage_id("evaluate-stage");
-  assignment.set_kind(v1::EVALUATE_STAGE);
-  v1::TrialSpec spec;
-  spec.set_seed(1);
-  assignment.set_spec(spec.SerializeAsString());
-  assignment.set_slot(slot);
-  assignment.set_attempt(1);
-  assignment.set_checkpoint_sha256(checkpoint_sha256);
-  return assignment;
 }
 
 }  // namespace inlier

@@ -42,8 +42,8 @@ class WorkerRig {
 
   void Drain();
   void Abort();
-  // The status with which the agent ended; waits at most a minute.
-  std::optional<absl::Status> WaitForEnd();
+  // The status with which the agent ended; DeadlineExceeded where it runs for another minute.
+  absl::Status WaitForEnd();
   std::string MetricsText();
   // Waits until /metrics has `line`, at most a minute; whether it does.
   bool WaitForMetric(const std::string& line);
@@ -66,11 +66,6 @@ class WorkerRig {
   std::optional<absl::Status> ended_;
   std::thread thread_;
 };
-
-// A TRAIN assignment of `steps` steps.
-v1::Assignment TrainAssignment(std::uint64_t token, std::uint32_t steps = 10, std::uint32_t slot = 0);
-v1::Assignment EvaluateAssignment(std::uint64_t token, const std::string& checkpoint_sha256,
-                                  std::uint32_t slot = 0);
 
 }  // namespace inlier
 

@@ -1,14 +1,12 @@
 #include "worker/gpus/gpu_inventory.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
 #include "base/files/file.h"
 #include "base/processes/usable_cpus.h"
 
@@ -43,8 +41,7 @@ std::vector<Gpu> NarrowGpus(const std::vector<Gpu>& all, const std::string& visi
       kept.push_back(all[index]);
       continue;
     }
-    const auto found =
-        std::find_if(all.begin(), all.end(), [&](const Gpu& gpu) { return gpu.id.rfind(id, 0) == 0; });
+    const auto found = std::ranges::find_if(all, [&](const Gpu& gpu) { return gpu.id.rfind(id, 0) == 0; });
     if (id.empty() || found == all.end()) break;
     kept.push_back(*found);
   }

@@ -23,8 +23,7 @@ struct GpuInventory {
 GpuInventory FindGpus(const std::optional<std::string>& visible_devices);
 
 // The parts of FindGpus, for their tests.
-// One GPU for each folder of `folder` (/proc/driver/nvidia/gpus) with a file `information`, in the order of
-// their bus ids.
+// One GPU for each folder of `folder` (/proc/driver/nvidia/gpus) with a file `information`, in the order of bus ids.
 std::vector<Gpu> ReadProcGpus(const std::string& folder);
 // The GPUs of `all` that `visible_devices` names by index, uuid or the beginning of a uuid, in its order;
 // ends at the first unknown name, as CUDA does.
@@ -34,8 +33,7 @@ std::vector<Gpu> NarrowGpus(const std::vector<Gpu>& all, const std::string& visi
 // not set). Without it processes on one GPU take turns.
 bool HasMultiProcessService(const std::optional<std::string>& folder);
 
-// MiB of memory for the processes of this worker: the machine's, or the control group's limit where that is
-// less; 0 when neither is known.
+// MiB of memory for this worker's processes: the machine's, or its control group's limit if less; 0: neither is known.
 std::uint64_t UsableMemoryMib();
 
 // MiB after MemTotal in the content of /proc/meminfo; 0 without it.

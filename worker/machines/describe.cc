@@ -29,7 +29,7 @@ absl::StatusOr<v1::MachineReport> Describe(const char* file) {
   const absl::StatusOr<std::string> json = ReadFile(file);
   if (!json.ok())
     return absl::Status(json.status().code(),
-                        absl::StrCat(std::string(json.status().message()),
+                        absl::StrCat(json.status().message(),
                                      "; state_dir must be a folder that all machines of "
                                      "the worker share"));
   v1::WorkerConfig config;

@@ -6,7 +6,6 @@
 #include <boost/asio/ip/udp.hpp>
 #include <filesystem>
 #include <set>
-#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -30,7 +29,6 @@ namespace fs = std::filesystem;
 using Machines = google::protobuf::RepeatedPtrField<v1::MachineConfig>;
 using Variable = std::function<std::string(const char*)>;
 
-constexpr int kAnswerSecondsMax = 60;
 // A machine that is gone is noticed within a minute.
 const std::vector<std::string> kSsh = {
     "ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=15", "-o", "ServerAliveInterval=15", "{machine}"};
@@ -38,17 +36,16 @@ const std::vector<std::string> kSsh = {
 const std::vector<std::string> kSrun = {"srun",       "--overlap",       "--quiet", "--nodes=1",
                                         "--ntasks=1", "--cpu-bind=none", "--mem=0", "--nodelist={machine}"};
 
-absl::StatusOr<std::string> OutputOf(const Command& command, const std::string& what) {
-  return OutputOf(ProgramCall{.program = command.program,
-                              .arguments = command.arguments,
-                              .environment = command.environment,
-                              .limit = std::chrono::seconds(kAnswerSecondsMax),
-                              .output_bytes_max = 1 << 20},
-                  what);
-}
-
-absl::StatusOr<std::string> Here(const std::vector<std::string>& words) {
-  return OutputOf(DirectlyOnMachine({}, words), words.front());
+// The output of `words` on the machine that `launch` reaches; without `launch` on this one.
+absl::StatusOr<std::string> Output(const std::vector<std::string>& launch,
+                                   const std::vector<std::string>& words) {
+  const Command command = DirectlyOnMachine(launch, words);
+  return OutputOf({.program = command.program,
+                   .arguments = command.arguments,
+                   .environment = command.environment,
+                   .limit = std::chrono::seconds(60),
+                   .output_bytes_max = 1 << 20},
+                  launch.empty() ? words.front() : launch.front());
 }
 
 // The further nodes of the job.
@@ -58,11 +55,11 @@ absl::Status AddNodes(const Variable& variable, Machines& machines) {
     return absl::FailedPreconditionError(
         "job_nodes: this is no job of Slurm (SLURM_JOB_NODELIST or SLURMD_NODENAME is not set); start the "
         "worker in the script of one, or leave job_nodes out");
-  ASSIGN_OR_RETURN(const std::string names, Here({"scontrol", "show", "hostnames", nodes}));
+  ASSIGN_OR_RETURN(const std::string names, Output({}, {"scontrol", "show", "hostnames", nodes}));
   const std::vector<std::string> each = absl::StrSplit(names, '\n', absl::SkipWhitespace());
   for (const std::string& name : each) {
     if (name == own) continue;
-    ASSIGN_OR_RETURN(const std::string node, Here({"scontrol", "--oneliner", "show", "node", name}));
+    ASSIGN_OR_RETURN(const std::string node, Output({}, {"scontrol", "--oneliner", "show", "node", name}));
     v1::MachineConfig& machine = *machines.Add();
     machine.set_name(name);
     if (const std::string address = NodeAddressOf(node); !address.empty()) machine.set_address(address);
@@ -116,11 +113,10 @@ absl::StatusOr<v1::MachineReport> AskMachine(const std::vector<std::string>& lau
   std::error_code error;
   const fs::path self = fs::read_symlink("/proc/self/exe", error);
   RETURN_IF_ERROR(CheckPlainPath(self.string(), "this program"));
-  const absl::StatusOr<std::string> text =
-      OutputOf(DirectlyOnMachine(launch, {self.string(), kDescribeMachine, file}), launch.front());
+  const absl::StatusOr<std::string> text = Output(launch, {self.string(), kDescribeMachine, file});
   if (text.ok()) return ReadMachineReport(*text);
   return absl::Status(text.status().code(),
-                      absl::StrCat(std::string(text.status().message()), "; `", absl::StrJoin(launch, " "),
+                      absl::StrCat(text.status().message(), "; `", absl::StrJoin(launch, " "),
                                    " true` must work for this user without a question"));
 }
 
@@ -199,8 +195,7 @@ absl::Status AddMachines(const v1::WorkerConfig& config, const Variable& variabl
           absl::StrCat("machines: ", machine.name(), " is there twice; name each once"));
     const absl::Status added = AddMachine(machine, config, launch, hosts, slots, memory_mib);
     if (!added.ok())
-      return absl::Status(added.code(),
-                          absl::StrCat("machine ", machine.name(), ": ", std::string(added.message())));
+      return absl::Status(added.code(), absl::StrCat("machine ", machine.name(), ": ", added.message()));
   }
   ASSIGN_OR_RETURN(const asio::ip::address first, Resolve(slots.at(own).address));
   std::string address = config.address();

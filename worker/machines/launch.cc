@@ -6,6 +6,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "base/files/atomic_file.h"
 #include "base/status.h"
@@ -15,8 +16,6 @@ namespace inlier {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr char kPlace[] = "{machine}";
 
 // {trial}: the command. It is the leader of a group of its own, so that a signal reaches its children too.
 constexpr char kScript[] = R"script(#!/bin/bash
@@ -70,16 +69,16 @@ Command Launched(const std::string& exec, const std::vector<std::string>& launch
 
 absl::StatusOr<std::vector<std::string>> LaunchWords(const std::vector<std::string>& launch,
                                                      const std::string& machine) {
-  const bool is_name = !machine.empty() && machine.front() != '-' &&
-                       std::all_of(machine.begin(), machine.end(), [](unsigned char c) {
-                         return absl::ascii_isalnum(c) || std::string_view(".-_:@").find(
-                                                              static_cast<char>(c)) != std::string_view::npos;
-                       });
+  const bool is_name =
+      !machine.empty() && machine.front() != '-' && std::ranges::all_of(machine, [](unsigned char c) {
+        return absl::ascii_isalnum(c) ||
+               std::string_view(".-_:@").find(static_cast<char>(c)) != std::string_view::npos;
+      });
   if (!is_name)
-    return absl::InvalidArgumentError(absl::StrCat(
-        "machines.name: '", machine, "' is no name of a machine; letters, digits and . - _ : @"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("machines.name: '", machine, "' is not valid; use letters, digits and . - _ : @"));
   std::vector<std::string> words;
-  for (const std::string& word : launch) words.push_back(absl::StrReplaceAll(word, {{kPlace, machine}}));
+  for (const std::string& word : launch) words.push_back(absl::StrReplaceAll(word, {{"{machine}", machine}}));
   if (words == launch)
     return absl::InvalidArgumentError(
         "launch: no word has {machine}, so that every command would run on one machine; for example [ssh, "
@@ -102,12 +101,11 @@ absl::Status CheckPlainPath(const std::string& path, const std::string& what) {
 
 absl::StatusOr<Command> OnMachine(const std::vector<std::string>& launch, const Command& command,
                                   Duration silence_max) {
-  std::vector<std::string> words;
-  for (const std::string& variable : command.environment) words.push_back(Quoted(variable));
-  words.push_back(Quoted(command.program));
-  for (const std::string& argument : command.arguments) words.push_back(Quoted(argument));
-  std::string trial;
-  for (const std::string& word : words) absl::StrAppend(&trial, trial.empty() ? "" : " ", word);
+  std::vector<std::string> words = command.environment;
+  words.push_back(command.program);
+  words.insert(words.end(), command.arguments.begin(), command.arguments.end());
+  const std::string trial =
+      absl::StrJoin(words, " ", [](std::string* text, const std::string& word) { *text += Quoted(word); });
   const std::string script = (fs::path(command.working_folder) / kStartScriptName).string();
   // The environment may hold a secret of the user's.
   RETURN_IF_ERROR(WriteSecretFile(

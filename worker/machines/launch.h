@@ -5,7 +5,7 @@
 // the log on its errors, signals as lines of the input, empty lines as a sign of life. The end of the input and a silence of
 // kSilenceMax kill the trial, so that nothing stays behind on a machine that the worker cannot reach any more.
 //
-// Thread safety: none needed; functions over the file system.
+// Thread safety: functions over the file system.
 #ifndef INLIER_WORKER_MACHINES_LAUNCH_H_
 #define INLIER_WORKER_MACHINES_LAUNCH_H_
 
@@ -21,7 +21,7 @@ namespace inlier {
 
 inline constexpr char kStartScriptName[] = "start.sh";
 
-// `launch` with {machine} replaced by `machine`. InvalidArgument where no word has it, or the name is no name.
+// `launch` with {machine} replaced by `machine`. InvalidArgument where no word has it, or the name is not valid.
 absl::StatusOr<std::vector<std::string>> LaunchWords(const std::vector<std::string>& launch,
                                                      const std::string& machine);
 

@@ -1,7 +1,6 @@
 // Parses a child's bytes into events: lines of bounded length, each one TrialEvent in JSON.
 //
-// A child may print anything. A line that is no event is garbage: it is counted, and the first is kept for
-// messages.
+// A child may print anything. A line that is not an event is garbage: it is counted, and the first is kept for messages.
 //
 // Thread safety: none.
 #ifndef INLIER_WORKER_PROCESSES_EVENT_READER_H_
@@ -18,8 +17,7 @@
 
 namespace inlier {
 
-// Cuts bytes into lines. A line longer than the limit is given once, cut to the limit, and the rest of it is
-// skipped, so that memory stays bounded.
+// Cuts bytes into lines. Of a line longer than the limit the rest is skipped, so that memory stays bounded.
 class LineSplitter {
  public:
   struct Line {
@@ -66,8 +64,7 @@ class EventReader {
 // Parses one line. InvalidArgument with the reason.
 absl::StatusOr<v1::TrialEvent> ParseEventLine(std::string_view line);
 
-// `text` cut to `bytes_max`, as UTF-8: quotes and control characters are escaped, invalid bytes become
-// U+FFFD.
+// `text` cut to `bytes_max`, as UTF-8: quotes and control characters are escaped, invalid bytes become U+FFFD.
 std::string Printable(std::string_view text, std::size_t bytes_max);
 
 }  // namespace inlier

@@ -3,46 +3,17 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <iterator>
+
+#include "absl/strings/str_split.h"
 
 namespace inlier {
 namespace {
 
 // With * at its end: every name that begins so. The list is in docs/guides/access.md.
-constexpr std::string_view kUsual[] = {"PATH",
-                                       "HOME",
-                                       "USER",
-                                       "LOGNAME",
-                                       "SHELL",
-                                       "TERM",
-                                       "TZ",
-                                       "LANG",
-                                       "LANGUAGE",
-                                       "LC_*",
-                                       "TMPDIR",
-                                       "TEMP",
-                                       "TMP",
-                                       "LD_LIBRARY_PATH",
-                                       "LD_PRELOAD",
-                                       "MALLOC_*",
-                                       "GLIBC_TUNABLES",
-                                       "CUDA_*",
-                                       "NVIDIA_*",
-                                       "CUBLAS_*",
-                                       "CUDNN_*",
-                                       "NCCL_*",
-                                       "TORCH_*",
-                                       "PYTORCH_*",
-                                       "OMP_*",
-                                       "GOMP_*",
-                                       "KMP_*",
-                                       "MKL_*",
-                                       "OPENBLAS_*",
-                                       "ASAN_OPTIONS",
-                                       "LSAN_OPTIONS",
-                                       "TSAN_OPTIONS",
-                                       "UBSAN_OPTIONS",
-                                       "INLIER_FAILPOINTS"};
+constexpr char kUsual[] =
+    "PATH HOME USER LOGNAME SHELL TERM TZ LANG LANGUAGE LC_* TMPDIR TEMP TMP LD_LIBRARY_PATH LD_PRELOAD "
+    "MALLOC_* GLIBC_TUNABLES CUDA_* NVIDIA_* CUBLAS_* CUDNN_* NCCL_* TORCH_* PYTORCH_* OMP_* GOMP_* KMP_* "
+    "MKL_* OPENBLAS_* ASAN_OPTIONS LSAN_OPTIONS TSAN_OPTIONS UBSAN_OPTIONS INLIER_FAILPOINTS";
 
 bool Matches(std::string_view name, std::string_view pattern) {
   if (!pattern.ends_with('*')) return name == pattern;
@@ -62,15 +33,14 @@ bool IsSecretVariable(std::string_view name) {
 
 std::vector<std::string> TrialEnvironment(const std::vector<std::string>& further,
                                           const std::vector<std::string>& changes) {
-  std::vector<std::string> environment;
+  std::vector<std::string> environment, passed = absl::StrSplit(kUsual, ' ');
+  passed.insert(passed.end(), further.begin(), further.end());
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view name = NameOf(*entry);
     const auto matches = [name](std::string_view pattern) { return Matches(name, pattern); };
     const auto is_changed = [name](const std::string& change) { return NameOf(change) == name; };
-    if (IsSecretVariable(name) || std::any_of(changes.begin(), changes.end(), is_changed)) continue;
-    if (std::any_of(std::begin(kUsual), std::end(kUsual), matches) ||
-        std::any_of(further.begin(), further.end(), matches))
-      environment.emplace_back(*entry);
+    if (IsSecretVariable(name) || std::ranges::any_of(changes, is_changed)) continue;
+    if (std::ranges::any_of(passed, matches)) environment.emplace_back(*entry);
   }
   environment.insert(environment.end(), changes.begin(), changes.end());
   return environment;

@@ -11,9 +11,8 @@
 
 namespace inlier {
 
-// The variables of this process that trials get, as "NAME=value": the usual ones and those that `further`
-// names (NAME, or the beginning of names with * at its end), with `changes` ("NAME=value") put over them.
-// Never a secret one.
+// The variables of this process that trials get, as "NAME=value": the usual ones and those that `further` names (NAME, or
+// the beginning of names with * at its end), without secret ones, and with `changes` ("NAME=value") put over them.
 std::vector<std::string> TrialEnvironment(const std::vector<std::string>& further,
                                           const std::vector<std::string>& changes);
 

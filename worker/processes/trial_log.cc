@@ -1,7 +1,6 @@
 #include "worker/processes/trial_log.h"
 
 #include <fcntl.h>
-#include <unistd.h>
 
 #include "absl/strings/str_cat.h"
 #include "base/files/file.h"
@@ -9,23 +8,19 @@
 
 namespace inlier {
 
-TrialLog::~TrialLog() {
-  if (fd_ >= 0) ::close(fd_);
-}
-
 absl::Status TrialLog::Open(const std::filesystem::path& path) {
-  fd_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  return fd_ < 0 ? ErrnoStatus(absl::StrCat("cannot open ", path.string())) : absl::OkStatus();
+  file_ = Descriptor(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  return file_.fd() < 0 ? ErrnoStatus(absl::StrCat("cannot open ", path.string())) : absl::OkStatus();
 }
 
 void TrialLog::Append(std::string_view bytes) {
-  if (fd_ < 0 || bytes_ >= kBytesMax) return;
+  if (file_.fd() < 0 || bytes_ >= kBytesMax) return;
   bytes = bytes.substr(0, kBytesMax - bytes_);
   bytes_ += bytes.size();
-  if (!WriteAll(fd_, bytes)) return;  // A log that cannot be written must not stop the attempt.
+  if (!WriteAll(file_.fd(), bytes)) return;  // A log that cannot be written must not stop the attempt.
   if (bytes_ < kBytesMax) return;
   constexpr std::string_view kNote = "\n[the log has reached its largest size; the rest is left out]\n";
-  [[maybe_unused]] const ssize_t noted = ::write(fd_, kNote.data(), kNote.size());
+  WriteAll(file_.fd(), kNote);
 }
 
 void TrialLog::Keep(const LineSplitter::Line& line, const OnLine& on_line) {

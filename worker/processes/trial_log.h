@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "base/files/descriptor.h"
 #include "worker/processes/event_reader.h"
 
 namespace inlier {
@@ -23,9 +24,6 @@ class TrialLog {
   static constexpr std::size_t kLineBytesMax = 4096;
 
   TrialLog() : lines_(kLineBytesMax) {}
-  ~TrialLog();
-  TrialLog(const TrialLog&) = delete;
-  TrialLog& operator=(const TrialLog&) = delete;
 
   // Opens `path` for appending. Without it (on a full disk, for example) lines are kept in memory only.
   absl::Status Open(const std::filesystem::path& path);
@@ -43,7 +41,7 @@ class TrialLog {
   void Append(std::string_view bytes);
   void Keep(const LineSplitter::Line& line, const OnLine& on_line);
 
-  int fd_ = -1;
+  Descriptor file_;
   std::uint64_t bytes_ = 0;
   LineSplitter lines_;
   std::deque<std::string> last_;

@@ -55,14 +55,14 @@ struct TrialProcess::Pipe : std::enable_shared_from_this<Pipe> {
   }
 
   // Only waiting is asynchronous, never the reading: bytes that the reactor had already taken out of the pipe
-  // would be lost or overtaken when DrainAndClose() comes before their handler.
+  // would be lost or overtaken when Close() comes before their handler.
   void Read() {
     const auto on_ready = [self = shared_from_this()](boost::system::error_code error) {
       if (self->closed || error) return;
       const size_t count = self->stream.read_some(asio::buffer(self->buffer), error);
       if (count > 0) self->on_bytes(std::string_view(self->buffer.data(), count));
-      if (self->closed || (error && error != asio::error::would_block))
-        return;  // The end of the stream, usually.
+      // An error is the end of the stream, usually.
+      if (self->closed || (error && error != asio::error::would_block)) return;
       self->Read();
     };
     stream.async_wait(asio::posix::stream_descriptor::wait_read, on_ready);
@@ -79,20 +79,12 @@ struct TrialProcess::Pipe : std::enable_shared_from_this<Pipe> {
     }
   }
 
-  void DrainAndClose() {
+  void Close(bool drain) {
     if (std::exchange(closed, true)) return;
-    Drain();
+    if (drain) Drain();
     boost::system::error_code error;
     on_bytes = nullptr;
     stream.close(error);
-  }
-
-  void Close() {
-    if (closed) return;
-    closed = true;
-    boost::system::error_code error;
-    stream.close(error);
-    on_bytes = nullptr;
   }
 
   asio::posix::stream_descriptor stream;
@@ -126,8 +118,8 @@ TrialProcess::TrialProcess(asio::io_context& io, pid_t pid, int pidfd)
 TrialProcess::~TrialProcess() {
   if (!reaped_ && elsewhere_) EndElsewhere();
   if (!reaped_) Reap();
-  if (events_) events_->Close();
-  if (output_) output_->Close();
+  if (events_) events_->Close(/*drain=*/false);
+  if (output_) output_->Close(/*drain=*/false);
   CloseInput();
 }
 
@@ -181,19 +173,18 @@ ProcessExit TrialProcess::Reap() {
   INLIER_CHECK(!reaped_);
   elsewhere_timer_.cancel();
   alive_.reset();
-  // While the child is a zombie (or alive), its number is its own: the group that is killed here is no one
-  // else's.
+  // While the child is a zombie (or alive), its number is its own, and no other group is killed here.
   ::kill(-pid_, SIGKILL);
   int status = 0;
   rusage usage{};
   while (::wait4(pid_, &status, 0, &usage) < 0 && errno == EINTR) {
   }
   reaped_ = true;
-  ProcessExit exit = ExitOf(status, usage);
-  if (elsewhere_) exit = {.status = exit.status, .signal = exit.signal};  // What it used is not known.
-  if (elsewhere_ && exit.status > 128 && exit.status < 128 + NSIG)
-    exit = {.signal = exit.status - 128};  // As a shell has it.
-  return exit;
+  const ProcessExit exit = ExitOf(status, usage);
+  if (!elsewhere_) return exit;
+  // A shell adds 128 to the number of a signal. What the child used is not known.
+  if (exit.status > 128 && exit.status < 128 + NSIG) return {.signal = exit.status - 128};
+  return {.status = exit.status, .signal = exit.signal};
 }
 
 bool TrialProcess::Send(std::string_view text) {
@@ -226,8 +217,8 @@ asio::awaitable<bool> TrialProcess::WaitForEnd() {
 asio::awaitable<ProcessExit> TrialProcess::WaitForExit() {
   co_await WaitForEnd();
   const ProcessExit exit = Reap();
-  events_->DrainAndClose();
-  output_->DrainAndClose();
+  events_->Close(/*drain=*/true);
+  output_->Close(/*drain=*/true);
   co_return exit;
 }
 

@@ -2,10 +2,10 @@
 // a group.
 //
 // The child gets /dev/null or a pipe as input, one pipe for stdout and stderr, and descriptor 3 for its events;
-// everything else is closed. It dies with the worker (PR_SET_PDEATHSIG, which follows the thread that spawned
-// it: Start is called on the worker's main thread only) and is the first choice of the kernel when memory
-// runs out. Of a child on another machine all of that holds for the program that reaches it (ssh, srun), but for one
-// thing: that program ends with the child, and the child at the end of its input, or when nothing more comes by it.
+// everything else is closed. It dies with the worker (PR_SET_PDEATHSIG, which follows the thread that spawned it: Start
+// is called on the worker's main thread only) and is the first choice of the kernel when memory runs out. For a child on
+// another machine that is true of the program that reaches it (ssh, srun), except that this ends with the child, and the
+// child at the end of its input or of the signs of life in it.
 //
 // Thread safety: none; lives on the io_context's thread.
 #ifndef INLIER_WORKER_PROCESSES_TRIAL_PROCESS_H_
@@ -20,7 +20,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -41,9 +40,8 @@ class TrialProcess {
  public:
   using OnBytes = std::function<void(std::string_view)>;
 
-  // Starts `command`. `on_events` gets the bytes on descriptor 3, `on_output` those on stdout and stderr,
-  // both on the io_context's thread and only until WaitForExit has returned. An error names the step that
-  // failed, and the program.
+  // Starts `command`. `on_events` gets the bytes on descriptor 3, `on_output` those on stdout and stderr, both on the
+  // io_context's thread and only until WaitForExit has returned. An error names the step that failed and the program.
   static absl::StatusOr<std::unique_ptr<TrialProcess>> Start(boost::asio::io_context& io,
                                                              const Command& command, OnBytes on_events,
                                                              OnBytes on_output);
@@ -60,20 +58,20 @@ class TrialProcess {
   // kElsewhereGrace later the end of the program that reaches it.
   void Signal(int signal);
   static constexpr Duration kElsewhereGrace = std::chrono::seconds(5);
-  // An empty line goes to a child elsewhere as often as that.
+  // The time between two empty lines to a child elsewhere.
   static constexpr Duration kElsewhereBeat = std::chrono::seconds(20);
 
   // Binds the process' first thread to `cpus`; its other threads follow when it wants. Nothing after the end or for a
   // child elsewhere.
   void Bind(const std::vector<int>& cpus);
 
-  // Writes to the child's input, without waiting. False where it is full or nobody reads it any more.
+  // Writes to the child's input, without waiting. False where it is full or has no reader any more.
   // REQUIRES: Command::has_input.
   bool Send(std::string_view text);
   void CloseInput();
 
-  // Waits until the child has ended, kills the rest of its group, reads the rest of the pipes, and reaps the
-  // child. Does not wait for a runaway grandchild that keeps descriptors open. Call once.
+  // Waits until the child has ended, kills the rest of its group, reads the rest of the pipes, and reaps the child. Does
+  // not wait for a runaway grandchild that keeps descriptors open. Call once.
   boost::asio::awaitable<ProcessExit> WaitForExit();
   // True when the child has ended, false after StopWaiting.
   boost::asio::awaitable<bool> WaitForEnd();

@@ -13,7 +13,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/log.h"
-#include "base/status.h"
 #include "worker/attempt_folder.h"
 #include "worker/processes/event_reader.h"
 #include "worker/processes/trial_log.h"
@@ -131,7 +130,7 @@ void RankProcesses::Signal(int signal) {
 }
 
 bool RankProcesses::AnyLives() const {
-  return std::any_of(ranks_.begin(), ranks_.end(), [](const auto& rank) { return !rank->ended; });
+  return std::ranges::any_of(ranks_, [](const auto& rank) { return !rank->ended; });
 }
 
 asio::awaitable<void> RankProcesses::End() {
@@ -150,8 +149,7 @@ v1::Outcome RankProcesses::OutcomeOf(const v1::Outcome& first, const ProcessExit
   const bool ended_for_another = broken_ && first_exit.signal == SIGKILL;
   if (!first.lost_a_rank() && !ended_for_another) return first;
   const auto of = [this](bool (*matches)(const v1::Outcome&)) {
-    return std::find_if(ranks_.begin(), ranks_.end(),
-                        [&](const auto& rank) { return matches(*rank->ended); });
+    return std::ranges::find_if(ranks_, [&](const auto& rank) { return matches(*rank->ended); });
   };
   auto rank = of(IsCause);
   // Rank 0 was ended for it; where the worker stopped them all, that is the reason.
@@ -160,17 +158,16 @@ v1::Outcome RankProcesses::OutcomeOf(const v1::Outcome& first, const ProcessExit
     return absl::StrCat("rank ", named.number, " of ", ranks_.size() + 1, " on ",
                         places_[static_cast<std::size_t>(named.number) - 1].slot.device);
   };
-  if (rank == ranks_.end()) {
-    v1::Outcome outcome = first;
-    for (const std::shared_ptr<Rank>& silent : ranks_) {
-      if (silent->killed && !silent->reported)
-        outcome.set_message(
-            absl::StrCat(outcome.message(), "; ", name_of(*silent), " did not answer any more"));
-    }
+  v1::Outcome outcome = rank == ranks_.end() ? first : *(*rank)->ended;
+  if (rank != ranks_.end()) {
+    outcome.set_message(absl::StrCat(name_of(**rank), ": ", outcome.message()));
     return outcome;
   }
-  v1::Outcome outcome = *(*rank)->ended;
-  outcome.set_message(absl::StrCat(name_of(**rank), ": ", outcome.message()));
+  for (const std::shared_ptr<Rank>& silent : ranks_) {
+    if (silent->killed && !silent->reported)
+      outcome.set_message(
+          absl::StrCat(outcome.message(), "; ", name_of(*silent), " did not answer any more"));
+  }
   return outcome;
 }
 

@@ -60,7 +60,6 @@ class RankProcesses {
   // outcome of the rank that ended first. REQUIRES: End has returned.
   v1::Outcome OutcomeOf(const v1::Outcome& first, const ProcessExit& first_exit) const;
 
-  // Of all of them; what has ended counts with all that it used.
   double CpuSeconds() const;
   std::int64_t ResidentBytes() const;
   // The most that one of them held.

@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "worker/gpus/gpu_inventory.h"
 
 namespace inlier {

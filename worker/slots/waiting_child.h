@@ -1,7 +1,7 @@
 // The child of one slot between two evaluations.
 //
-// A child that has evaluated keeps its model and data and waits for the slot's next evaluation. It does
-// not wait long: its memory (a GPU's too) belongs to whatever the slot runs next.
+// A child that has evaluated keeps its model and data and waits for the slot's next evaluation, though not long: its
+// memory (a GPU's too) belongs to whatever the slot runs next.
 //
 // Thread safety: none; lives on the io_context's thread.
 #ifndef INLIER_WORKER_SLOTS_WAITING_CHILD_H_
@@ -9,7 +9,6 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <memory>
 
 #include "base/time.h"

@@ -5,7 +5,6 @@
 #define INLIER_WORKER_TRANSFERS_ARTIFACT_JOB_H_
 
 #include <grpcpp/grpcpp.h>
-#include <unistd.h>
 
 #include <condition_variable>
 #include <cstdint>
@@ -15,6 +14,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "base/files/descriptor.h"
 #include "base/time.h"
 
 namespace inlier {
@@ -39,11 +39,6 @@ class ArtifactJob {
  public:
   ArtifactJob(TransferKind kind, std::string sha256, std::filesystem::path path)
       : kind(kind), sha256(std::move(sha256)), path(std::move(path)) {}
-  ~ArtifactJob() {
-    if (file >= 0) ::close(file);
-  }
-  ArtifactJob(const ArtifactJob&) = delete;
-  ArtifactJob& operator=(const ArtifactJob&) = delete;
 
   bool sends() const { return kind != TransferKind::kFetch; }
 
@@ -94,7 +89,7 @@ class ArtifactJob {
   const TransferKind kind;
   const std::string sha256;
   const std::filesystem::path path;
-  int file = -1;  // Descriptor of what is sent: it stays readable when its attempt removes it.
+  Descriptor file;  // Of what is sent: it stays readable when its attempt removes it.
 
  private:
   mutable std::mutex mutex_;

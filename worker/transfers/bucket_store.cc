@@ -12,37 +12,31 @@ namespace {
 
 constexpr char kMadeAgain[] =
     "a worker that is connected and has a copy in artifacts/ of its state_dir sends it again; without one "
-    "put a "
-    "copy there, or train the model again by `inlier submit --again`";
+    "put "
+    "a copy there, or train the model again by `inlier submit --again`";
+
+S3Progress ProgressOf(ArtifactJob& job, prometheus::Counter& moved) {
+  return {.is_cancelled = [&job] { return job.IsCancelled(); },
+          .on_bytes = [&job](std::uint64_t bytes, std::uint64_t total) { job.SetBytes(bytes, total); },
+          .on_moved = [&moved](std::uint64_t bytes) { moved.Increment(static_cast<double>(bytes)); }};
+}
 
 }  // namespace
 
 absl::Status BucketStore::Fetch(ArtifactJob& job, PartFile& part) {
-  const S3Progress progress{
-      .is_cancelled = [&job] { return job.IsCancelled(); },
-      .on_bytes = [&job](std::uint64_t bytes, std::uint64_t total) { job.SetBytes(bytes, total); },
-      .on_moved =
-          [this](std::uint64_t bytes) {
-            metrics_.artifacts.bytes_fetched.Increment(static_cast<double>(bytes));
-          }};
-  const absl::Status fetched = FetchObject(*client_, job.sha256, part, progress);
+  const absl::Status fetched =
+      FetchObject(*client_, job.sha256, part, ProgressOf(job, metrics_.artifacts.bytes_fetched));
   if (!absl::IsNotFound(fetched)) return fetched;
   const absl::Status in_folder = folder_.Fetch(job, part);
   if (!absl::IsNotFound(in_folder)) return in_folder;
-  return absl::NotFoundError(absl::StrCat(std::string(fetched.message()), "; ", kMadeAgain));
+  return absl::NotFoundError(absl::StrCat(fetched.message(), "; ", kMadeAgain));
 }
 
 absl::Status BucketStore::Send(ArtifactJob& job, std::uint64_t bytes) {
-  const S3Progress progress{
-      .is_cancelled = [&job] { return job.IsCancelled(); },
-      .on_bytes = [&job](std::uint64_t there, std::uint64_t total) { job.SetBytes(there, total); },
-      .on_moved =
-          [this](std::uint64_t moved) {
-            metrics_.artifacts.bytes_sent.Increment(static_cast<double>(moved));
-          }};
+  const S3Progress progress = ProgressOf(job, metrics_.artifacts.bytes_sent);
   const S3Existing existing =
       job.kind == TransferKind::kRestore ? S3Existing::kKeep : S3Existing::kKeepRecent;
-  ASSIGN_OR_RETURN(const bool sent, SendObject(*client_, job.sha256, job.file, existing, progress));
+  ASSIGN_OR_RETURN(const bool sent, SendObject(*client_, job.sha256, job.file.fd(), existing, progress));
   job.SetBytes(bytes, bytes);
   if (!sent) return absl::OkStatus();
   metrics_.artifacts.sent.Increment();
@@ -60,8 +54,8 @@ absl::Status BucketStore::GiveUpDamaged(const ArtifactJob& job, const absl::Stat
                                     : std::string("removed");
   spdlog::warn("artifact_damaged sha256={} object={} done={} reason={}", job.sha256, name, LogText(done),
                LogText(status.message()));
-  return absl::DataLossError(absl::StrCat(name, " is damaged and was ", done, "; ", kMadeAgain, ": ",
-                                          std::string(status.message())));
+  return absl::DataLossError(
+      absl::StrCat(name, " is damaged and was ", done, "; ", kMadeAgain, ": ", status.message()));
 }
 
 }  // namespace inlier

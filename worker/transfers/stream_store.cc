@@ -107,7 +107,7 @@ absl::Status StreamStore::Send(ArtifactJob& job, std::uint64_t total) {
   absl::Status read;
   std::string bytes(kChunkBytes, '\0');
   while (sent && at < total && read.ok()) {
-    const ssize_t got = ::pread(job.file, bytes.data(), bytes.size(), static_cast<off_t>(at));
+    const ssize_t got = ::pread(job.file.fd(), bytes.data(), bytes.size(), static_cast<off_t>(at));
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) {
       read = got < 0 ? ErrnoStatus(absl::StrCat("cannot read ", job.path.string()))
@@ -139,7 +139,7 @@ absl::Status StreamStore::GiveUpDamaged(const ArtifactJob&, const absl::Status& 
   return absl::DataLossError(absl::StrCat(
       "the coordinator's copy is damaged; put a sound one in artifacts/ of its state_dir (workers "
       "that have made or fetched it keep one in theirs): ",
-      std::string(status.message())));
+      status.message()));
 }
 
 }  // namespace inlier

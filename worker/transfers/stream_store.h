@@ -28,7 +28,6 @@ class StreamStore final : public TransferStore {
   absl::Status GiveUpDamaged(const ArtifactJob& job, const absl::Status& status) override;
 
  private:
-  // For one call.
   std::unique_ptr<v1::ArtifactService::Stub> NewStub() {
     return v1::ArtifactService::NewStub(channel_->Get());
   }

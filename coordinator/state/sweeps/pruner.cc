@@ -32,23 +32,22 @@ double ValueOf(const v1::PruningSpec& spec, const Rank& rank) {
   return spec.goal() == v1::PruningSpec::MAXIMIZE ? -rank.value : rank.value;
 }
 
-PruningVerdict JudgeByMedian(const v1::PruningSpec& spec, std::vector<Rank> others, const Rank& own) {
-  PruningVerdict verdict{.others = others.size()};
+PruningDecision JudgeByMedian(const v1::PruningSpec& spec, std::vector<Rank> others, const Rank& own) {
+  PruningDecision verdict{.others = others.size()};
   if (others.empty() || others.size() < spec.median().min_trials()) return verdict;
   std::sort(others.begin(), others.end());
   const Rank& low = others[(others.size() - 1) / 2];
   const Rank& high = others[others.size() / 2];
   const double mean = low.value == high.value ? low.value : low.value / 2 + high.value / 2;
-  const bool lost =
-      high.lost || std::isnan(mean);  // Half of them are not numbers, or lie at both infinities.
+  const bool lost = high.lost || std::isnan(mean);  // Half are not numbers, or lie at both infinities.
   const Rank median{lost, lost ? 0 : mean};
   verdict.threshold = ValueOf(spec, median);
   verdict.prune = median < own;
   return verdict;
 }
 
-PruningVerdict JudgeByAsha(const v1::PruningSpec& spec, std::vector<Rank> others, const Rank& own) {
-  PruningVerdict verdict{.others = others.size()};
+PruningDecision JudgeByAsha(const v1::PruningSpec& spec, std::vector<Rank> others, const Rank& own) {
+  PruningDecision verdict{.others = others.size()};
   const std::size_t kept = std::max<std::size_t>(1, (others.size() + 1) / spec.asha().reduction());
   if (others.size() < kept) return verdict;
   std::sort(others.begin(), others.end());
@@ -59,7 +58,7 @@ PruningVerdict JudgeByAsha(const v1::PruningSpec& spec, std::vector<Rank> others
 
 }  // namespace
 
-PruningVerdict JudgeValue(const v1::PruningSpec& spec, std::span<const double> earlier, double value) {
+PruningDecision JudgeValue(const v1::PruningSpec& spec, std::span<const double> earlier, double value) {
   std::vector<Rank> others;
   others.reserve(earlier.size());
   for (const double other : earlier) others.push_back(RankOf(spec, other));
@@ -74,15 +73,13 @@ std::optional<PruningDecision> Pruner::Judge(StageId stage, std::uint64_t step, 
   const auto before = judged_.find(stage);
   if (before != judged_.end() && before->second.rung >= *rung) return std::nullopt;
   const auto at = rungs_.find(*rung);
-  const PruningVerdict verdict = JudgeValue(
-      spec_, at == rungs_.end() ? std::span<const double>() : std::span<const double>(at->second), value);
-  return PruningDecision{.stage = stage,
-                         .rung = *rung,
-                         .step = step,
-                         .value = value,
-                         .prune = verdict.prune,
-                         .others = verdict.others,
-                         .threshold = verdict.threshold};
+  PruningDecision decision =
+      JudgeValue(spec_, at == rungs_.end() ? std::span<const double>() : at->second, value);
+  decision.stage = stage;
+  decision.rung = *rung;
+  decision.step = step;
+  decision.value = value;
+  return decision;
 }
 
 void Pruner::Record(const PruningDecision& decision) {

@@ -14,8 +14,6 @@
 // reached. The best so far always continues, also before eta values are there.
 //
 // NaN is worse than every number. Equal values are not worse.
-//
-// Thread safety: none; lives on the coordinator's thread.
 #ifndef INLIER_COORDINATOR_STATE_SWEEPS_PRUNER_H_
 #define INLIER_COORDINATOR_STATE_SWEEPS_PRUNER_H_
 
@@ -26,22 +24,15 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "coordinator/store/changes.h"
 #include "coordinator/store/snapshot.h"
 #include "inlier/v1/sweep_spec.pb.h"
 
 namespace inlier {
 
-struct PruningVerdict {
-  bool prune = false;
-  std::uint64_t others = 0;  // Values that were there before.
-  // A worse value is pruned: the median of the others, or the worst that asha keeps. Absent: all continue.
-  std::optional<double> threshold{};
-};
-
-// The rule itself. REQUIRES: `spec` has a rule.
-PruningVerdict JudgeValue(const v1::PruningSpec& spec, std::span<const double> earlier, double value);
+// The rule itself: the decision about `value` with its threshold, the median of the others or the worst that asha keeps.
+// REQUIRES: `spec` has a rule.
+PruningDecision JudgeValue(const v1::PruningSpec& spec, std::span<const double> earlier, double value);
 
 class Pruner {
  public:
@@ -61,7 +52,7 @@ class Pruner {
   // "pruned: loss 3.21 at step 400 is worse than the median 2.9 of 6 trials".
   std::string Reason(const PruningDecision& decision) const;
 
-  // One line a rung and a stage, in order: for comparing states.
+  // One line a rung and a stage, in order, by which states are compared.
   std::string State() const;
 
  private:

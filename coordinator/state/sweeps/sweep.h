@@ -11,10 +11,12 @@
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "base/time.h"
 #include "coordinator/state/live_values.h"
+#include "coordinator/state/resources.h"
 #include "coordinator/state/stage.h"
 #include "coordinator/state/sweeps/pruner.h"
 #include "coordinator/state/sweeps/sweep_expander.h"
@@ -120,8 +122,10 @@ struct Sweep {
   SweepValues values;  // Since this process started.
   SweepNotices notice_log;
 
-  void SetSpec(v1::SweepSpec made);
-
+  void SetSpec(v1::SweepSpec made) {
+    request = RequestOf(made.resources());
+    spec = std::move(made);
+  }
   std::uint64_t Count(v1::TrialState of) const { return counts[static_cast<std::size_t>(of)]; }
   std::uint64_t& CountOf(v1::TrialState of) { return counts[static_cast<std::size_t>(of)]; }
   std::uint64_t Open() const { return Count(v1::PENDING) + Count(v1::RUNNING); }

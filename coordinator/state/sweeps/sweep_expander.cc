@@ -1,13 +1,10 @@
 #include "coordinator/state/sweeps/sweep_expander.h"
 
 #include <optional>
-#include <string_view>
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/deliberate_bug.h"
-#include "base/status.h"
-#include "nlohmann/json.hpp"
 #include "spec/trial/canonical.h"
 #include "spec/trial/data_source.h"
 #include "spec/trial/resolver.h"
@@ -16,64 +13,17 @@
 namespace inlier {
 namespace {
 
-constexpr std::size_t kArenaBytes =
-    16 * 1024;  // Of the arena of a trial's spec; it grows where more are needed.
-
-// {"axis":"label",...} without escapes, as LabelsJson writes nearly all of them; false for anything else.
-bool PlainLabels(std::string_view json, PointLabels& labels) {
-  if (json.size() < 2 || json.front() != '{' || json.back() != '}' || json.find('\\') != json.npos)
-    return false;
-  json = json.substr(1, json.size() - 2);
-  const auto text = [&json](char after, std::string& out) {
-    if (json.empty() || json.front() != '"') return false;
-    const std::size_t end = json.find('"', 1);
-    if (end == json.npos) return false;
-    out = json.substr(1, end - 1);
-    json.remove_prefix(end + 1);
-    if (json.empty()) return after == ',';
-    if (json.front() != after) return false;
-    json.remove_prefix(1);
-    return true;
-  };
-  while (!json.empty()) {
-    auto& [axis, label] = labels.emplace_back();
-    if (!text(':', axis) || !text(',', label)) return false;
-  }
-  return true;
-}
+// The arena of a trial's spec begins with these, and grows.
+constexpr std::size_t kArenaBytes = 16 * 1024;
 
 }  // namespace
-
-std::string LabelsJson(const PointLabels& labels) {
-  std::string json = "{";
-  for (const auto& [axis, label] : labels) {
-    if (json.size() > 1) json += ",";
-    json += JsonString(axis);
-    json += ":";
-    json += JsonString(label);
-  }
-  json += "}";
-  return json;
-}
-
-PointLabels LabelsFromJson(const std::string& json) {
-  PointLabels labels;
-  if (PlainLabels(json, labels)) return labels;
-  labels.clear();
-  const auto parsed = nlohmann::ordered_json::parse(json, nullptr, /*allow_exceptions=*/false);
-  if (!parsed.is_object()) return labels;
-  for (const auto& [axis, label] : parsed.items()) {
-    if (label.is_string()) labels.emplace_back(axis, label.get<std::string>());
-  }
-  return labels;
-}
 
 SweepExpander::SweepExpander(SweepGrid grid, std::uint64_t next_point)
     : grid_(std::move(grid)), next_point_(next_point), arena_block_(new char[kArenaBytes]) {}
 
 std::vector<ExpandedTrial> SweepExpander::Next(std::uint64_t limit, std::unordered_set<std::uint64_t>& taken,
                                                std::uint64_t pass_limit) {
-  google::protobuf::Arena arena(Options());
+  google::protobuf::Arena arena(arena_block_.get(), kArenaBytes);
   std::vector<ExpandedTrial> trials;
   passed_.clear();
   while (trials.size() < limit && (passed_.empty() || passed_.size() < pass_limit) &&
@@ -108,13 +58,6 @@ const std::shared_ptr<const std::string>& SweepExpander::NamesOf(const v1::Trial
     latest_names_ = std::make_shared<const std::string>(DataSourceNames(spec));
   }
   return latest_names_;
-}
-
-google::protobuf::ArenaOptions SweepExpander::Options() {
-  google::protobuf::ArenaOptions options;
-  options.initial_block = arena_block_.get();
-  options.initial_block_size = kArenaBytes;
-  return options;
 }
 
 void SweepExpander::Make(std::uint64_t point, google::protobuf::Arena& arena, ExpandedTrial& trial) {

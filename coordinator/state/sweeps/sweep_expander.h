@@ -3,7 +3,7 @@
 // A grid of 10^9 points costs its axes; trials are made as they come near dispatch. A point whose spec cannot
 // be resolved or is invalid still becomes a trial: one that has failed, with the reason.
 //
-// Thread safety: none. Next() is a pure function of the grid and the position.
+// Next() is a pure function of the grid and the position.
 #ifndef INLIER_COORDINATOR_STATE_SWEEPS_SWEEP_EXPANDER_H_
 #define INLIER_COORDINATOR_STATE_SWEEPS_SWEEP_EXPANDER_H_
 
@@ -12,7 +12,6 @@
 #include <optional>
 #include <string>
 #include <unordered_set>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -45,11 +44,6 @@ struct ExpandedTrial {
   std::uint32_t steps = 0;  // Updates of its training; 0 where it counts epochs.
 };
 
-// {"gamma": "-0.03"} as the store keeps labels.
-std::string LabelsJson(const PointLabels& labels);
-// The inverse; empty when `json` is not an object of strings.
-PointLabels LabelsFromJson(const std::string& json);
-
 class SweepExpander {
  public:
   // Continues at index `next_point` of the grid.
@@ -77,8 +71,6 @@ class SweepExpander {
   bool exhausted() const { return next_point_ >= grid_.size(); }
 
  private:
-  // With arena_block_.
-  google::protobuf::ArenaOptions Options();
   // DataSourceNames(spec); that of the latest spec where the two agree.
   const std::shared_ptr<const std::string>& NamesOf(const v1::TrialSpec& spec);
   // Resets `arena` and makes the spec in it.

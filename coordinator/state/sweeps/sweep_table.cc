@@ -3,23 +3,18 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/check.h"
-
 namespace inlier {
 
 Sweep& SweepTable::Add(Sweep sweep) {
-  const SweepId id = sweep.id;
-  INLIER_CHECK(id == NextId());
-  newest_by_name_[sweep.spec.name()][sweep.owner] = id;
-  return sweeps_.emplace_hint(sweeps_.end(), id, std::move(sweep))->second;
+  newest_by_name_[sweep.spec.name()][sweep.owner] = sweep.id;
+  return IdTable::Add(std::move(sweep));
 }
 
 std::optional<SweepId> SweepTable::FindNewest(std::string_view name, const std::string& owner) const {
   const auto* const by_owner = NewestByOwner(name);
   if (by_owner == nullptr) return std::nullopt;
   if (const auto own = by_owner->find(owner); own != by_owner->end() && !owner.empty()) return own->second;
-  return std::max_element(by_owner->begin(), by_owner->end(),
-                          [](const auto& a, const auto& b) { return a.second < b.second; })
+  return std::ranges::max_element(*by_owner, [](const auto& a, const auto& b) { return a.second < b.second; })
       ->second;
 }
 
@@ -30,8 +25,7 @@ const std::map<std::string, SweepId>* SweepTable::NewestByOwner(std::string_view
 
 std::vector<std::string> SweepTable::NewestNames(std::size_t max) const {
   std::vector<std::string> names;
-  for (auto at = sweeps_.rbegin(); at != sweeps_.rend() && names.size() < max; ++at)
-    names.push_back(at->second.spec.name());
+  for (auto at = end(); at != begin() && names.size() < max;) names.push_back((--at)->spec.name());
   return names;
 }
 

@@ -28,7 +28,7 @@ Note NoteOf(const fs::path& state_dir) {
   return {words.first, words.second};
 }
 
-// What shows that the folder had a database; empty: nothing does.
+// What shows that the folder had a database; empty: it had none.
 std::string SignOfDatabase(const fs::path& state_dir) {
   const std::string noted = NoteOf(state_dir).id;
   if (noted == kNotMadeYet) return "";
@@ -62,10 +62,8 @@ absl::Status CheckHasDatabase(const fs::path& state_dir, bool make_new) {
   const fs::path file = state_dir / "inlier.db";
   if (SizeOf(file) > 0) {
     if (!make_new) return absl::OkStatus();
-    return absl::FailedPreconditionError(
-        absl::StrCat(file.string(),
-                     " is there: start without --new-database, or move it away "
-                     "with its -wal file first"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        file.string(), " is there: start without --new-database, or move it away with its -wal file first"));
   }
   const std::string sign = SignOfDatabase(state_dir);
   if (sign.empty() || make_new) return absl::OkStatus();

@@ -1,13 +1,12 @@
-// Which database a state folder belongs to. Ids of stages and tokens count from 1 in every database, so the checkpoints of one
-// must never lie where another one looks for its own; and SQLite applies a log to whatever database lies beside it.
+// Which database a state folder belongs to. Ids of stages and tokens count from 1 in every database, so one
+// database must never find the checkpoints of another; and SQLite applies a log to whatever database lies
+// beside it.
 //
-// The folder's note (base/files/file_lock.h) has the database's id and the start of the coordinator that wrote its log last.
-//
-// Thread safety: free functions.
+// The folder's note (base/files/file_lock.h) has the database's id and the start of the coordinator that
+// wrote its log last.
 #ifndef INLIER_COORDINATOR_STORE_FOLDER_BINDING_H_
 #define INLIER_COORDINATOR_STORE_FOLDER_BINDING_H_
 
-#include <cstdint>
 #include <filesystem>
 #include <string>
 
@@ -16,27 +15,27 @@
 
 namespace inlier {
 
-// OK where the folder has a database, or never had one. FailedPrecondition, with the remedies, where it had one that is not
-// there: its file is missing or empty, while something else in the folder is of it. `make_new`: a new one was asked for, which
-// is FailedPrecondition where there is one.
+// OK where the folder has a database, or never had one. FailedPrecondition, with the remedies, where its file
+// is missing or empty while other files of it are there. With `make_new`, FailedPrecondition where the folder
+// has a database.
 absl::Status CheckHasDatabase(const std::filesystem::path& state_dir, bool make_new);
 
-// FailedPrecondition where inlier.db-wal is of another file than inlier.db, such as a backup that was copied over it.
+// FailedPrecondition where inlier.db-wal belongs to another file than inlier.db, such as one that a backup
+// replaced.
 absl::Status CheckLogBelongs(const std::filesystem::path& state_dir);
 
-// The three below: `lock` is that of the folder.
-
-// Before a new database is made: one of a start that was killed meanwhile is not missed later.
+// Notes, before a new database is made, that the folder has none: after a kill it is not missed. `lock`, here
+// and below, is that of the folder.
 absl::Status NoteNewDatabase(const std::filesystem::path& state_dir, const FileLock& lock);
 
-// The folder's files of attempts are those of the database `id` when this returns: those of another one are moved to
-// set-aside/<its id>/, and come back with it.
+// Moves files of attempts of another database to set-aside/<its id>/, and those of the database `id` back
+// from there.
 absl::Status BindFolder(const std::filesystem::path& state_dir, const FileLock& lock, const std::string& id);
 
-// `start` is in inlier.db itself, and every log from here on belongs to it.
+// Notes that every log from now on belongs to the `start` that is in inlier.db.
 absl::Status NoteStart(const FileLock& lock, const std::string& id, const std::string& start);
 
-// The folder `home` has the database `id`, and is another one than `state_dir`: one of the two is a copy.
+// True if `home`, a folder other than `state_dir`, has the database `id`, too: one of the two is a copy.
 bool AlsoHas(const std::filesystem::path& home, const std::filesystem::path& state_dir,
              const std::string& id);
 

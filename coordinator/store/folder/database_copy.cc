@@ -32,7 +32,6 @@ absl::Status CopyFile(const fs::path& from, const fs::path& to) {
   return error == std::errc::no_such_file_or_directory ? absl::NotFoundError(text) : absl::UnknownError(text);
 }
 
-// The database with its log, both of one moment.
 absl::Status CopyDatabase(const fs::path& from, const fs::path& to) {
   const std::vector<std::string> files = {(from / kDatabase).string(), (from / kLog).string()};
   for (int tries = 0; tries < kCopiesTried; ++tries) {

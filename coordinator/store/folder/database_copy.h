@@ -1,6 +1,4 @@
 // A copy of a folder's database, to read it where nothing may be written: SQLite writes beside a database that it reads.
-//
-// Thread safety: none.
 #ifndef INLIER_COORDINATOR_STORE_FOLDER_DATABASE_COPY_H_
 #define INLIER_COORDINATOR_STORE_FOLDER_DATABASE_COPY_H_
 
@@ -13,14 +11,15 @@ namespace inlier {
 
 class DatabaseCopy {
  public:
-  // The database of `state_dir` with its log, both of one moment, in a folder of this user alone below $TMPDIR, which is removed
-  // with the object. NotFound, PermissionDenied, ResourceExhausted; Unavailable: it changes while it is read.
+  // Copies the database of `state_dir` with its log, both of one moment, into a private folder below $TMPDIR,
+  // which is removed with the object. NotFound, PermissionDenied, ResourceExhausted; Unavailable: it changes
+  // while it is read.
   static absl::StatusOr<DatabaseCopy> Make(const std::filesystem::path& state_dir);
   DatabaseCopy(DatabaseCopy&& other) noexcept : path_(std::exchange(other.path_, {})) {}
   DatabaseCopy& operator=(DatabaseCopy&&) = delete;
   ~DatabaseCopy();
 
-  const std::filesystem::path& path() const { return path_; }  // The folder; inlier.db is in it.
+  const std::filesystem::path& path() const { return path_; }  // The folder with inlier.db.
 
  private:
   explicit DatabaseCopy(std::filesystem::path path) : path_(std::move(path)) {}

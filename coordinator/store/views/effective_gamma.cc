@@ -10,8 +10,8 @@ namespace inlier {
 std::string EffectiveGammaSql(const JsonPlace& place) {
   const auto param = [&place](const std::string& name) {
     const auto& columns = SpecColumns();
-    const auto at = std::find_if(columns.begin(), columns.end(),
-                                 [&name](const SpecColumn& column) { return column.name == name; });
+    const auto at =
+        std::ranges::find_if(columns, [&name](const SpecColumn& column) { return column.name == name; });
     INLIER_CHECK(at != columns.end());
     return ColumnExpression(*at, place);
   };

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <set>
-#include <string>
 #include <string_view>
 #include <utility>
 
@@ -26,15 +25,12 @@ const ViewColumn kTrainStage = {"train_stage", Id("st-", "trial.train_stage"),
                                 "Stage of its training; shared with all trials of the same fingerprint."};
 const ViewColumn kEvaluateStage = {"evaluate_stage", Id("st-", "trial.evaluate_stage"),
                                    "Stage of its evaluation; trials with the same one have one result."};
-
 const ViewColumn kWithdrawn = {"withdrawn", "(trial.point < 0)",
                                "1: an edit of the sweep took its point away."};
-
 const ViewColumn kStartStage = {
     "start_stage", Id("st-", "trained.start_stage"),
     "Stage of the training that its own starts from; NULL: none of this coordinator."};
 
-// With the stages that hold their specifications.
 std::string TrialsWithSpecs() { return absl::StrCat(kTrials, kStagesOfTrialJoin); }
 
 // The JSON that has a path such as "$.model.bert.layers", and the path in it.
@@ -81,7 +77,7 @@ View Sweeps() {
            {"succeeded", count("SUCCEEDED"), "Trials with a result."},
            {"diverged", count("DIVERGED"), "Trials whose loss became not finite: a result too."},
            {"failed", count("FAILED"), "Trials without a result."},
-           {"cancelled", count("CANCELLED"), "Trials ended by a person or by pruning."},
+           {"cancelled", count("CANCELLED"), "Trials ended by a user or by pruning."},
            {"withdrawn", "(SELECT count(*) FROM trial WHERE trial.sweep = sweep.id AND trial.point < 0)",
             "Trials that edits took out of it; in none of the counts."},
            {"paused", "sweep.paused", "1: no new attempts start."},
@@ -109,16 +105,17 @@ View Trials() {
                 kLabels},
                TrialsWithSpecs()};
   AppendParams(view.columns);
-  view.columns.push_back({"message", "trial.message", "Why it failed."});
-  view.columns.push_back({"point", "iif(trial.point < 0, NULL, trial.point)", "Index in the sweep's grid."});
-  view.columns.push_back(kWithdrawn);
-  view.columns.push_back(kTrainStage);
-  view.columns.push_back(kEvaluateStage);
-  view.columns.push_back(kStartStage);
-  view.columns.push_back(
-      {"spec", kWholeSpecSql,
-       "The resolved TrialSpec, JSON. Fields that do not decide the result are as in the first trial that "
-       "needed the stage; of an invalid trial: its TrialSpec as the sweep gives it."});
+  view.columns =
+      Joined(view.columns,
+             {{"message", "trial.message", "Why it failed."},
+              {"point", "iif(trial.point < 0, NULL, trial.point)", "Index in the sweep's grid."},
+              kWithdrawn,
+              kTrainStage,
+              kEvaluateStage,
+              kStartStage,
+              {"spec", kWholeSpecSql,
+               "The resolved TrialSpec, JSON. Fields that do not decide the result are as in the first trial "
+               "that needed the stage; of an invalid trial: its TrialSpec as the sweep gives it."}});
   return view;
 }
 
@@ -130,46 +127,40 @@ View ResultsOf(std::string name, std::string comment, const std::string& more) {
       {kTrial, kSweep, kSweepId, {"state", "trial.state", "SUCCEEDED or DIVERGED."}, kLabel, kLabels},
       absl::StrCat(TrialsWithSpecs(), "\nWHERE trial.state IN ('SUCCEEDED', 'DIVERGED')", more)};
   AppendParams(view.columns);
-  view.columns.push_back(kWithdrawn);
-  view.columns.push_back(kTrainStage);
-  view.columns.push_back(kEvaluateStage);
-  view.columns.push_back({"dataset_digest", DigestOf("trained"),
-                          "SHA-256 of the files that the trial names, as they were (decision 18)."});
-  view.columns.push_back(kStartStage);
-  view.columns.push_back({"start_checkpoint",
-                          "(SELECT checkpoint FROM stage WHERE stage.id = trained.start_stage)",
-                          "SHA-256 of the model of that stage."});
+  view.columns =
+      Joined(view.columns,
+             {kWithdrawn,
+              kTrainStage,
+              kEvaluateStage,
+              {"dataset_digest", DigestOf("trained"),
+               "SHA-256 of the files that the trial names, as they were (decision 18)."},
+              kStartStage,
+              {"start_checkpoint", "(SELECT checkpoint FROM stage WHERE stage.id = trained.start_stage)",
+               "SHA-256 of the model of that stage."}});
   for (const MeasurementInfo& measurement : Measurements()) {
     if (!measurement.final || measurement.axis == "site") continue;
     const std::string name(measurement.name);
-    const auto of = [&](const char* stage) {
-      return absl::StrCat("(SELECT value FROM measurement WHERE token = ", stage,
-                          ".result_token AND name = '", name,
-                          "' AND final = 1 AND site = '' ORDER BY id DESC LIMIT 1)");
-    };
-    view.columns.push_back({name, measurement.source == "train" ? of("trained") : of("evaluated"),
+    view.columns.push_back({name, FinalValueSql(measurement, absl::StrCat("'", name, "'")),
                             absl::StrCat("Measurement of the ", std::string(measurement.source), " stage.")});
   }
   return view;
 }
 
 View Results() {
-  return ResultsOf(
-      "results",
-      "Trials that have a result, one row each: labels, hyper-parameters, and one column for each final "
-      "measurement. Only what the attempt measured that produced the stage's result. NULL: not measured, "
-      "or not a number. Trials that were submitted twice have one evaluate_stage, and the same numbers: "
-      "see distinct_results.",
-      "");
+  return ResultsOf("results",
+                   "Trials that have a result, one row each: labels, hyper-parameters, and one column for "
+                   "each final measurement. Only what the attempt measured that produced the stage's result. "
+                   "NULL: not measured, or not a number. Trials that were submitted twice have one "
+                   "evaluate_stage, and the same numbers: see distinct_results.",
+                   "");
 }
 
 View DistinctResults() {
-  return ResultsOf(
-      "distinct_results",
-      "The same, each result once: with the first of the trials that have it. For queries over several "
-      "sweeps, so that a sweep that was submitted twice does not count twice.",
-      "\n  AND NOT EXISTS (SELECT 1 FROM trial AS earlier WHERE earlier.evaluate_stage = "
-      "trial.evaluate_stage AND earlier.id < trial.id)");
+  return ResultsOf("distinct_results",
+                   "The same, each result once: with the first of the trials that have it. For queries over "
+                   "several sweeps, so that a sweep that was submitted twice does not count twice.",
+                   "\n  AND NOT EXISTS (SELECT 1 FROM trial AS earlier WHERE earlier.evaluate_stage = "
+                   "trial.evaluate_stage AND earlier.id < trial.id)");
 }
 
 View Attempts() {
@@ -177,27 +168,25 @@ View Attempts() {
       "attempts",
       "Every attempt at the stages of a trial, and what produced its numbers. An attempt at a stage that "
       "trials share has a row for each.",
-      {kTrial,
-       kSweep,
-       kSweepId,
-       kStage,
-       kKind,
-       {"attempt", "attempt.number", "1 for the first attempt at the stage."},
-       {"token", "attempt.token", "Fencing number: names the attempt."},
-       {"outcome", "coalesce(attempt.outcome, 'LIVE')",
-        "LIVE, SUCCEEDED, DIVERGED, FAILED, PREEMPTED or CANCELLED."},
-       {"failure", "attempt.failure", "Failure class, with FAILED."},
-       {"message", "attempt.message", "For people."},
-       {"started_at", Utc("attempt.started_ms"), "UTC."},
-       {"ended_at", Utc("attempt.ended_ms"), "UTC."},
-       {"seconds", "(attempt.ended_ms - attempt.started_ms) / 1000.0", "How long it took."},
-       {"gpu", "attempt.gpu_share_thousandths / 1000.0",
-        "Share of a GPU that it had, or number of GPUs; 0 on a CPU."},
-       {"worker", "attempt.worker", "Incarnation of the worker."},
-       {"worker_name", "(SELECT name FROM worker WHERE worker.incarnation = attempt.worker)", "Its label."},
-       {"slot", "attempt.slot", "Place on the worker; of several processes, that of the first."},
-       {"processes", "1 + json_array_length(attempt.further_slots)", "That train together; else 1."},
-       {"resumed_step", "attempt.resumed_step", "Step of the checkpoint it resumed from; 0 from scratch."}},
+      Joined({kTrial, kSweep, kSweepId, kStage, kKind},
+             {{"attempt", "attempt.number", "1 for the first attempt at the stage."},
+              {"token", "attempt.token", "Fencing number: names the attempt."},
+              {"outcome", "coalesce(attempt.outcome, 'LIVE')",
+               "LIVE, SUCCEEDED, DIVERGED, FAILED, PREEMPTED or CANCELLED."},
+              {"failure", "attempt.failure", "Failure class, with FAILED."},
+              {"message", "attempt.message", "Why it ended so."},
+              {"started_at", Utc("attempt.started_ms"), "UTC."},
+              {"ended_at", Utc("attempt.ended_ms"), "UTC."},
+              {"seconds", "(attempt.ended_ms - attempt.started_ms) / 1000.0", "How long it took."},
+              {"gpu", "attempt.gpu_share_thousandths / 1000.0",
+               "Share of a GPU that it had, or number of GPUs; 0 on a CPU."},
+              {"worker", "attempt.worker", "Incarnation of the worker."},
+              {"worker_name", "(SELECT name FROM worker WHERE worker.incarnation = attempt.worker)",
+               "Its label."},
+              {"slot", "attempt.slot", "Place on the worker; of several processes, that of the first."},
+              {"processes", "1 + json_array_length(attempt.further_slots)", "That train together; else 1."},
+              {"resumed_step", "attempt.resumed_step",
+               "Step of the checkpoint it resumed from; 0 from scratch."}}),
       AttemptsOfTrials()};
   for (const char* name : {"host", "device", "threads", "build", "torch_version", "cuda_version",
                            "dataset_digest", "parameters", "pid"}) {
@@ -207,41 +196,31 @@ View Attempts() {
 }
 
 View Failures() {
-  return {"failures",
-          "FAILED trials with the last attempt that failed.",
-          {kTrial,
-           kSweep,
-           kSweepId,
-           kLabel,
-           kLabels,
-           {"message", "trial.message", "Why the trial failed."},
-           {"stage", Id("st-", "attempt.stage"), "Stage of the last attempt that failed."},
-           {"token", "attempt.token", "That attempt."},
-           {"failure", "attempt.failure", "Its failure class."},
-           {"attempts", "(SELECT count(*) FROM attempt AS every WHERE every.stage = attempt.stage)",
-            "Attempts at that stage."},
-           {"host", "attempt.host", "Where it ran."},
-           {"ended_at", Utc("attempt.ended_ms"), "UTC."}},
-          absl::StrCat(kTrials,
-                       "\n  LEFT JOIN attempt ON attempt.token = (SELECT max(token) FROM attempt AS failed"
-                       " WHERE failed.stage IN (trial.train_stage, trial.evaluate_stage) AND failed.outcome "
-                       "IN ('FAILED', 'PREEMPTED'))"
-                       "\nWHERE trial.state = 'FAILED'")};
+  return {
+      "failures", "FAILED trials with the last attempt that failed.",
+      TrialColumns({{"message", "trial.message", "Why the trial failed."},
+                    {"stage", Id("st-", "attempt.stage"), "Stage of the last attempt that failed."},
+                    {"token", "attempt.token", "That attempt."},
+                    {"failure", "attempt.failure", "Its failure class."},
+                    {"attempts", "(SELECT count(*) FROM attempt AS every WHERE every.stage = attempt.stage)",
+                     "Attempts at that stage."},
+                    {"host", "attempt.host", "Where it ran."},
+                    {"ended_at", Utc("attempt.ended_ms"), "UTC."}}),
+      absl::StrCat(kTrials,
+                   "\n  LEFT JOIN attempt ON attempt.token = (SELECT max(token) FROM attempt AS failed"
+                   " WHERE failed.stage IN (trial.train_stage, trial.evaluate_stage) AND failed.outcome "
+                   "IN ('FAILED', 'PREEMPTED'))"
+                   "\nWHERE trial.state = 'FAILED'")};
 }
 
 View Logs() {
-  return {"logs",
-          "Lines written by the attempts at a trial's stages.",
-          {kTrial,
-           kSweep,
-           kSweepId,
-           kStage,
-           kKind,
-           {"token", "attempt.token", "The attempt."},
-           {"at", Utc("log.at_ms"), "UTC."},
-           {"text", "log.text", "The line."},
-           {"line", "log.id", "Grows: the order of arrival."}},
-          absl::StrCat(AttemptsOfTrials(), "\n  CROSS JOIN log ON log.token = attempt.token")};
+  return {
+      "logs", "Lines written by the attempts at a trial's stages.",
+      Joined({kTrial, kSweep, kSweepId, kStage, kKind}, {{"token", "attempt.token", "The attempt."},
+                                                         {"at", Utc("log.at_ms"), "UTC."},
+                                                         {"text", "log.text", "The line."},
+                                                         {"line", "log.id", "Grows: the order of arrival."}}),
+      absl::StrCat(AttemptsOfTrials(), "\n  CROSS JOIN log ON log.token = attempt.token")};
 }
 
 View Events() {
@@ -254,7 +233,7 @@ View Events() {
            {"stage", Id("st-", "event.stage"), "Id of the stage."},
            {"token", "event.token", "The attempt."},
            {"worker", "event.worker", "Incarnation of the worker."},
-           {"message", "event.message", "For people."},
+           {"message", "event.message", "As a sentence."},
            {"notice", "event.notice", "Number among the notices of its sweep; NULL: no notice."},
            {"number", "event.id", "Grows: the order of arrival."}},
           "event"};
@@ -263,7 +242,7 @@ View Events() {
 View Audit() {
   return {
       "audit",
-      "Calls of people that changed something or were to, in order.",
+      "Calls of users that changed something or were to, in order.",
       {{"at", Utc("audit_entry.at_ms"), "UTC."},
        {"who", "audit_entry.caller",
         "Name of the token, or common name of the certificate; empty: callers were not checked, or it showed "
@@ -330,7 +309,7 @@ View Workers() {
            {"slots", "worker.slots", "Places to run."},
            {"devices", "worker.devices", "A JSON list, one for each slot."},
            {"draining", "worker.draining", "1: wants nothing new."},
-           {"held", "worker.held", "1: a person drains it."},
+           {"held", "worker.held", "1: a user drains it."},
            {"connected", "worker.connected", "1: its lease had not run out."},
            {"last_seen_at", Utc("worker.last_seen_ms"), "UTC."}},
           "worker"};
@@ -342,8 +321,8 @@ std::string View::CreateSql(bool temporary) const {
   std::string select;
   std::set<std::string> names;
   for (const ViewColumn& column : columns) {
-    INLIER_CHECK(names.insert(column.name)
-                     .second);  // A hyper-parameter's column or a measurement took a name that the view uses.
+    // No hyper-parameter's column or measurement has a name that the view uses.
+    INLIER_CHECK(names.insert(column.name).second);
     absl::StrAppend(&select, select.empty() ? "  " : ",\n  ", column.sql, " AS ", SqlName(column.name));
   }
   return absl::StrCat("CREATE ", temporary ? "TEMP " : "", "VIEW ", SqlName(name), " AS SELECT\n", select,

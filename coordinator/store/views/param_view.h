@@ -1,10 +1,9 @@
-// The views people query, derived from the hyper-parameters (fields with a `column`) and the measurements'
-// table.
+// The views that users query, derived from the hyper-parameters (fields with a `column`) and the
+// measurements' table.
 //
-// Tables are internal and singular (trial, stage, attempt, …); views are for people and plural: sweeps,
-// trials, results, sites, curves, attempts, failures, logs. docs/reference/schema.md is written from here. A view is
-// replaced at Database::Open when its text differs from what this program would write, so a new
-// hyper-parameter needs no migration.
+// Tables are internal and singular (trial, stage, attempt, …); views are for users and plural (trials,
+// results, sites, …). docs/reference/schema.md is written from here. Database::Open replaces a view whose
+// text differs from this program's, so a new hyper-parameter needs no migration.
 #ifndef INLIER_COORDINATOR_STORE_VIEWS_PARAM_VIEW_H_
 #define INLIER_COORDINATOR_STORE_VIEWS_PARAM_VIEW_H_
 
@@ -25,7 +24,7 @@ struct View {
   std::vector<ViewColumn> columns;
   std::string from;  // FROM and WHERE.
 
-  // `temporary`: of one connection, in place of the stored view of that name.
+  // `temporary`: the view of one connection, which hides the stored view of that name.
   std::string CreateSql(bool temporary = false) const;
 };
 

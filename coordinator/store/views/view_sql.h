@@ -3,17 +3,16 @@
 #define INLIER_COORDINATOR_STORE_VIEWS_VIEW_SQL_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "coordinator/store/views/param_view.h"
 
 namespace inlier {
 
-inline constexpr char kIsoTime[] = "'%Y-%m-%dT%H:%M:%fZ'";
-
 // "2026-11-25T01:30:00.000Z" of a column of milliseconds.
 inline std::string Utc(const std::string& milliseconds) {
-  return absl::StrCat("strftime(", kIsoTime, ", ", milliseconds, " / 1000.0, 'unixepoch')");
+  return absl::StrCat("strftime('%Y-%m-%dT%H:%M:%fZ', ", milliseconds, " / 1000.0, 'unixepoch')");
 }
 
 // "t-17" of a column of numbers.
@@ -28,11 +27,21 @@ inline const ViewColumn kSweepId = {"sweep_id", Id("s-", "sweep.id"),
                                     "Id of its sweep, s-<number>; sweeps may share a name."};
 inline const ViewColumn kLabel = {
     "label", "(SELECT group_concat(value, ', ') FROM json_each(trial.labels) WHERE value <> '')",
-    "Labels of its point on all axes, for people."};
+    "Labels of its point on all axes."};
 inline const ViewColumn kLabels = {"labels", "trial.labels",
                                    "The same as a JSON object, axis -> label: `labels->>'method'`."};
 inline const ViewColumn kKind = {
     "kind", "CASE stage.kind WHEN 'TRAIN_STAGE' THEN 'TRAIN' ELSE 'EVALUATE' END", "TRAIN or EVALUATE."};
+
+inline std::vector<ViewColumn> Joined(std::vector<ViewColumn> columns, const std::vector<ViewColumn>& more) {
+  columns.insert(columns.end(), more.begin(), more.end());
+  return columns;
+}
+
+// The columns that name a trial, and `more`.
+inline std::vector<ViewColumn> TrialColumns(const std::vector<ViewColumn>& more) {
+  return Joined({kTrial, kSweep, kSweepId, kLabel, kLabels}, more);
+}
 
 // FROM of trials with their sweeps.
 inline constexpr char kTrials[] = "trial\n  JOIN sweep ON sweep.id = trial.sweep";
@@ -44,7 +53,7 @@ inline std::string AttemptsOfTrials() {
                       "\n  CROSS JOIN attempt ON attempt.stage = stage.id");
 }
 
-// Of the data of the training that the table `stage` is.
+// The digest of the data of the training in the table `stage`.
 inline std::string DigestOf(const std::string& stage) {
   return absl::StrCat("(SELECT digest FROM data WHERE data.id = ", stage, ".data)");
 }

@@ -11,10 +11,10 @@
 
 namespace inlier {
 
-// Which keys a query may see. Default: all.
+// The keys that a query may see. Default: all.
 struct AttentionMask {
-  // Added to the scores, broadcast to (B, H, T, T), with added keys (B, H, T, T + added_keys): 0 where a query may see a key; where not, the most
-  // negative number of its type, or -inf.
+  // Added to the scores, broadcast to (B, H, T, T), with added keys (B, H, T, T + added_keys): 0 where a query may see a
+  // key; where not, the most negative number of its type, or -inf.
   at::Tensor additive;
   bool causal = false;
   at::Tensor hidden_keys;  // (B, T) uint8, 1 = padding; undefined where there is none.

@@ -25,8 +25,7 @@ struct GateOptions {
   enum class Kind { kNone, kUnconditional, kLinear, kMlp, kAllHeadsLinear };
   Kind kind = Kind::kNone;
   std::int64_t mlp_hidden_size = 0;  // kMlp only: n, per head.
-  bool pooled = false;  // Conditional kinds: logits are averaged over all T tokens (padding too), one gate a
-                        // head and sequence.
+  bool pooled = false;  // Conditional kinds: logits are averaged over all T tokens (padding too).
   double output_factor = 1;
 };
 
@@ -40,8 +39,7 @@ class AttentionGate {
   // REQUIRES: there is a gate.
   at::Tensor Factors(const at::Tensor& x, const ForwardContext& forward) const;
 
-  // context: (B, H, T, h); x: (B, T, d), the input of query, key and value. Returns the context itself when
-  // there is no gate.
+  // context: (B, H, T, h); x: (B, T, d), the input of query, key and value. Returns the context itself without a gate.
   at::Tensor Apply(const at::Tensor& context, const at::Tensor& x, const ForwardContext& forward) const;
 
   // sigmoid(logits): (B, H, T, 1); pooled (B, H, 1, 1); unconditional (H). REQUIRES: there is a gate.

@@ -15,8 +15,8 @@ namespace inlier {
 
 // Names of the linears below the attention's scope.
 struct QkvNames {
-  const char* query;  // The one linear's name when the others are null: rows [0, d) are queries, then keys,
-                      // then values.
+  // The one linear's name when the others are null: rows [0, d) are queries, then keys, then values.
+  const char* query;
   const char* key;
   const char* value;
 };

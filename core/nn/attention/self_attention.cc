@@ -204,7 +204,7 @@ void SelfAttention::Describe(const at::Tensor& input, const AttentionFrame& fram
   if (query_key_norm_.exists()) {
     const Norm& of_queries = query_key_norm_.of_queries();
     const Norm& of_keys = query_key_norm_.of_keys();
-    shape.head_norm = KindOf(of_queries.options);
+    shape.head_norm = of_queries.options.kind;
     shape.head_norm_epsilon = of_queries.options.epsilon;
     weights.query_norm = {of_queries.gain, of_queries.offset};
     weights.key_norm = {of_keys.gain, of_keys.offset};

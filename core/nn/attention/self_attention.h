@@ -3,10 +3,10 @@
 //   q, k, v = Linear(x), gated;  q, k normed, then rotated where positions are rotary;  k, v = [k; k'], [v; v'];
 //   s = q k^T / sqrt(h) + mask;  p = softmax(s);  p = dropout(p);  c = p v;  c *= gate(x);  merge the heads
 //
-// Gates, norms of queries and keys, and the bias k', v' are parts that a model may have or not.
+// Gates, norms of queries and keys, and the bias k', v' are optional.
 //
 // k', v' (kv_heads, h) are one learned key and value a head, seen by every query under any mask: the attention bias of Sun
-// et al. 2024, eq. 3. Parameters bias_k and bias_v, as torch's MultiheadAttention calls them. They are no token: not
+// et al. 2024, eq. 3. Parameters bias_k and bias_v, as torch's MultiheadAttention calls them. They are not a token: not
 // normed, rotated, gated or cached, and not counted in a length n of the softmax; the probabilities have them as their last
 // key, T + 1 in all. The paper does not print their initial values; its code draws both as GPT-2's weights, and so do we
 // (normal, initial_std).
@@ -34,10 +34,10 @@ namespace inlier {
 
 struct AttentionStyle {
   QkvNames projections;
-  bool scale_query;  // q is scaled (after its site) in place of the scores (before theirs).
-  bool flat_heads;   // A tap sees scores, probabilities and context as (B*H, T, ·) in place of (B, H, T, ·)
-                     // and (B, T, d).
-  bool tap_context_before_gate;  // Else after the gate.
+  bool scale_query = false;  // q is scaled (after its site) in place of the scores (before theirs).
+  // A tap sees scores, probabilities and context as (B*H, T, ·), not (B, H, T, ·) and (B, T, d).
+  bool flat_heads = false;
+  bool tap_context_before_gate = false;  // Else after the gate.
 };
 
 struct SelfAttentionOptions {
@@ -49,7 +49,7 @@ struct SelfAttentionOptions {
   SoftmaxOptions softmax;
   GateOptions gate;  // At most one of the two gates.
   ProjectedGateOptions projected_gate = {};
-  // kLayerNorm or kRmsNormPerChannel; nothing: none.
+  // kLayerNorm or kRmsPerChannel; nothing: none.
   std::optional<NormOptions> query_key_norm = std::nullopt;
   bool key_value_bias = false;
   std::int64_t prefix_tokens = 0;  // Of causal models (FrameOptions::prefix).

@@ -7,16 +7,10 @@
 #include "core/nn/precision.h"
 
 namespace inlier {
-namespace {
-
-at::Tensor SoftmaxOf(const at::Tensor& scores, bool may_have_empty_rows) {
-  return may_have_empty_rows ? at::_safe_softmax(scores, -1) : at::softmax(scores, -1);
-}
-
-}  // namespace
 
 at::Tensor Softmax(const at::Tensor& scores, bool may_have_empty_rows) {
-  return SoftmaxOf(AtLeastFloat32(scores), may_have_empty_rows);
+  const at::Tensor wide = AtLeastFloat32(scores);
+  return may_have_empty_rows ? at::_safe_softmax(wide, -1) : at::softmax(wide, -1);
 }
 
 at::Tensor ClippedSoftmax(const at::Tensor& scores, double gamma, double zeta, bool may_have_empty_rows) {
@@ -73,15 +67,14 @@ at::Tensor AttentionProbabilities(const at::Tensor& scores, const SoftmaxOptions
   switch (options.kind) {
     case SoftmaxOptions::Kind::kVanilla:
       return Softmax(scores, kNoEmptyRows);
-    case SoftmaxOptions::Kind::kClipped:
-      return ClippedSoftmax(scores, options.UniformGamma(tokens), options.zeta, kNoEmptyRows);
-    case SoftmaxOptions::Kind::kNcs: {
+    case SoftmaxOptions::Kind::kNcs:
       if (row.lengths.defined()) {
         return ClippedSoftmax(scores, NcsGamma(options.beta, options.zeta, row.lengths), options.zeta,
                               kNoEmptyRows);
       }
+      [[fallthrough]];
+    case SoftmaxOptions::Kind::kClipped:
       return ClippedSoftmax(scores, options.UniformGamma(tokens), options.zeta, kNoEmptyRows);
-    }
     case SoftmaxOptions::Kind::kNullKey:
       return NullKeySoftmax(scores, options.null_score);
     case SoftmaxOptions::Kind::kSink:

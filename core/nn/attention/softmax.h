@@ -27,8 +27,8 @@ at::Tensor ClippedSoftmax(const at::Tensor& scores, double gamma, double zeta,
 at::Tensor ClippedSoftmax(const at::Tensor& scores, const at::Tensor& gamma, double zeta,
                           bool may_have_empty_rows = true);
 
-// The gamma at which a row of n keys without clipping sums to beta: (beta - zeta) / (n - 1), and 0 for n <=
-// 1, where every gamma gives the same.   (Liao and Monz 2024, eq. 3)
+// The gamma at which a row of n keys without clipping sums to beta: (beta - zeta) / (n - 1), and 0 for n <= 1, where every
+// gamma gives the same.   (Liao and Monz 2024, eq. 3)
 double NcsGamma(double beta, double zeta, double n);
 at::Tensor NcsGamma(double beta, double zeta, const at::Tensor& n);
 
@@ -42,11 +42,9 @@ at::Tensor NullKeySoftmax(const at::Tensor& scores, const at::Tensor& null_score
 // as a constant by the gradient; keys of score -inf are left out of the sum.   (Zuhri et al. 2025)
 at::Tensor Softpick(const at::Tensor& scores, double epsilon);
 
-// sigmoid(s_i - ln max(n, 1)) with n keys in the row.   (Ramapuram et al. 2024) row_lengths: n, broadcasts to
-// (..., 1).
+// sigmoid(s_i - ln max(n, 1)) with n keys in the row.   (Ramapuram et al. 2024) row_lengths: n, broadcasts to (..., 1).
 at::Tensor SigmoidAttention(const at::Tensor& scores, const at::Tensor& row_lengths);
 
-// The function that a model uses.
 struct SoftmaxOptions {
   enum class Kind { kVanilla, kClipped, kNcs, kNullKey, kSink, kSoftpick, kSigmoid };
   // The length n of NCS.
@@ -76,7 +74,7 @@ struct SoftmaxOptions {
 struct RowInfo {
   at::Tensor lengths;           // kNcs with kUnpadded or kRow, kSigmoid: n, broadcasts to (B, H, T, 1).
   at::Tensor null_score;        // kSink: z, broadcasts to (B, H, T, 1).
-  std::int64_t added_keys = 0;  // Keys at the end of every row that are no tokens: no length n counts them.
+  std::int64_t added_keys = 0;  // Keys at the end of every row that are not tokens: no length n counts them.
 };
 
 // scores: (B, H, T, T + added_keys), masked, without rows of -inf only (softpick excepted). float32 at least.

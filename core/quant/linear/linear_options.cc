@@ -1,7 +1,5 @@
 #include "core/quant/linear/linear_options.h"
 
-#include <string>
-
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/status.h"
@@ -57,15 +55,10 @@ absl::StatusOr<Options> AbsmaxOptions(const v1::QuantizationSpec& spec) {
     return absl::InvalidArgumentError(
         "quantization.weights.group_size: has one scale a group, and MODERATE and COARSE have one a tensor");
   }
-  Options options = {.grid = Options::Grid::kAbsmax,
-                     .weights = std::nullopt,
-                     .inputs = std::nullopt,
-                     .outputs = std::nullopt,
-                     .calibrated = absmax.calibrated() && spec.has_activations(),
-                     .head = absmax.head(),
-                     .rotation = std::nullopt,
-                     .smoothing = std::nullopt,
-                     .gptq = std::nullopt};
+  Options options;
+  options.grid = Options::Grid::kAbsmax;
+  options.calibrated = absmax.calibrated() && spec.has_activations();
+  options.head = absmax.head();
   if (spec.has_weights()) {
     options.weights = WeightPart(spec.weights(), fine ? ScaleScope::kRow : ScaleScope::kTensor);
     if (options.weights->format != v1::INTEGER && options.weights->group_size > 0)
@@ -89,15 +82,9 @@ absl::StatusOr<Options> ZeropointOptions(const v1::QuantizationSpec& spec) {
         "quantization.zeropoint: is for integers; formats of floating-point numbers have no zero point: use "
         "quantization.absmax");
   }
-  Options options = {.grid = Options::Grid::kZeropoint,
-                     .weights = std::nullopt,
-                     .inputs = std::nullopt,
-                     .outputs = std::nullopt,
-                     .calibrated = false,
-                     .head = zeropoint.head(),
-                     .rotation = std::nullopt,
-                     .smoothing = std::nullopt,
-                     .gptq = std::nullopt};
+  Options options;
+  options.grid = Options::Grid::kZeropoint;
+  options.head = zeropoint.head();
   if (spec.has_weights()) options.weights = WeightPart(spec.weights(), ScaleScope::kRow);
   if (spec.has_activations())
     options.inputs = ActivationPart(spec.activations(), ScopeOf(zeropoint.activation_axis()));

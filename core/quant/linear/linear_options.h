@@ -14,8 +14,7 @@ namespace inlier {
 // The slice that shares a scale.
 enum class ScaleScope {
   kTensor,  // The whole tensor.
-  kRow,     // One index of all axes but the last: an output channel of a weight (out, in), a token of (…,
-            // features).
+  kRow,  // One index of all axes but the last: an output channel of a weight (out, in), a token of (…, features).
   kColumn,  // One index of the last axis: a feature, over all tokens.
 };
 
@@ -33,7 +32,7 @@ struct LinearQuantizationOptions {
     v1::NumberFormat format = v1::INTEGER;  // Else kAbsmax, and `bits` are the format's.
   };
 
-  Grid grid;
+  Grid grid = Grid::kAbsmax;
   std::optional<Part> weights;  // Nothing: float.
   std::optional<Part> inputs;
   std::optional<Part> outputs;
@@ -44,8 +43,7 @@ struct LinearQuantizationOptions {
   std::optional<GptqOptions> gptq;  // Nothing: weights to the nearest. kRow only.
 };
 
-// The options of `spec`. InvalidArgument, with the path, for an unsupported setting.
-// REQUIRES: the scheme is absmax or zeropoint.
+// InvalidArgument, with the path, for an unsupported setting. REQUIRES: the scheme is absmax or zeropoint.
 absl::StatusOr<LinearQuantizationOptions> LinearQuantizationOptionsFromSpec(const v1::QuantizationSpec& spec);
 
 }  // namespace inlier

@@ -18,10 +18,8 @@ namespace {
 
 using Options = LinearQuantizationOptions;
 
-// The linear of a ViT that predicts the class.
-constexpr std::string_view kClassifierSite = "classifier";
-
-bool IsHead(std::string_view site) { return site == kTiedHeadSite || site == kClassifierSite; }
+// A ViT's predicts the class.
+bool IsHead(std::string_view site) { return site == kTiedHeadSite || site == "classifier"; }
 
 // The patch projection of a ViT is a linear too.
 bool IsEmbedding(std::string_view site) { return site.find("embeddings.") != std::string_view::npos; }
@@ -236,7 +234,6 @@ std::vector<QuantizerReport> LinearQuantization::Table() const {
                        .symmetric = symmetric,
                        .is_signed = symmetric,
                        .shape = entry.shape,
-                       .range = {},
                        .grid = ReportedGrid(entry.grid.slices),
                        .group_size = entry.grid.group_size});
     }

@@ -14,8 +14,7 @@
 // model's inputs in one run over the calibration batches; the reference goes layer by layer, with the inputs that the layers
 // quantized so far give, and takes the grid of a group when it reaches it (Frantar et al. 2023, section 4).
 //
-// Thread safety: none; one model, one thread. On a GPU no call before Table() waits for the device, but Freeze() and, during
-// calibration, GPTQ.
+// On a GPU no call before Table() waits for the device, but Freeze() and, during calibration, GPTQ.
 #ifndef INLIER_CORE_QUANT_LINEAR_LINEAR_QUANTIZATION_H_
 #define INLIER_CORE_QUANT_LINEAR_LINEAR_QUANTIZATION_H_
 
@@ -64,7 +63,6 @@ class LinearQuantization : public Quantization {
   std::optional<at::Tensor> QuantizedWeight(const std::string& site) const;
 
  private:
-  // Of one linear's weight, input or output.
   struct Entry {
     int order;
     int bits;

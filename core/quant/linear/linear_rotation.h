@@ -8,11 +8,9 @@
 // stream itself is rotated: the model here keeps its weights and its stream. x / g is x of the norm without its gain; where g
 // is 0, x is 0, any x' serves, and 0 is used. Keys and values are not rotated here, of a Llama they are by position only.
 //
-// Q and H are Hadamard matrices with random signs; of sizes that are no power of two a Kronecker product of the largest one
+// Q and H are Hadamard matrices with random signs; of sizes other than powers of two a Kronecker product of the largest one
 // that divides the size and a random orthogonal matrix. They are functions of (seed, purpose, size) alone, the same in every
 // layer. Products are in the tensor's own precision, of weights in double.
-//
-// Thread safety: none.
 #ifndef INLIER_CORE_QUANT_LINEAR_LINEAR_ROTATION_H_
 #define INLIER_CORE_QUANT_LINEAR_LINEAR_ROTATION_H_
 

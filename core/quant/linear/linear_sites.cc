@@ -1,6 +1,5 @@
 #include "core/quant/linear/linear_sites.h"
 
-#include <array>
 #include <span>
 
 #include "core/quant/quantized_sites.h"

@@ -50,18 +50,6 @@ at::Tensor LinearTransform::Weight(const std::string& site, const at::Tensor& we
   return factors == nullptr ? Rotated(&LinearRotation::Weight, site, weight) : weight.mul(*factors);
 }
 
-at::Tensor LinearTransform::Output(const std::string& site, const at::Tensor& y) {
-  return Rotated(&LinearRotation::Output, site, y);
-}
-
-at::Tensor LinearTransform::UsedWeight(const std::string& site, const at::Tensor& weight) {
-  return Rotated(&LinearRotation::UsedWeight, site, weight);
-}
-
-at::Tensor LinearTransform::UsedOutput(const std::string& site, const at::Tensor& y) {
-  return Rotated(&LinearRotation::UsedOutput, site, y);
-}
-
 // x' = x A turns sum x^T x into A^T (sum x^T x) A, which is symmetric.
 at::Tensor LinearTransform::InputMoments(const std::string& site, const at::Tensor& moments) {
   return Input(site, Input(site, moments).t());

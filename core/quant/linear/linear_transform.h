@@ -4,8 +4,6 @@
 // Smoothing is of linears that read the norm of an attention or of a feed-forward network, as in the paper: x / s and W * s,
 // with one s for all linears that read the same tensor. Not together with a rotation, which divides a norm's output by its
 // gain, g / s after smoothing, and so undoes it.
-//
-// Thread safety: none.
 #ifndef INLIER_CORE_QUANT_LINEAR_LINEAR_TRANSFORM_H_
 #define INLIER_CORE_QUANT_LINEAR_LINEAR_TRANSFORM_H_
 
@@ -40,10 +38,16 @@ class LinearTransform {
   // smoothed is as if it were not: during calibration.
   at::Tensor Input(const std::string& site, const at::Tensor& x);
   at::Tensor Weight(const std::string& site, const at::Tensor& weight);
-  at::Tensor Output(const std::string& site, const at::Tensor& y);
+  at::Tensor Output(const std::string& site, const at::Tensor& y) {
+    return Rotated(&LinearRotation::Output, site, y);
+  }
   // Such tensors as the model uses them.
-  at::Tensor UsedWeight(const std::string& site, const at::Tensor& weight);
-  at::Tensor UsedOutput(const std::string& site, const at::Tensor& y);
+  at::Tensor UsedWeight(const std::string& site, const at::Tensor& weight) {
+    return Rotated(&LinearRotation::UsedWeight, site, weight);
+  }
+  at::Tensor UsedOutput(const std::string& site, const at::Tensor& y) {
+    return Rotated(&LinearRotation::UsedOutput, site, y);
+  }
 
   // The second moments, (in, in), of Input's result, from those of its argument.
   at::Tensor InputMoments(const std::string& site, const at::Tensor& moments);

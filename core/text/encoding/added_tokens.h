@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "core/text/encoding/json_fields.h"
 
 namespace inlier {
 
@@ -24,7 +25,18 @@ struct AddedToken {
   bool special = true;
 };
 
-// Thread safety: immutable.
+// The token that an object of a tokenizer.json or tokenizer_config.json describes, without its id.
+inline AddedToken ReadAddedToken(JsonFields& fields) {
+  AddedToken token;
+  token.content = fields.Text("content");
+  token.single_word = fields.Flag("single_word", false);
+  token.lstrip = fields.Flag("lstrip", false);
+  token.rstrip = fields.Flag("rstrip", false);
+  token.special = fields.Flag("special", false);
+  token.normalized = fields.Flag("normalized", !token.special);
+  return token;
+}
+
 class TokenFinder {
  public:
   // Where several fit, the longest is taken, and of equal ones the first. `special_is_text`: a special token hides what

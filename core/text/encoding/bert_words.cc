@@ -83,18 +83,20 @@ std::string BertNormalize(std::string_view text, const BertNormalization& settin
 void BertWords::Reset(std::string_view text) {
   text_ = text;
   position_ = 0;
+  BeginChunk();
+}
+
+void BertWords::BeginChunk() {
   words_.clear();
   word_ends_.clear();
   next_word_ = 0;
 }
 
 bool BertWords::CutNextChunk() {
-  // ICU counts in int32. A chunk this long is no text; the cut keeps characters whole.
+  // ICU counts in int32. A chunk this long is not text; the cut keeps characters whole.
   constexpr size_t kMaxChunkBytes = 1 << 24;
   const AsciiTable& ascii = Ascii();
-  words_.clear();
-  word_ends_.clear();
-  next_word_ = 0;
+  BeginChunk();
   const auto* bytes = reinterpret_cast<const uint8_t*>(text_.data());
   size_t begin = position_;
   while (begin < text_.size() && bytes[begin] < 128 && ascii.classes[bytes[begin]] == AsciiClass::kSpace)

@@ -3,7 +3,6 @@
 #define INLIER_CORE_TEXT_ENCODING_BERT_WORDS_H_
 
 #include <cstddef>
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,9 +11,9 @@ namespace inlier {
 
 // The settings of `tokenizers`' BertNormalizer; the defaults are those of bert-base-uncased.
 struct BertNormalization {
-  bool clean_text =
-      true;  // Control characters, U+0000 and U+FFFD (also as the replacement of bytes that are not
-             // UTF-8) are dropped, white space of every kind becomes a space.
+  // Control characters, U+0000 and U+FFFD (also as the replacement of bytes that are not UTF-8) are dropped, white
+  // space of every kind becomes a space.
+  bool clean_text = true;
   bool split_ideographs = true;  // Spaces around every CJK ideograph.
   bool strip_accents = true;     // NFD, then marks on another letter (category Mn) dropped.
   bool lowercase = true;
@@ -23,9 +22,7 @@ struct BertNormalization {
 std::string BertNormalize(std::string_view text, const BertNormalization& settings);
 
 // Iterates over the words of a text: it is normalized, then white space separates words and every punctuation character
-// is one.
-//
-// Thread safety: none. The text must outlive it.
+// is one. The text must outlive it.
 class BertWords {
  public:
   explicit BertWords(std::string_view text, const BertNormalization& settings = {})
@@ -47,6 +44,7 @@ class BertWords {
  private:
   // A chunk is the text between two ASCII spaces: its words do not depend on other chunks.
   bool CutNextChunk();
+  void BeginChunk();
   void CutAscii(std::string_view chunk);
   void CutUnicode(std::string_view chunk);
   void EndWord();

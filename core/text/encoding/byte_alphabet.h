@@ -1,7 +1,5 @@
 // The alphabet of byte-level vocabularies: printable bytes stand for themselves, the 68 others for U+0100, U+0101, … in
 // their order.
-//
-// Thread safety: pure functions.
 #ifndef INLIER_CORE_TEXT_ENCODING_BYTE_ALPHABET_H_
 #define INLIER_CORE_TEXT_ENCODING_BYTE_ALPHABET_H_
 

@@ -28,10 +28,9 @@ struct BytePairSettings {
   bool ignore_merges = false;          // A word that is a token is that token.
 };
 
-// Thread safety: immutable.
 class BytePairModel {
  public:
-  // InvalidArgument: a merge whose parts or result are no tokens, or a second time; an unknown token that is none.
+  // InvalidArgument: a merge whose parts or result are not tokens, or a second time; an unknown token that is not one.
   static absl::StatusOr<BytePairModel> Make(VocabularyIds ids, const BytePairSettings& settings);
 
   void EncodeWord(std::string_view word, std::vector<uint32_t>* ids) const;

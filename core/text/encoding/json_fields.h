@@ -1,7 +1,5 @@
 // Reads the keys of one object of a JSON file that others wrote. The first error is kept, with the file and the key's
 // path ("tokenizer.json: model.dropout: …"), and values read after it are meaningless.
-//
-// Thread safety: none.
 #ifndef INLIER_CORE_TEXT_ENCODING_JSON_FIELDS_H_
 #define INLIER_CORE_TEXT_ENCODING_JSON_FIELDS_H_
 
@@ -32,7 +30,7 @@ class JsonFields {
     return found == value_.end() ? null : *found;
   }
   bool Has(const char* key) { return value_.is_object() && value_.contains(key); }
-  // A key that changes nothing here.
+  // Accepts a key that changes nothing here.
   void Skip(const char* key) { known_.insert(key); }
 
   bool Flag(const char* key, bool otherwise) {

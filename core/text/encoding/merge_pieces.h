@@ -1,7 +1,5 @@
 // The merges of byte-pair encoding: of the neighbours that a merge joins, those of the lowest rank are joined, the
 // leftmost first, until no pair is listed.
-//
-// Thread safety: immutable, pure functions.
 #ifndef INLIER_CORE_TEXT_ENCODING_MERGE_PIECES_H_
 #define INLIER_CORE_TEXT_ENCODING_MERGE_PIECES_H_
 

@@ -1,7 +1,6 @@
 #include "core/text/encoding/text_normalizer.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"

@@ -5,7 +5,6 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -14,7 +13,6 @@
 
 namespace inlier {
 
-// Thread safety: immutable.
 class TextNormalizer {
  public:
   // `place` names the file and the key in messages. InvalidArgument names a type or a key that is not known.

@@ -201,7 +201,7 @@ std::vector<TextRange> TokenPattern::Matches(std::string_view text) const {
   UText* input = utext_openUTF8(nullptr, text.data(), static_cast<int64_t>(text.size()), &error);
   const std::unique_ptr<icu::RegexMatcher> matcher(regex_->pattern->matcher(error));
   INLIER_CHECK(U_SUCCESS(error));
-  matcher->setStackLimit(0, error);  // No text is given up.
+  matcher->setStackLimit(0, error);  // No limit.
   matcher->reset(input);
   while (matcher->find(error)) matches.emplace_back(matcher->start64(error), matcher->end64(error));
   INLIER_CHECK(U_SUCCESS(error));

@@ -20,7 +20,6 @@ namespace inlier {
 // Begin and end in bytes.
 using TextRange = std::pair<size_t, size_t>;
 
-// Thread safety: immutable.
 class TokenPattern {
  public:
   // InvalidArgument names the part of `pattern` that is not read; it does not quote it.

@@ -1,7 +1,7 @@
 // Characters as the `tokenizers` library of Hugging Face classes and rewrites them, over ICU.
 //
 // Texts are UTF-8; bytes that are not count as U+FFFD. Characters that are newer than ICU's tables are unassigned here.
-// Compared with tokenizers 0.22.2 for every other character: no difference. Thread safety: pure functions.
+// Compared with tokenizers 0.22.2 for every other character: no difference.
 #ifndef INLIER_CORE_TEXT_ENCODING_UNICODE_TEXT_H_
 #define INLIER_CORE_TEXT_ENCODING_UNICODE_TEXT_H_
 

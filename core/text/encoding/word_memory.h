@@ -1,8 +1,6 @@
 // A cache of the ids of words: text repeats its words, and a lookup is faster than encoding a word again.
 //
 // Bounded: long words, and words that come late, are encoded each time.
-//
-// Thread safety: none.
 #ifndef INLIER_CORE_TEXT_ENCODING_WORD_MEMORY_H_
 #define INLIER_CORE_TEXT_ENCODING_WORD_MEMORY_H_
 

@@ -1,6 +1,5 @@
 #include "core/text/encoding/word_splitter.h"
 
-#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -80,23 +79,13 @@ Separator SeparatorOf(JsonFields& fields) {
   return Separator::kIsolated;
 }
 
-void CutSpaces(std::string_view text, std::vector<std::string>* words) {
-  Cut(text, SegmentsOf(text, Characters(text, IsWhiteSpace)), Separator::kRemoved, words);
-}
-
-void CutBert(const std::string& word, bool, std::vector<std::string>* words) {
+// Cuts at white space, and the parts at the characters for which `separates` holds.
+void CutParts(const std::string& word, bool (*separates)(UChar32), Separator separator,
+              std::vector<std::string>* words) {
   std::vector<std::string> parts;
-  CutSpaces(word, &parts);
+  Cut(word, SegmentsOf(word, Characters(word, IsWhiteSpace)), Separator::kRemoved, &parts);
   for (const std::string& part : parts)
-    Cut(part, SegmentsOf(part, Characters(part, IsPunctuation)), Separator::kIsolated, words);
-}
-
-// \w+|[^\w\s]+
-void CutWordCharacters(const std::string& word, bool, std::vector<std::string>* words) {
-  std::vector<std::string> parts;
-  CutSpaces(word, &parts);
-  for (const std::string& part : parts)
-    Cut(part, SegmentsOf(part, Characters(part, IsWordCharacter)), Separator::kContiguous, words);
+    Cut(part, SegmentsOf(part, Characters(part, separates)), separator, words);
 }
 
 void CutBytes(std::string word, bool with_space, bool with_regex, std::vector<std::string>* words) {
@@ -190,7 +179,9 @@ absl::Status WordSplitter::AddStep(const nlohmann::json& value, const std::strin
   };
   if (type == "BertPreTokenizer") {
     kind_ = Kind::kBert;
-    steps_.push_back(CutBert);
+    steps_.push_back([](const std::string& word, bool, std::vector<std::string>* words) {
+      CutParts(word, IsPunctuation, Separator::kIsolated, words);
+    });
   } else if (type == "ByteLevel") {
     if (!fields.Has("add_prefix_space")) fields.Fail("add_prefix_space", "is missing");
     const bool space = fields.Flag("add_prefix_space", true), regex = fields.Flag("use_regex", true);
@@ -201,7 +192,9 @@ absl::Status WordSplitter::AddStep(const nlohmann::json& value, const std::strin
       CutBytes(std::move(word), space, regex, words);
     });
   } else if (type == "Whitespace") {
-    steps_.push_back(CutWordCharacters);
+    steps_.push_back([](const std::string& word, bool, std::vector<std::string>* words) {
+      CutParts(word, IsWordCharacter, Separator::kContiguous, words);  // \w+|[^\w\s]+
+    });
   } else if (type == "WhitespaceSplit") {
     at_characters(IsWhiteSpace, Separator::kRemoved);
   } else if (type == "Digits") {

@@ -4,7 +4,6 @@
 
 #include <functional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -12,7 +11,6 @@
 
 namespace inlier {
 
-// Thread safety: immutable.
 class WordSplitter {
  public:
   // Messages as TextNormalizer::Of.

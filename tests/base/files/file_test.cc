@@ -9,6 +9,7 @@
 #include "base/files/atomic_file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/status_matchers.h"
 
 namespace inlier {
 namespace {
@@ -81,9 +82,7 @@ TEST_F(FileTest, AFileThatReplacesALinkTakesNothingOfItsTarget) {
 TEST_F(FileTest, WrittenTextIsReadBack) {
   const std::string content("a\0b\r\n", 5);
   ASSERT_TRUE(WriteFileAtomically(folder_ / "f", content).ok());
-  const absl::StatusOr<std::string> read = ReadFile(folder_ / "f");
-  ASSERT_TRUE(read.ok()) << read.status();
-  EXPECT_EQ(*read, content);
+  EXPECT_EQ(ReadFile(folder_ / "f").value(), content);
   EXPECT_EQ(SizeOf(folder_ / "f"), content.size());
   EXPECT_EQ(SizeOf(folder_ / "other"), 0u);
   EXPECT_EQ(SizeOf(folder_), 0u);
@@ -142,8 +141,7 @@ TEST_F(FileTest, AFailedReplacementLeavesTheOldFileAndNothingElse) {
 
 TEST_F(FileTest, MissingFilesAreNamed) {
   const absl::Status status = ReadFile(folder_ / "none").status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
-  EXPECT_THAT(std::string(status.message()), HasSubstr((folder_ / "none").string()));
+  EXPECT_THAT(status, StatusIs(absl::StatusCode::kNotFound, HasSubstr((folder_ / "none").string())));
   EXPECT_THAT(std::string(ReadFile(folder_).status().message()), HasSubstr("is a folder"));
   EXPECT_FALSE(WriteFileAtomically(folder_ / "no" / "f", "x").ok());
 }
@@ -152,9 +150,8 @@ TEST_F(FileTest, APlainWriteReplacesTheWholeContent) {
   ASSERT_TRUE(WriteFile(folder_ / "f", "a long content").ok());
   ASSERT_TRUE(WriteFile(folder_ / "f", "short").ok());
   EXPECT_EQ(*ReadFile(folder_ / "f"), "short");
-  const absl::Status status = WriteFile(folder_ / "no" / "f", "x");
-  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
-  EXPECT_THAT(std::string(status.message()), HasSubstr((folder_ / "no" / "f").string()));
+  EXPECT_THAT(WriteFile(folder_ / "no" / "f", "x"),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr((folder_ / "no" / "f").string())));
 }
 
 TEST_F(FileTest, RenameReplacesTheTarget) {
@@ -171,9 +168,8 @@ TEST_F(FileTest, AWritableFolderIsMadeWithItsParentsAndLeftEmpty) {
   EXPECT_TRUE(fs::is_empty(folder_ / "x" / "y"));
   ASSERT_TRUE(MakeWritableFolder(folder_ / "x" / "y").ok());
   std::ofstream(folder_ / "file") << "x";
-  const absl::Status status = MakeWritableFolder(folder_ / "file" / "below");
-  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("name another one"));
+  EXPECT_THAT(MakeWritableFolder(folder_ / "file" / "below"),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("name another one")));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "base/digest.h"
 #include "base/files/file.h"
 #include "base/files/mapped_file.h"
+#include "tests/support/status_matchers.h"
 #include "tests/support/temporary_folder.h"
 
 namespace inlier {
@@ -30,14 +31,13 @@ std::vector<absl::Status> OpenInAllWays(const fs::path& path, const DataRoots& r
 
 TEST(RegularFileTest, AFileIsReadInPieces) {
   TemporaryFolder folder;
-  const auto file = RegularFile::Open(folder.Write("f", "0123456789"));
-  ASSERT_TRUE(file.ok()) << file.status();
-  EXPECT_EQ(file->size(), 10u);
+  const auto file = RegularFile::Open(folder.Write("f", "0123456789")).value();
+  EXPECT_EQ(file.size(), 10u);
   std::string bytes(4, '-');
-  EXPECT_EQ(*file->ReadAt(3, bytes.data(), 4), 4u);
+  EXPECT_EQ(*file.ReadAt(3, bytes.data(), 4), 4u);
   EXPECT_EQ(bytes, "3456");
-  EXPECT_EQ(*file->ReadAt(8, bytes.data(), 4), 2u);
-  EXPECT_EQ(*file->ReadAt(20, bytes.data(), 4), 0u);
+  EXPECT_EQ(*file.ReadAt(8, bytes.data(), 4), 2u);
+  EXPECT_EQ(*file.ReadAt(20, bytes.data(), 4), 0u);
 }
 
 // None of them may block: a pipe without a writer would, and /dev/zero has no end.
@@ -58,8 +58,9 @@ TEST(RegularFileTest, WhatIsNoRegularFileIsRefusedAtOnce) {
                                                      {"/dev/null", "a device"},
                                                      {folder / "link", "a device"}}) {
     for (const absl::Status& status : OpenInAllWays(path)) {
-      EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << path;
-      EXPECT_EQ(MessageOf(status), path.string() + " is " + kind + ", not a regular file");
+      EXPECT_THAT(status, StatusIs(absl::StatusCode::kInvalidArgument,
+                                   path.string() + " is " + kind + ", not a regular file"))
+          << path;
     }
     EXPECT_FALSE(ReadFile(path).ok());
   }
@@ -88,8 +89,7 @@ TEST(RegularFileTest, OnlyFilesBelowTheRootsAreOpened) {
   }
   for (const fs::path& path : {outside, data / "leaves", data / "deep/leaves/out.txt"}) {
     for (const absl::Status& status : OpenInAllWays(path, roots)) {
-      EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-      EXPECT_EQ(MessageOf(status), MessageOf(roots.Check(path)));
+      EXPECT_THAT(status, StatusIs(absl::StatusCode::kInvalidArgument, MessageOf(roots.Check(path))));
     }
   }
 }

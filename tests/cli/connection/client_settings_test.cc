@@ -71,14 +71,13 @@ TEST(ClientSettingsTest, PathsAreOfTheFilesFolderOrTheHome) {
       folder.Write("client.yaml",
                    "server: head:7420\ndir: ~/runs\ntls_ca: ca.pem\ntls_certificate: /etc/me.pem\n"
                    "tls_key: ../me.key\ntoken_file: \"token\"\n");
-  const auto settings = ReadClientFile(file, "/home/u");
-  ASSERT_TRUE(settings.ok()) << settings.status();
-  EXPECT_EQ(settings->server, "head:7420");
-  EXPECT_EQ(settings->dir, "/home/u/runs");
-  EXPECT_EQ(settings->tls_ca, (folder.path() / "ca.pem").string());
-  EXPECT_EQ(settings->tls_certificate, "/etc/me.pem");
-  EXPECT_EQ(settings->tls_key, (folder.path().parent_path() / "me.key").string());
-  EXPECT_EQ(settings->token_file, (folder.path() / "token").string());
+  const auto settings = ReadClientFile(file, "/home/u").value();
+  EXPECT_EQ(settings.server, "head:7420");
+  EXPECT_EQ(settings.dir, "/home/u/runs");
+  EXPECT_EQ(settings.tls_ca, (folder.path() / "ca.pem").string());
+  EXPECT_EQ(settings.tls_certificate, "/etc/me.pem");
+  EXPECT_EQ(settings.tls_key, (folder.path().parent_path() / "me.key").string());
+  EXPECT_EQ(settings.token_file, (folder.path() / "token").string());
   EXPECT_EQ(ReadClientFile(folder.path() / "none.yaml", "")->server, "");
   EXPECT_EQ(ReadClientFile("", "")->server, "");
   EXPECT_TRUE(ReadClientFile(folder.Write("empty.yaml", "# nothing\n"), "").ok());

@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/plots/picture_writer.h"
+#include "tests/support/temporary_folder.h"
 
 namespace inlier {
 namespace {
@@ -30,24 +31,16 @@ TEST(GnuplotTextTest, IsOneConstantOnOneLine) {
 
 class PictureTest : public testing::Test {
  protected:
-  PictureTest() {
-    std::string pattern = (fs::temp_directory_path() / "inlier-picture-XXXXXX").string();
-    EXPECT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
-  ~PictureTest() override { fs::remove_all(folder_); }
-
   std::string Draw(const Figure& figure, const std::string& name) {
-    const auto files = FilesOf(folder_ / name);
-    EXPECT_TRUE(files.ok());
-    const absl::Status status = WriteFigure(figure, *files);
-    EXPECT_TRUE(status.ok()) << status.message();
+    const auto files = FilesOf(folder_ / name).value();
+    EXPECT_EQ(WriteFigure(figure, files), absl::OkStatus());
     std::stringstream text;
     text << std::ifstream(folder_ / name, std::ios::binary).rdbuf();
     return text.str();
   }
 
-  fs::path folder_;
+  const TemporaryFolder temporary_;
+  const fs::path folder_ = temporary_.path();
 };
 
 // Two series of two points, with hostile words everywhere.

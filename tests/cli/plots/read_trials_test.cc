@@ -112,12 +112,11 @@ TEST(PlotTrialsTest, CurvesAreCompleteWhereAnAnswerEndsWithinOne) {
   database.Run("INSERT INTO curves VALUES('t-1', 'EVALUATE', '', 'train_loss', 1, 5.0)");
   database.Run("INSERT INTO curves VALUES('t-1', 'TRAIN', 'layer', 'train_loss', 1, 5.0)");
   database.Run("INSERT INTO curves VALUES('t-1', 'TRAIN', '', 'loss', 1, 5.0)");
-  const auto curves = ReadCurves(database.Queries(), names, "train_loss");
-  ASSERT_TRUE(curves.ok()) << curves.status().message();
-  ASSERT_EQ(curves->size(), 60u);
-  EXPECT_THAT(curves->at("t-7"), ElementsAre(std::pair(0.0, 7.0), std::pair(10.0, 7.1), std::pair(30.0, 7.3),
+  const auto curves = ReadCurves(database.Queries(), names, "train_loss").value();
+  ASSERT_EQ(curves.size(), 60u);
+  EXPECT_THAT(curves.at("t-7"), ElementsAre(std::pair(0.0, 7.0), std::pair(10.0, 7.1), std::pair(30.0, 7.3),
                                              std::pair(40.0, 7.4)));
-  for (const auto& [trial, curve] : *curves) EXPECT_EQ(curve.size(), 4u) << trial;
+  for (const auto& [trial, curve] : curves) EXPECT_EQ(curve.size(), 4u) << trial;
 }
 
 TEST(PlotTrialsTest, ConditionsCompareAsTablesDo) {
@@ -162,10 +161,9 @@ TEST(PlotTrialsTest, LayersAreOfOneModuleWhichIsNamedWhereThereAreSeveral) {
     database.Run(
         absl::StrCat("INSERT INTO sites VALUES ('", trial, "', 'inf_norm', 'model.final_layer_norm', 7)"));
   }
-  const auto found = ReadLayers(database.Queries(), {"t-1", "t-2"}, "inf_norm", "output.dense");
-  ASSERT_TRUE(found.ok()) << found.status();
-  ASSERT_EQ(found->size(), 2u);
-  const Curve& curve = found->at("t-2");
+  const auto found = ReadLayers(database.Queries(), {"t-1", "t-2"}, "inf_norm", "output.dense").value();
+  ASSERT_EQ(found.size(), 2u);
+  const Curve& curve = found.at("t-2");
   ASSERT_EQ(curve.size(), 11u);
   for (std::size_t i = 0; i < curve.size(); ++i) EXPECT_EQ(curve[i], std::pair(1.0 + i, 100.5 + i));
   EXPECT_EQ(ReadLayers(database.Queries(), {"t-1"}, "layer_sink_rate", "")->at("t-1")[10].first, 11);

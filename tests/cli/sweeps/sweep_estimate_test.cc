@@ -16,9 +16,7 @@ SweepGrid Grid(const std::string& axes) {
           axes,
       "s.yaml");
   EXPECT_TRUE(spec.ok()) << spec.status();
-  auto grid = SweepGrid::Create(*spec);
-  EXPECT_TRUE(grid.ok()) << grid.status();
-  return *std::move(grid);
+  return SweepGrid::Create(*spec).value();
 }
 
 constexpr char kBits[] =

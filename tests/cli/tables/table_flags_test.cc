@@ -91,9 +91,9 @@ TEST(TableFlagsTest, MeansOfColumnsAreSplitWithThem) {
 TEST(TableFlagsTest, MistakesNameTheFlag) {
   TableFlags flags;
   flags.columns = {"loss@medain"};
-  EXPECT_EQ(ErrorOf(flags), "--columns loss@medain: \"medain\" is no statistic; did you mean \"median\"?");
+  EXPECT_EQ(ErrorOf(flags), "--columns loss@medain: unknown statistic \"medain\"; did you mean \"median\"?");
   flags.columns = {"loss:x"};
-  EXPECT_EQ(ErrorOf(flags), "--columns loss:x: \"x\" is no number of decimals, 0 to 17");
+  EXPECT_EQ(ErrorOf(flags), "--columns loss:x: decimals must be an integer from 0 to 17, got \"x\"");
   flags.columns = {};
   flags.where = {"bits"};
   EXPECT_EQ(ErrorOf(flags), "--where bits: give AXIS=LABEL");
@@ -101,7 +101,7 @@ TEST(TableFlagsTest, MistakesNameTheFlag) {
   flags.baseline = {"=vanilla"};
   EXPECT_EQ(ErrorOf(flags), "--baseline =vanilla: give AXIS=LABEL");
   flags.baseline = {};
-  flags.confidence = 95;
+  flags.fields.set_confidence(95);
   EXPECT_EQ(ErrorOf(flags), "--confidence: give a number from 0.5 to 0.9999");
 }
 
@@ -129,11 +129,11 @@ TEST(TableFlagsTest, OtherRowsHaveNoBaselineButTheirOwn) {
   EXPECT_THAT(spec.rows(), ElementsAre("model", "gamma"));
   EXPECT_TRUE(spec.baseline().empty());
   flags.baseline = {"gamma="};
-  flags.caption = "C";
-  flags.label = "tab:c";
-  flags.title = "T";
-  flags.published = "liao2024/1";
-  flags.confidence = 0.9;
+  flags.fields.set_caption("C");
+  flags.fields.set_label("tab:c");
+  flags.fields.set_title("T");
+  flags.fields.set_published("liao2024/1");
+  flags.fields.set_confidence(0.9);
   flags.no_bold = true;
   ASSERT_TRUE(ApplyTableFlags(flags, &spec).ok());
   EXPECT_TRUE(spec.baseline().at("gamma").has_null_value());

@@ -11,9 +11,7 @@ namespace {
 
 TEST(LatexTableTest, HasNumbersInColumnsAndEscapes) {
   v1::Table table = Example();
-  table.set_label("tab:gamma");
-  table.add_row_symbols("");
-  table.add_row_symbols("W");
+  Set(table, "label: 'tab:gamma' row_symbols: ['', 'W']");
   table.mutable_rows(0)->set_labels(0, "50 % of_it & ~x^2");
   EXPECT_EQ(
       WriteTable(table, TableFormat::kLatex),
@@ -52,24 +50,13 @@ TEST(LatexTableTest, HasNumbersInColumnsAndEscapes) {
 }
 
 TEST(LatexTableTest, HasBoldMarksAndMinusSigns) {
-  v1::Table table;
-  table.add_row_headings("gamma");
-  table.add_column_headings("x");
-  table.add_baseline("0");
-  table.set_confidence(0.95);
-  for (const char* label : {"0", "-0.03", "γ = -1 < a|b"}) {
-    v1::TableRow* row = table.add_rows();
-    row->add_labels(label);
-    *row->add_cells() = Cell(-1.5, 0.25, 3);
-    row->mutable_cells(0)->set_trainings(3);
-  }
-  v1::TableCell* cell = table.mutable_rows(1)->mutable_cells(0);
-  cell->set_is_best(true);
-  cell->set_difference(-1);
-  cell->set_welch_p(0.01);
-  cell->set_published_mean(4.49);
-  cell->set_published_decimals(2);
-  cell->add_published_differs_in("model_a");
+  v1::Table table = MakeTable({"gamma"}, {"x"});
+  Set(table, "baseline: '0' confidence: 0.95");
+  for (const char* label : {"0", "-0.03", "γ = -1 < a|b"})
+    AddRow(table, {label}, {With(Cell(-1.5, 0.25, 3), "trainings: 3")});
+  Set(CellAt(table, 1, 0),
+      "is_best: true difference: -1 welch_p: 0.01 published_mean: 4.49 published_decimals: 2 "
+      "published_differs_in: 'model_a'");
   const std::string text = WriteTable(table, TableFormat::kLatex);
   EXPECT_THAT(
       text, ::testing::HasSubstr("\n$-$0.03 & \\bfseries -1.50 & {\\bfseries\\boldmath$\\pm$ "
@@ -88,15 +75,9 @@ TEST(LatexTableTest, HasBoldMarksAndMinusSigns) {
 
 // The second row repeats the first label of the one above.
 TEST(LatexTableTest, LeavesOutLabelsThatRepeat) {
-  v1::Table table;
-  for (const char* heading : {"a", "b"}) table.add_row_headings(heading);
-  table.add_column_headings("x");
-  for (const auto& [a, b] : {std::pair("p", "q"), std::pair("p", "r"), std::pair("s", "r")}) {
-    v1::TableRow* row = table.add_rows();
-    row->add_labels(a);
-    row->add_labels(b);
-    *row->add_cells() = Cell(1, {}, 1);
-  }
+  v1::Table table = MakeTable({"a", "b"}, {"x"});
+  for (const auto& [a, b] : {std::pair("p", "q"), std::pair("p", "r"), std::pair("s", "r")})
+    AddRow(table, {a, b}, {Cell(1, {}, 1)});
   EXPECT_THAT(
       WriteTable(table, TableFormat::kLatex),
       ::testing::HasSubstr("\\begin{tabular}{llS[table-format=1.2]}\n\\toprule\na & b & {x} "
@@ -105,30 +86,18 @@ TEST(LatexTableTest, LeavesOutLabelsThatRepeat) {
 }
 
 TEST(LatexTableTest, RowThatBeginsWithABracketIsNoArgument) {
-  v1::Table table;
-  table.add_row_headings("interval");
-  table.add_column_headings("x");
-  v1::TableRow* row = table.add_rows();
-  row->add_labels("[0, 1]");
-  *row->add_cells() = Cell(1, {}, 1);
+  v1::Table table = MakeTable({"interval"}, {"x"});
+  AddRow(table, {"[0, 1]"}, {Cell(1, {}, 1)});
   EXPECT_THAT(WriteTable(table, TableFormat::kLatex), ::testing::HasSubstr("\\midrule\n{}[0, 1] & 1.00"));
 }
 
 // A column without numbers, and the caption of differences.
 TEST(LatexTableTest, DifferencesAreTexts) {
-  v1::Table table;
-  table.set_title("All");
-  table.set_label("tab:all");
-  table.add_row_headings("method");
-  table.add_column_headings("ppl");
-  table.add_baseline("vanilla");
-  for (const char* label : {"vanilla", "clipped"}) {
-    v1::TableRow* row = table.add_rows();
-    row->add_labels(label);
-    row->set_baseline_row(0);
-    *row->add_cells() = Cell(4, 0.5, 2);
-  }
-  table.mutable_rows(1)->mutable_cells(0)->set_difference(-0.5);
+  v1::Table table = MakeTable({"method"}, {"ppl"});
+  Set(table, "title: 'All' label: 'tab:all' baseline: 'vanilla'");
+  for (const char* label : {"vanilla", "clipped"})
+    AddRow(table, {label}, {Cell(4, 0.5, 2)}).set_baseline_row(0);
+  CellAt(table, 1, 0).set_difference(-0.5);
   const std::string text = WriteTable(table, TableFormat::kLatex, {.differences = true});
   EXPECT_THAT(text,
               ::testing::HasSubstr("\\caption{All; differences to vanilla}\n\\label{tab:all-differences}\n"));
@@ -141,8 +110,7 @@ TEST(HtmlTableTest, IsEscapedAndStandsAlone) {
   v1::Table table = Example();
   table.set_caption("Gamma & <beta>");
   table.mutable_rows(0)->set_labels(0, "<script>alert('x')</script>");
-  table.mutable_rows(0)->mutable_cells(0)->set_is_best(true);
-  table.mutable_rows(0)->mutable_cells(0)->add_published_differs_in("a\"b");
+  Set(CellAt(table, 0, 0), "is_best: true published_differs_in: 'a\"b'");
   const std::string html = WriteTable(table, TableFormat::kHtml);
   EXPECT_THAT(html, ::testing::StartsWith("<div class=\"inlier-table\""));
   EXPECT_THAT(html, ::testing::EndsWith("</div>\n"));

@@ -9,38 +9,18 @@ namespace inlier {
 namespace {
 
 TEST(TableNotesTest, DifferencesHaveIntervalsAndTests) {
-  v1::Table table;
-  table.add_row_headings("method");
-  table.add_column_headings("ppl");
-  table.add_baseline("vanilla");
-  table.set_confidence(0.9);
-  for (const char* label : {"vanilla", "clipped", "gated", "lost", "alone", "early"}) {
-    v1::TableRow* row = table.add_rows();
-    row->add_labels(label);
-    row->set_baseline_row(0);
-    *row->add_cells() = Cell(4, 0.5, 2);
-  }
+  v1::Table table = MakeTable({"method"}, {"ppl"});
+  Set(table,
+      "baseline: 'vanilla' confidence: 0.9 comparison_notes: 'not compared with vanilla: alone: no row "
+      "vanilla has their gamma'");
+  for (const char* label : {"vanilla", "clipped", "gated", "lost", "alone", "early"})
+    AddRow(table, {label}, {Cell(4, 0.5, 2)}).set_baseline_row(0);
   table.mutable_rows(4)->clear_baseline_row();
-  v1::TableCell* clipped = table.mutable_rows(1)->mutable_cells(0);
-  clipped->set_difference(-0.7);
-  clipped->set_difference_low(-0.9);
-  clipped->set_difference_high(-0.2);
-  clipped->set_welch_p(0.5);
-  clipped->set_pairs(3);
-  clipped->set_paired_difference(-0.5);
-  clipped->set_paired_low(-0.61);
-  clipped->set_paired_high(-0.385);
-  clipped->set_paired_p(0.0001);
-  v1::TableCell* gated = table.mutable_rows(2)->mutable_cells(0);
-  gated->set_difference(1);
-  gated->set_difference_low(0.5);
-  gated->set_difference_high(1.5);
-  gated->set_pairs(0);
-  gated->set_welch_p(0.25);
-  v1::TableCell* lost = table.mutable_rows(3)->mutable_cells(0);
-  *lost = Lost(0, 2);
-  lost->set_not_run(true);
-  table.add_comparison_notes("not compared with vanilla: alone: no row vanilla has their gamma");
+  Set(CellAt(table, 1, 0),
+      "difference: -0.7 difference_low: -0.9 difference_high: -0.2 welch_p: 0.5 pairs: 3 "
+      "paired_difference: -0.5 paired_low: -0.61 paired_high: -0.385 paired_p: 0.0001");
+  Set(CellAt(table, 2, 0), "difference: 1 difference_low: 0.5 difference_high: 1.5 pairs: 0 welch_p: 0.25");
+  CellAt(table, 3, 0) = With(Lost(0, 2), "not_run: true");
   EXPECT_EQ(WriteTable(table, TableFormat::kText, {.utf8 = false, .differences = true}),
             "method                                         ppl\n"
             "-------  -----------------------------------------\n"
@@ -71,24 +51,14 @@ TEST(TableNotesTest, DifferencesHaveIntervalsAndTests) {
 
 // p is small, but there is one degree of freedom.
 TEST(TableNotesTest, TwoTrainingsHaveNoDagger) {
-  v1::Table table;
-  table.add_row_headings("method");
-  table.add_column_headings("ppl");
-  table.add_baseline("vanilla");
-  table.set_confidence(0.95);
-  for (const char* label : {"vanilla", "paired", "other"}) {
-    v1::TableRow* row = table.add_rows();
-    row->add_labels(label);
-    row->set_baseline_row(0);
-    *row->add_cells() = Cell(4, 0.5, 3);
-    row->mutable_cells(0)->set_trainings(3);
-  }
-  v1::TableCell* paired = table.mutable_rows(1)->mutable_cells(0);
-  paired->set_pairs(2);
-  paired->set_paired_p(0.01);
-  table.mutable_rows(2)->mutable_cells(0)->set_welch_p(0.01);
+  v1::Table table = MakeTable({"method"}, {"ppl"});
+  Set(table, "baseline: 'vanilla' confidence: 0.95");
+  for (const char* label : {"vanilla", "paired", "other"})
+    AddRow(table, {label}, {With(Cell(4, 0.5, 3), "trainings: 3")}).set_baseline_row(0);
+  Set(CellAt(table, 1, 0), "pairs: 2 paired_p: 0.01");
+  CellAt(table, 2, 0).set_welch_p(0.01);
   EXPECT_THAT(WriteTable(table, TableFormat::kText), ::testing::HasSubstr("other    4.00 ± 0.50†\n"));
-  table.mutable_rows(0)->mutable_cells(0)->set_trainings(2);
+  CellAt(table, 0, 0).set_trainings(2);
   const std::string text = WriteTable(table, TableFormat::kText);
   EXPECT_THAT(text, ::testing::HasSubstr("paired   4.00 ± 0.50 (n=3)\n"));
   EXPECT_THAT(text, ::testing::HasSubstr("other    4.00 ± 0.50 (n=3)\n"));
@@ -97,21 +67,11 @@ TEST(TableNotesTest, TwoTrainingsHaveNoDagger) {
 
 // Two trainings of three calibrations beside two in float; one training is not calibrated to the end.
 TEST(TableNotesTest, TrainingsAndTheirEvaluationsAreCountedApart) {
-  v1::Table table;
-  for (const char* heading : {"ppl", "W8A8"}) table.add_column_headings(heading);
-  for (int i = 0; i < 2; ++i) {
-    v1::TableRow* row = table.add_rows();
-    *row->add_cells() = Cell(4, 0.5, 2);
-    *row->add_cells() = Cell(5, 0.5, 6);
-    row->mutable_cells(0)->set_trainings(2);
-    row->mutable_cells(0)->set_evaluations(1);
-    row->mutable_cells(1)->set_trainings(2);
-    row->mutable_cells(1)->set_evaluations(3);
-    row->mutable_cells(1)->set_within_std(i == 0 ? 0.031 : 0.0012);
-    row->mutable_cells(1)->set_pooled_std(0.4);
-  }
-  table.mutable_rows(0)->mutable_cells(1)->set_published_mean(6);
-  table.mutable_rows(0)->mutable_cells(1)->set_published_std(0.3);
+  v1::Table table = MakeTable({}, {"ppl", "W8A8"});
+  for (const char* more : {"within_std: 0.031 published_mean: 6 published_std: 0.3", "within_std: 0.0012"})
+    AddRow(table, {},
+           {With(Cell(4, 0.5, 2), "trainings: 2 evaluations: 1"),
+            With(With(Cell(5, 0.5, 6), "trainings: 2 evaluations: 3 pooled_std: 0.4"), more)});
   EXPECT_EQ(WriteTable(table, TableFormat::kText, {.utf8 = false}),
             "         ppl                       W8A8\n"
             "------------  -------------------------\n"
@@ -122,38 +82,22 @@ TEST(TableNotesTest, TrainingsAndTheirEvaluationsAreCountedApart) {
             "a training counts once, with the mean over its evaluations; these alone: W8A8 +- 0.001 to 0.03\n"
             "to compare with the paper's +-, of all evaluations as equals: W8A8 +- 0.40\n"
             "n = 2 (ppl), 2 trainings x 3 evaluations (W8A8)\n");
-  table.mutable_rows(1)->mutable_cells(1)->set_count(5);
+  CellAt(table, 1, 1).set_count(5);
   const std::string text = WriteTable(table, TableFormat::kText);
   EXPECT_THAT(text, ::testing::HasSubstr("4.00 ± 0.50 (n=2)   5.00 ± 0.50 (n=2×3) [6.0 ± 0.3]\n"));
   EXPECT_THAT(text, ::testing::HasSubstr("5.00 ± 0.50 (n=2, 5 evaluations)\n"));
 }
 
 TEST(TableNotesTest, CorrelationsMeansAndBestPointsAreNotes) {
-  v1::Table table;
-  for (const char* heading : {"a", "b", "mean"}) table.add_column_headings(heading);
-  v1::TableColumn* best = table.add_columns();
-  best->set_measurement("accuracy");
-  best->mutable_best_of()->add_over("rate");
-  best->mutable_best_of()->add_over("batch");
-  *table.add_columns() = *best;
-  table.mutable_columns(1)->add_mean_over("set");
-  v1::TableColumn* mean = table.add_columns();
-  mean->add_mean_of()->set_string_value("a");
-  google::protobuf::ListValue* list = mean->add_mean_of()->mutable_list_value();
-  for (const char* heading : {"a", "b"}) list->add_values()->set_string_value(heading);
-  v1::TableRow* row = table.add_rows();
-  for (int i = 0; i < 3; ++i) *row->add_cells() = Cell(1, {}, 1);
-  v1::TableCorrelation* found = table.add_correlations();
-  found->set_x("a");
-  found->set_y("b");
-  found->set_count(5);
-  found->set_rho(-0.7);
-  found->set_p(0.233);
-  *table.add_correlations() = *found;
-  table.mutable_correlations(1)->set_points(v1::RankCorrelation::TRAININGS);
-  table.mutable_correlations(1)->set_count(1);
-  table.mutable_correlations(1)->clear_rho();
-  table.mutable_correlations(1)->clear_p();
+  v1::Table table = MakeTable({}, {"a", "b", "mean"});
+  AddRow(table, {}, {Cell(1, {}, 1), Cell(1, {}, 1), Cell(1, {}, 1)});
+  Set(table, R"(
+    columns { measurement: 'accuracy' best_of { over: ['rate', 'batch'] } }
+    columns { measurement: 'accuracy' best_of { over: ['rate', 'batch'] } mean_over: 'set' }
+    columns { mean_of { string_value: 'a' }
+              mean_of { list_value { values { string_value: 'a' } values { string_value: 'b' } } } }
+    correlations { x: 'a' y: 'b' count: 5 rho: -0.7 p: 0.233 }
+    correlations { x: 'a' y: 'b' count: 1 points: TRAININGS })");
   EXPECT_EQ(WriteTable(table, TableFormat::kText),
             "   a     b  mean\n"
             "────  ────  ────\n"
@@ -169,18 +113,14 @@ TEST(TableNotesTest, CorrelationsMeansAndBestPointsAreNotes) {
 
 // One note where the columns agree in themselves; else each cell has its own.
 TEST(TableNotesTest, NumberOfValuesIsInTheNotesOrInTheCells) {
-  v1::Table table;
-  for (const char* heading : {"ppl", "norm", "W8A8 ppl"}) table.add_column_headings(heading);
-  for (int i = 0; i < 2; ++i) {
-    v1::TableRow* row = table.add_rows();
-    for (const std::uint32_t count : {2u, 2u, 6u}) *row->add_cells() = Cell(1, 0.5, count);
-  }
+  v1::Table table = MakeTable({}, {"ppl", "norm", "W8A8 ppl"});
+  for (int i = 0; i < 2; ++i) AddRow(table, {}, {Cell(1, 0.5, 2), Cell(1, 0.5, 2), Cell(1, 0.5, 6)});
   EXPECT_THAT(WriteTable(table, TableFormat::kText),
               ::testing::EndsWith("\n\nn = 2 (ppl, norm), 6 (W8A8 ppl)\n"));
-  *table.mutable_rows(1)->mutable_cells(2) = Lost(0, 1);
+  CellAt(table, 1, 2) = Lost(0, 1);
   EXPECT_THAT(WriteTable(table, TableFormat::kText),
               ::testing::HasSubstr("n = 2 (ppl, norm), 6 (W8A8 ppl)\n"));
-  table.mutable_rows(1)->mutable_cells(0)->set_count(1);
+  CellAt(table, 1, 0).set_count(1);
   const std::string text = WriteTable(table, TableFormat::kText);
   EXPECT_THAT(text, ::testing::Not(::testing::HasSubstr("n = ")));
   EXPECT_THAT(text, ::testing::HasSubstr("1.00 ± 0.50 (n=1)  1.00 ± 0.50 (n=2)"));

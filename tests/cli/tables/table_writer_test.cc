@@ -37,30 +37,6 @@ TEST(TableWriterTest, TextIsPlainAsciiWithoutUtf8) {
                         "vanilla  8     4.49 +- 0.01 (n=3) [4.49 +- 0.01]              735 +- 55 (n=3)\n"));
 }
 
-TEST(TableWriterTest, BoxHasLinesAroundEveryCell) {
-  v1::Table table;
-  table.add_row_headings("method");
-  table.add_column_headings("loss");
-  table.add_decimals(1);
-  v1::TableRow* row = table.add_rows();
-  row->add_labels("größer");
-  *row->add_cells() = Cell(1.25, 0.5, 2);
-  EXPECT_EQ(WriteTable(table, TableFormat::kText, {.utf8 = true, .boxed = true}),
-            "┌────────┬───────────┐\n"
-            "│ method │      loss │\n"
-            "├────────┼───────────┤\n"
-            "│ größer │ 1.2 ± 0.5 │\n"
-            "└────────┴───────────┘\n"
-            "\nn = 2\n");
-  EXPECT_EQ(WriteTable(table, TableFormat::kText, {.utf8 = false, .boxed = true}),
-            "+--------+------------+\n"
-            "| method |       loss |\n"
-            "+--------+------------+\n"
-            "| größer | 1.2 +- 0.5 |\n"
-            "+--------+------------+\n"
-            "\nn = 2\n");
-}
-
 TEST(TableWriterTest, MarkdownIsEscapedAndRightAligned) {
   v1::Table table = Example();
   table.mutable_rows(0)->set_labels(0, "a|b");
@@ -87,25 +63,12 @@ TEST(TableWriterTest, CsvHasFullNumbersCountsAndTrials) {
   table.mutable_rows(0)->set_labels(0, "say \"hi\", twice");
   table.mutable_column_headings()->RemoveLast();
   for (v1::TableRow& row : *table.mutable_rows()) row.mutable_cells()->RemoveLast();
-  v1::TableCell& cell = *table.mutable_rows(0)->mutable_cells(0);
-  cell.set_published_decimals(3);
-  cell.set_is_best(true);
-  cell.set_difference(-0.25);
-  cell.set_difference_low(-1.0 / 3);
-  cell.set_difference_high(0);
-  cell.set_welch_p(0.04);
-  cell.set_paired_p(1e-9);
-  cell.set_pairs(3);
-  cell.set_count(9);
-  cell.set_trainings(3);
-  cell.set_evaluations(3);
-  cell.set_within_std(0.5);
-  cell.set_pooled_std(0.25);
-  cell.set_paired_difference(-0.5);
-  cell.set_paired_low(-1);
-  cell.set_paired_high(0);
-  cell.set_chosen("2e-5, 32");
-  table.mutable_rows(2)->mutable_cells(0)->set_not_run(true);
+  Set(CellAt(table, 0, 0),
+      "published_decimals: 3 is_best: true difference: -0.25 difference_low: -0.3333333333333333 "
+      "difference_high: 0 welch_p: 0.04 paired_p: 1e-9 pairs: 3 count: 9 trainings: 3 evaluations: 3 "
+      "within_std: 0.5 pooled_std: 0.25 paired_difference: -0.5 paired_low: -1 paired_high: 0 "
+      "chosen: '2e-5, 32'");
+  CellAt(table, 2, 0).set_not_run(true);
   EXPECT_EQ(
       WriteTable(table, TableFormat::kCsv),
       "method,bits,perplexity,perplexity std,perplexity count,perplexity trainings,perplexity evaluations,"
@@ -123,13 +86,9 @@ TEST(TableWriterTest, CsvHasFullNumbersCountsAndTrials) {
 }
 
 TEST(TableWriterTest, CsvHasTheColumnsStatisticFirst) {
-  v1::Table table;
-  table.add_column_headings("norm median");
+  v1::Table table = MakeTable({}, {"norm median"});
   table.add_columns()->set_statistic(v1::TableColumn::MEDIAN);
-  v1::TableCell* cell = table.add_rows()->add_cells();
-  *cell = Cell(37, 20, 3);
-  cell->set_median(10);
-  cell->set_best(1);
+  AddRow(table, {}, {With(Cell(37, 20, 3), "median: 10 best: 1")});
   EXPECT_THAT(WriteTable(table, TableFormat::kCsv),
               ::testing::HasSubstr("\r\n10,20,3,,,,,0,0,0,0,0,0,37,10,1,0,"));
 }
@@ -148,14 +107,10 @@ TEST(TableWriterTest, BestIsBoldOnATerminalAndInMarkdown) {
 }
 
 TEST(TableWriterTest, WideTablesGoOnBelow) {
-  v1::Table table;
+  v1::Table table = MakeTable({"method"}, {"one", "two", "three"});
   table.set_title("a title of many words");
-  table.add_row_headings("method");
-  for (const char* heading : {"one", "two", "three"}) table.add_column_headings(heading);
-  v1::TableRow* row = table.add_rows();
-  row->add_labels("漢字");  // Two columns each.
-  for (int i = 0; i < 3; ++i) *row->add_cells() = Cell(i, 0.5, 1);
-  row->mutable_cells(2)->set_missing(1);
+  // Two columns each.
+  AddRow(table, {"漢字"}, {Cell(0, 0.5, 1), Cell(1, 0.5, 1), With(Cell(2, 0.5, 1), "missing: 1")});
   EXPECT_EQ(WriteTable(table, TableFormat::kText, {.utf8 = false, .width = 34}),
             "a title of many words\n"
             "\n"
@@ -177,15 +132,11 @@ TEST(TableWriterTest, WideTablesGoOnBelow) {
 }
 
 TEST(TableWriterTest, MedianHasNoDeviationAndIsNamed) {
-  v1::Table table;
-  for (const char* heading : {"ppl", "norm"}) table.add_column_headings(heading);
+  v1::Table table = MakeTable({}, {"ppl", "norm"});
   table.add_columns();
   table.add_columns()->set_statistic(v1::TableColumn::MEDIAN);
-  v1::TableRow* row = table.add_rows();
-  for (int i = 0; i < 2; ++i) {
-    *row->add_cells() = Cell(4, 0.5, 3);
-    row->mutable_cells(i)->set_median(3);
-  }
+  const v1::TableCell cell = With(Cell(4, 0.5, 3), "median: 3");
+  AddRow(table, {}, {cell, cell});
   EXPECT_EQ(WriteTable(table, TableFormat::kText, {.utf8 = false}),
             "         ppl  norm\n"
             "------------  ----\n"
@@ -197,14 +148,10 @@ TEST(TableWriterTest, MedianHasNoDeviationAndIsNamed) {
 
 // A label, a heading and a title that would control the terminal, break out of their cell, or be markup.
 v1::Table Hostile() {
-  v1::Table table;
-  const std::string evil = "\x1b[2J\xe2\x80\xae|<b>[x](y)\\input{z}&\"\n\t\r2,\x9b";
+  const char* const evil = "\x1b[2J\xe2\x80\xae|<b>[x](y)\\input{z}&\"\n\t\r2,\x9b";
+  v1::Table table = MakeTable({evil}, {evil});
   table.set_title(evil);
-  table.add_row_headings(evil);
-  table.add_column_headings(evil);
-  v1::TableRow* row = table.add_rows();
-  row->add_labels(evil);
-  *row->add_cells() = Cell(1, {}, 1);
+  AddRow(table, {evil}, {Cell(1, {}, 1)});
   return table;
 }
 
@@ -243,15 +190,13 @@ TEST(TableWriterTest, JsonReadsBackAsTheSameTable) {
 
 // Published numbers as the paper prints them, with its digits and not those of the column.
 TEST(TableWriterTest, PublishedFigureHasThePapersDigits) {
-  v1::Table table;
-  table.add_column_headings("norm");
+  v1::Table table = MakeTable({}, {"norm"});
   table.add_decimals(2);
   const auto shown = [&](double mean, std::optional<double> std) {
     table.clear_rows();
-    v1::TableCell* cell = table.add_rows()->add_cells();
-    *cell = Cell(700.5, {}, 1);
-    cell->set_published_mean(mean);
-    if (std.has_value()) cell->set_published_std(*std);
+    v1::TableCell& cell = *AddRow(table, {}, {Cell(700.5, {}, 1)}).mutable_cells(0);
+    cell.set_published_mean(mean);
+    if (std.has_value()) cell.set_published_std(*std);
     const std::string text = WriteTable(table, TableFormat::kText);
     const std::size_t begin = text.find('[');
     return text.substr(begin, text.find(']') + 1 - begin);
@@ -265,13 +210,10 @@ TEST(TableWriterTest, PublishedFigureHasThePapersDigits) {
 }
 
 TEST(TableWriterTest, CsvHasNumbersWithoutExponents) {
-  v1::Table table;
-  table.add_column_headings("x");
+  v1::Table table = MakeTable({}, {"x"});
   const auto line = [&](double mean, double published) {
     table.clear_rows();
-    v1::TableCell* cell = table.add_rows()->add_cells();
-    *cell = Cell(mean, {}, 1);
-    cell->set_published_mean(published);
+    AddRow(table, {}, {Cell(mean, {}, 1)}).mutable_cells(0)->set_published_mean(published);
     const std::string text = WriteTable(table, TableFormat::kCsv);
     return text.substr(text.find("\r\n") + 2);
   };
@@ -286,18 +228,10 @@ TEST(TableWriterTest, CsvHasNumbersWithoutExponents) {
 
 // The paper's setting is another one: a mark for each list of differences, and what differs below.
 TEST(TableWriterTest, PublishedFigureOfAnotherSettingIsMarked) {
-  v1::Table table;
-  table.add_row_headings("m");
-  for (const char* heading : {"x", "y"}) table.add_column_headings(heading);
-  const auto add = [&](const std::vector<std::string>& differs) {
-    v1::TableCell& cell = *table.mutable_rows(0)->add_cells();
-    cell = Cell(1, {}, 1);
-    cell.set_published_mean(4.49);
-    for (const std::string& one : differs) cell.add_published_differs_in(one);
-  };
-  table.add_rows()->add_labels("a");
-  add({"model", "data"});
-  add({"gamma"});
+  v1::Table table = MakeTable({"m"}, {"x", "y"});
+  const v1::TableCell gamma = With(Cell(1, {}, 1), "published_mean: 4.49 published_differs_in: 'gamma'");
+  AddRow(table, {"a"},
+         {With(Cell(1, {}, 1), "published_mean: 4.49 published_differs_in: ['model', 'data']"), gamma});
   EXPECT_EQ(WriteTable(table, TableFormat::kText, {.utf8 = false}),
             "m              x              y\n"
             "-  -------------  -------------\n"
@@ -307,8 +241,8 @@ TEST(TableWriterTest, PublishedFigureOfAnotherSettingIsMarked) {
             "n = 1\n");
   EXPECT_THAT(WriteTable(table, TableFormat::kLatex),
               ::testing::HasSubstr("4.49 & \\textsuperscript{a} & 1.00 & 4.49 & \\textsuperscript{b} "));
-  table.mutable_rows(0)->mutable_cells(1)->add_published_differs_in("model");
-  table.mutable_rows(0)->mutable_cells(0)->set_published_decimals(1);
+  CellAt(table, 0, 1).add_published_differs_in("model");
+  CellAt(table, 0, 0).set_published_decimals(1);
   EXPECT_THAT(
       WriteTable(table, TableFormat::kText, {.utf8 = false}),
       ::testing::HasSubstr("[ ]^a..^b published figure of another setting: model; ^a also data; ^b also "
@@ -317,26 +251,18 @@ TEST(TableWriterTest, PublishedFigureOfAnotherSettingIsMarked) {
   table.mutable_rows(0)->mutable_cells()->RemoveLast();
   EXPECT_THAT(WriteTable(table, TableFormat::kText),
               ::testing::HasSubstr("[ ]^a published figure of another setting: model, data\n"));
-  add({"gamma"});
+  *table.mutable_rows(0)->add_cells() = gamma;
   EXPECT_THAT(WriteTable(table, TableFormat::kCsv), ::testing::HasSubstr(",4.5,,model; data,,t-1,"));
   EXPECT_THAT(WriteTable(table, TableFormat::kJson), ::testing::HasSubstr("\"published_differs_in\": ["));
 }
 
 // Each reason has its own word, and its own line below.
 TEST(TableWriterTest, MissingValuesHaveTheirReason) {
-  v1::Table table;
-  for (const char* heading : {"a", "b", "c", "d", "e", "f"}) table.add_column_headings(heading);
-  v1::TableRow* row = table.add_rows();
-  for (int i = 0; i < 6; ++i) *row->add_cells() = Lost(0, 3);
-  row->mutable_cells(1)->set_failed(3);
-  row->mutable_cells(2)->set_cancelled(3);
-  row->mutable_cells(3)->set_unmeasured(3);
-  row->mutable_cells(4)->set_failed(1);
-  row->mutable_cells(4)->set_diverged(2);
-  *row->mutable_cells(5) = Cell(1, {}, 1);
-  row->mutable_cells(5)->set_missing(4);
-  row->mutable_cells(5)->set_failed(2);
-  row->mutable_cells(5)->set_cancelled(1);
+  v1::Table table = MakeTable({}, {"a", "b", "c", "d", "e", "f"});
+  const v1::TableCell lost = Lost(0, 3);
+  AddRow(table, {},
+         {lost, With(lost, "failed: 3"), With(lost, "cancelled: 3"), With(lost, "unmeasured: 3"),
+          With(lost, "failed: 1 diverged: 2"), With(Cell(1, {}, 1), "missing: 4 failed: 2 cancelled: 1")});
   EXPECT_EQ(WriteTable(table, TableFormat::kText, {.utf8 = false}),
             "a       b          c    d                        e      f\n"
             "-  ------  ---------  ---  -----------------------  -----\n"
@@ -352,19 +278,16 @@ TEST(TableWriterTest, MissingValuesHaveTheirReason) {
 }
 
 TEST(TableWriterTest, NumbersThatAreNotFiniteAreNamed) {
-  v1::Table table;
-  table.add_column_headings("x");
-  *table.add_rows()->add_cells() =
-      Cell(std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN(), 2);
+  v1::Table table = MakeTable({}, {"x"});
+  AddRow(table, {},
+         {Cell(std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN(), 2)});
   EXPECT_EQ(WriteTable(table, TableFormat::kText, {.utf8 = false}),
             "         x\n----------\ninf +- nan\n\nn = 2\n");
   EXPECT_THAT(WriteTable(table, TableFormat::kLatex), ::testing::HasSubstr("{$\\infty$} & $\\pm$ nan"));
 }
 
 TEST(TableWriterTest, TableWithoutRowsHasItsHeadings) {
-  v1::Table table;
-  table.add_row_headings("method");
-  table.add_column_headings("x");
+  const v1::Table table = MakeTable({"method"}, {"x"});
   EXPECT_EQ(WriteTable(table, TableFormat::kText, {.utf8 = false}), "method  x\n------  -\n");
 }
 

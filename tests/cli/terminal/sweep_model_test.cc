@@ -6,6 +6,7 @@
 #include "cli/terminal/time_left.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/cli/parse.h"
 
 namespace inlier {
 namespace {
@@ -61,13 +62,9 @@ TEST(TimeLeftTest, IsShownAsCoarselyAsItIsKnown) {
 }
 
 v1::SweepUpdate Progress(std::uint64_t step, double loss) {
-  v1::SweepUpdate update;
-  v1::RunningAttempt* attempt = update.add_running();
-  attempt->set_stage_id("st-1");
-  attempt->set_attempt(1);
-  attempt->mutable_progress()->set_phase("train");
-  attempt->mutable_progress()->set_step(step);
-  attempt->mutable_progress()->set_loss(loss);
+  auto update = Parse<v1::SweepUpdate>("running { stage_id: 'st-1' attempt: 1 progress { phase: 'train' } }");
+  update.mutable_running(0)->mutable_progress()->set_step(step);
+  update.mutable_running(0)->mutable_progress()->set_loss(loss);
   return update;
 }
 

@@ -9,6 +9,7 @@
 #include "cli/terminal/attempt_rows.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/cli/parse.h"
 
 namespace inlier {
 namespace {
@@ -27,38 +28,20 @@ Timestamp At(int seconds) { return {std::chrono::seconds(seconds)}; }
 ViewTime Time(int seconds) { return {At(seconds), "12:41:07", {kWall.unix_ms + seconds * 1000}}; }
 
 v1::RunningAttempt Attempt(int trial, int step, double loss) {
-  v1::RunningAttempt attempt;
-  attempt.set_stage_id(absl::StrCat("st-", trial));
-  attempt.set_trial_id(absl::StrCat("t-", trial));
-  attempt.set_attempt(1);
-  attempt.mutable_progress()->set_phase("train");
-  attempt.mutable_progress()->set_step(static_cast<std::uint64_t>(step));
-  attempt.mutable_progress()->set_steps_total(400);
-  attempt.mutable_progress()->set_loss(loss);
-  attempt.mutable_progress()->set_rate(1.42);
-  (*attempt.mutable_labels())["model"] = "BERT";
-  (*attempt.mutable_labels())["method"] = "clipped gamma";
-  (*attempt.mutable_labels())["alpha"] = "";
-  (*attempt.mutable_labels())["bits"] = "float";
-  v1::MeasurementPoint* point = attempt.add_latest();
-  point->set_name("max_inf_norm");
-  point->set_value(12.3456);
-  return attempt;
+  return Parse<v1::RunningAttempt>(absl::StrCat("stage_id: 'st-", trial, "' trial_id: 't-", trial,
+                                                "' attempt: 1 progress { phase: 'train' step: ", step,
+                                                " steps_total: 400 loss: ", loss, R"( rate: 1.42 }
+      labels { key: 'model' value: 'BERT' } labels { key: 'method' value: 'clipped gamma' }
+      labels { key: 'alpha' value: '' } labels { key: 'bits' value: 'float' }
+      latest { name: 'max_inf_norm' value: 12.3456 })"));
 }
 
 v1::SweepUpdate Update(int running, int failures) {
-  v1::SweepUpdate update;
-  v1::SweepStatus& status = *update.mutable_status();
-  status.set_sweep_id("s-1");
-  status.set_name("smoke");
-  status.set_state(v1::ACTIVE);
-  status.set_submitted_unix_ms(kWall.unix_ms);
-  status.mutable_trials()->set_succeeded(4);
-  status.mutable_trials()->set_pending(12);
-  status.mutable_train_stages()->set_total(8);
-  status.mutable_train_stages()->set_ended(2);
-  update.set_work_done(0.27);
-  update.set_seconds_left(700);
+  auto update = Parse<v1::SweepUpdate>(R"(
+    status { sweep_id: 's-1' name: 'smoke' state: ACTIVE trials { succeeded: 4 pending: 12 }
+             train_stages { total: 8 ended: 2 } }
+    work_done: 0.27 seconds_left: 700)");
+  update.mutable_status()->set_submitted_unix_ms(kWall.unix_ms);
   for (int i = 1; i <= running; ++i) *update.add_running() = Attempt(i, 82, 5.298);
   for (int i = 1; i <= failures; ++i)
     update.add_notices(absl::StrCat("FAILED, INVALID_SPEC: there is no corpus kvj [train t-", i,
@@ -248,17 +231,10 @@ TEST(TopViewTest, SweepsWorkersAndTheChosenSweepsAttemptsAtEveryWidth) {
   top.address = "127.0.0.1:7420";
   top.sweeps = {&first, &second};
   top.more_sweeps = 2;
-  v1::WorkerStatus* worker = top.workers.add_workers();
-  worker->set_name("vm");
-  worker->set_slots(4);
-  worker->set_busy(2);
-  worker->set_connected(true);
-  v1::GpuReading* gpu = worker->add_gpus();
-  gpu->set_device("cuda:0");
-  gpu->set_utilization(0.87);
-  gpu->set_memory_used_mib(41 * 1024);
-  gpu->set_memory_total_mib(80 * 1024);
-  top.workers.add_workers()->set_name("gone");
+  Set(top.workers, R"(
+    workers { name: 'vm' slots: 4 busy: 2 connected: true
+              gpus { device: 'cuda:0' utilization: 0.87 memory_used_mib: 41984 memory_total_mib: 81920 } }
+    workers { name: 'gone' })");
   for (const int columns : {120, 60, 40}) {
     const Drawing drawing = DrawTop(top, ViewState(), Time(9), {columns, 40});
     EXPECT_EQ(drawing.size(), 40u);

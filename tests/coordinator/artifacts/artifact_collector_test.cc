@@ -47,13 +47,12 @@ class ArtifactCollectorTest : public StoreTest {
     request.set_dry_run(dry_run);
     request.set_keep_days(keep_days);
     const auto response =
-        CollectArtifacts(folder_.path(), *artifacts_, nullptr, *reader_, request, WallNow());
-    EXPECT_TRUE(response.ok()) << response.status();
+        CollectArtifacts(folder_.path(), *artifacts_, nullptr, *reader_, request, WallNow()).value();
     std::map<std::string, std::string> found;
-    for (const v1::CollectedFile& file : response->files()) found[file.path()] = file.reason();
-    EXPECT_EQ(response->files_total(), found.size());
-    EXPECT_EQ(response->bytes_total(), 10 * found.size());
-    kept_ = response->files_kept();
+    for (const v1::CollectedFile& file : response.files()) found[file.path()] = file.reason();
+    EXPECT_EQ(response.files_total(), found.size());
+    EXPECT_EQ(response.bytes_total(), 10 * found.size());
+    kept_ = response.files_kept();
     return found;
   }
   std::set<std::string> Collected(bool dry_run, std::uint32_t keep_days = 7) {
@@ -135,13 +134,12 @@ TEST_F(ArtifactCollectorTest, AbandonedUploadsAreRemovedAfterADay) {
   const std::string sha = Digest("being sent");
   const std::string old = Write(Model("old") + ".part", hours(25)),
                     young = Write(Model("young") + ".part", hours(23));
-  auto upload = artifacts_->BeginUpload(sha, 10, 0);
-  ASSERT_TRUE(upload.ok()) << upload.status();
+  auto upload = artifacts_->BeginUpload(sha, 10, 0).value();
   fs::last_write_time(folder_ / (Model("being sent") + ".part"),
                       fs::file_time_type::clock::now() - hours(99));
   EXPECT_EQ(Collected(false, 0), std::set<std::string>{old});
   EXPECT_TRUE(Exists(young));
-  EXPECT_TRUE((*upload)->Write(0, "0123456789").ok());
+  EXPECT_TRUE(upload->Write(0, "0123456789").ok());
 }
 
 TEST_F(ArtifactCollectorTest, ForeignFilesAreLeftAloneAndLinksAreNotFollowed) {

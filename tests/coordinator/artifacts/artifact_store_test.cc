@@ -14,6 +14,7 @@
 
 #include "base/digest.h"
 #include "base/files/file.h"
+#include "tests/support/status_matchers.h"
 #include "tests/support/temporary_folder.h"
 
 namespace inlier {
@@ -28,9 +29,7 @@ class ArtifactStoreTest : public testing::Test {
   void SetUp() override { Open(); }
   void Open(ArtifactStoreLimits limits = {}) {
     store_.reset();
-    auto opened = ArtifactStore::Open(folder_.path(), limits);
-    ASSERT_TRUE(opened.ok()) << opened.status();
-    store_ = *std::move(opened);
+    store_ = ArtifactStore::Open(folder_.path(), limits).value();
   }
   // Names of the files in artifacts/ but for store.id.
   std::set<std::string> Files() {
@@ -41,10 +40,9 @@ class ArtifactStoreTest : public testing::Test {
     return names;
   }
   void Send(const std::string& content) {
-    auto upload = store_->BeginUpload(Sha256Hex(content), content.size(), 0);
-    ASSERT_TRUE(upload.ok()) << upload.status();
-    ASSERT_TRUE((*upload)->Write(0, content).ok());
-    ASSERT_EQ((*upload)->Complete(), absl::OkStatus());
+    auto upload = store_->BeginUpload(Sha256Hex(content), content.size(), 0).value();
+    ASSERT_TRUE(upload->Write(0, content).ok());
+    ASSERT_EQ(upload->Complete(), absl::OkStatus());
   }
 
   TemporaryFolder folder_;
@@ -55,16 +53,15 @@ class ArtifactStoreTest : public testing::Test {
 
 TEST_F(ArtifactStoreTest, NothingIsSeenUnderTheDigestBeforeAllOfItIsThereAndChecked) {
   EXPECT_FALSE(store_->Stat(sha_)->complete);
-  auto upload = store_->BeginUpload(sha_, content_.size(), 0);
-  ASSERT_TRUE(upload.ok()) << upload.status();
-  ASSERT_TRUE((*upload)->Write(0, content_.substr(0, 500000)).ok());
+  auto upload = store_->BeginUpload(sha_, content_.size(), 0).value();
+  ASSERT_TRUE(upload->Write(0, content_.substr(0, 500000)).ok());
   EXPECT_EQ(Files(), std::set<std::string>{sha_ + ".safetensors.part"});
   EXPECT_FALSE(store_->Stat(sha_)->complete);
   EXPECT_EQ(store_->Stat(sha_)->received, 500000u);
   EXPECT_EQ(store_->BeginDownload(sha_, 0).status().code(), Code::kNotFound);
-  ASSERT_TRUE((*upload)->Write(500000, content_.substr(500000)).ok());
+  ASSERT_TRUE(upload->Write(500000, content_.substr(500000)).ok());
   EXPECT_EQ(Files(), std::set<std::string>{sha_ + ".safetensors.part"});
-  ASSERT_EQ((*upload)->Complete(), absl::OkStatus());
+  ASSERT_EQ(upload->Complete(), absl::OkStatus());
   EXPECT_EQ(Files(), std::set<std::string>{sha_ + ".safetensors"});
   EXPECT_EQ(*ReadFile(store_->PathOf(sha_)), content_);
   EXPECT_EQ(store_->Stat(sha_)->bytes, content_.size());
@@ -80,13 +77,11 @@ TEST_F(ArtifactStoreTest, ABrokenUploadContinuesAlsoInAnotherProcess) {
   Open();
   EXPECT_NE(store_->id(), first);
   EXPECT_EQ(*ReadFile(store_->folder() / "store.id"), store_->id());
-  const auto beyond = store_->BeginUpload(sha_, content_.size(), 400001);
-  EXPECT_EQ(beyond.status().code(), Code::kOutOfRange);
-  EXPECT_THAT(std::string(beyond.status().message()), HasSubstr("only 400000 bytes are here"));
-  auto upload = store_->BeginUpload(sha_, content_.size(), store_->Stat(sha_)->received);
-  ASSERT_TRUE(upload.ok()) << upload.status();
-  ASSERT_TRUE((*upload)->Write(400000, content_.substr(400000)).ok());
-  ASSERT_EQ((*upload)->Complete(), absl::OkStatus());
+  EXPECT_THAT(store_->BeginUpload(sha_, content_.size(), 400001),
+              StatusIs(Code::kOutOfRange, HasSubstr("only 400000 bytes are here")));
+  auto upload = store_->BeginUpload(sha_, content_.size(), store_->Stat(sha_)->received).value();
+  ASSERT_TRUE(upload->Write(400000, content_.substr(400000)).ok());
+  ASSERT_EQ(upload->Complete(), absl::OkStatus());
   EXPECT_EQ(*ReadFile(store_->PathOf(sha_)), content_);
 }
 
@@ -108,10 +103,9 @@ TEST_F(ArtifactStoreTest, AProcessKilledWhileItReceivesLeavesAPartThatTheNextCon
   ::close(pipe_fds[0]);
   ::close(pipe_fds[1]);
   EXPECT_EQ(store_->Stat(sha_)->received, 123456u);
-  auto upload = store_->BeginUpload(sha_, content_.size(), 123456);
-  ASSERT_TRUE(upload.ok()) << upload.status();
-  ASSERT_TRUE((*upload)->Write(123456, content_.substr(123456)).ok());
-  EXPECT_EQ((*upload)->Complete(), absl::OkStatus());
+  auto upload = store_->BeginUpload(sha_, content_.size(), 123456).value();
+  ASSERT_TRUE(upload->Write(123456, content_.substr(123456)).ok());
+  EXPECT_EQ(upload->Complete(), absl::OkStatus());
   EXPECT_EQ(*ReadFile(store_->PathOf(sha_)), content_);
 }
 
@@ -154,25 +148,22 @@ TEST_F(ArtifactStoreTest, ASecondUploadOfOneArtifactWaitsAndTakesOverFromASilent
   EXPECT_EQ(store_->BeginUpload(sha_, content_.size(), 0).status().code(), Code::kUnavailable);
   first->reset();
   Open({.silence = Duration(0)});  // Everyone counts as silent at once.
-  first = store_->BeginUpload(sha_, content_.size(), 1000);
-  ASSERT_TRUE(first.ok()) << first.status();
-  auto second = store_->BeginUpload(sha_, content_.size(), 1000);
-  ASSERT_TRUE(second.ok()) << second.status();
+  first = store_->BeginUpload(sha_, content_.size(), 1000).value();
+  auto second = store_->BeginUpload(sha_, content_.size(), 1000).value();
   EXPECT_EQ((*first)->Write(1000, content_.substr(1000)).code(), Code::kAborted);
   EXPECT_EQ((*first)->Complete().code(), Code::kAborted);
   first->reset();
-  ASSERT_TRUE((*second)->Write(1000, content_.substr(1000)).ok());
-  EXPECT_EQ((*second)->Complete(), absl::OkStatus());
+  ASSERT_TRUE(second->Write(1000, content_.substr(1000)).ok());
+  EXPECT_EQ(second->Complete(), absl::OkStatus());
   EXPECT_EQ(*ReadFile(store_->PathOf(sha_)), content_);
 }
 
 TEST_F(ArtifactStoreTest, AStoredArtifactIsNotTakenAgain) {
   Send(content_);
-  auto again = store_->BeginUpload(sha_, content_.size(), 0);
-  ASSERT_TRUE(again.ok());
-  EXPECT_TRUE((*again)->already_complete());
-  EXPECT_TRUE((*again)->Write(0, "anything").ok());
-  EXPECT_TRUE((*again)->Complete().ok());
+  auto again = store_->BeginUpload(sha_, content_.size(), 0).value();
+  EXPECT_TRUE(again->already_complete());
+  EXPECT_TRUE(again->Write(0, "anything").ok());
+  EXPECT_TRUE(again->Complete().ok());
   EXPECT_EQ(*ReadFile(store_->PathOf(sha_)), content_);
 }
 
@@ -187,34 +178,29 @@ TEST_F(ArtifactStoreTest, ChunksOutOfPlaceAndBytesTooManyAreRefused) {
 
 TEST_F(ArtifactStoreTest, TheNumberOfUploadsAndTheFreeDiskSpaceAreLimits) {
   Open({.uploads_max = 1});
-  auto first = store_->BeginUpload(sha_, content_.size(), 0);
-  ASSERT_TRUE(first.ok());
-  const auto second = store_->BeginUpload(Sha256Hex("another"), 7, 0);
-  EXPECT_EQ(second.status().code(), Code::kResourceExhausted);
-  EXPECT_THAT(std::string(second.status().message()), HasSubstr("1 uploads already"));
-  first->reset();
-  const auto huge = store_->BeginUpload(sha_, std::uint64_t{1} << 60, 0);
-  EXPECT_EQ(huge.status().code(), Code::kResourceExhausted);
-  EXPECT_THAT(std::string(huge.status().message()), HasSubstr("inlier gc"));
+  auto first = store_->BeginUpload(sha_, content_.size(), 0).value();
+  EXPECT_THAT(store_->BeginUpload(Sha256Hex("another"), 7, 0),
+              StatusIs(Code::kResourceExhausted, HasSubstr("1 uploads already")));
+  first.reset();
+  EXPECT_THAT(store_->BeginUpload(sha_, std::uint64_t{1} << 60, 0),
+              StatusIs(Code::kResourceExhausted, HasSubstr("inlier gc")));
   // Room that is promised to one upload is not given to another.
   struct statvfs disk {};
   ASSERT_EQ(::statvfs(folder_.path().c_str(), &disk), 0);
   const std::uint64_t most = static_cast<std::uint64_t>(disk.f_bavail) * disk.f_frsize / 4 * 3;
   Open();
-  auto large = store_->BeginUpload(sha_, most, 0);
-  ASSERT_TRUE(large.ok()) << large.status();
+  auto large = store_->BeginUpload(sha_, most, 0).value();
   EXPECT_EQ(store_->BeginUpload(Sha256Hex("another"), most, 0).status().code(), Code::kResourceExhausted);
 }
 
 TEST_F(ArtifactStoreTest, ADownloadBeginsAnywhereAndSurvivesTheRemovalOfItsFile) {
   Send(content_);
-  auto download = store_->BeginDownload(sha_, 299999);
-  ASSERT_TRUE(download.ok());
-  EXPECT_EQ((*download)->bytes(), content_.size());
-  EXPECT_EQ(*(*download)->Read(3), "abb");
+  auto download = store_->BeginDownload(sha_, 299999).value();
+  EXPECT_EQ(download->bytes(), content_.size());
+  EXPECT_EQ(*download->Read(3), "abb");
   fs::remove(store_->PathOf(sha_));
-  EXPECT_EQ(*(*download)->Read(1 << 20), content_.substr(300002));
-  EXPECT_EQ(*(*download)->Read(1 << 20), "");
+  EXPECT_EQ(*download->Read(1 << 20), content_.substr(300002));
+  EXPECT_EQ(*download->Read(1 << 20), "");
   Send(content_);
   EXPECT_EQ((*store_->BeginDownload(sha_, content_.size()))->offset(), content_.size());
   EXPECT_EQ(store_->BeginDownload(sha_, content_.size() + 1).status().code(), Code::kOutOfRange);

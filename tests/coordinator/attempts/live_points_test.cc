@@ -14,7 +14,7 @@ using testing::IsEmpty;
 
 // "max_inf_norm=20" of each latest point of the sweep's only attempt.
 std::vector<std::string> Latest(Harness& harness, SweepId sweep) {
-  const v1::SweepUpdate update = DescribeSweep(harness.orchestrator().state(), sweep, harness.now(), 0);
+  const v1::SweepUpdate update = harness.Describe(sweep);
   EXPECT_EQ(update.running_size(), 1);
   std::vector<std::string> points;
   for (const v1::MeasurementPoint& point : update.running(0).latest())
@@ -25,7 +25,7 @@ std::vector<std::string> Latest(Harness& harness, SweepId sweep) {
 // "perplexity W8A8: best 12, latest 13".
 std::vector<std::string> Values(Harness& harness, SweepId sweep) {
   std::vector<std::string> texts;
-  for (const SweepValue& value : harness.orchestrator().state().sweeps.at(sweep).values.all()) {
+  for (const SweepValue& value : harness.state().sweeps.at(sweep).values.all()) {
     texts.push_back(std::string(value.info->name) + " " + value.setting + ": best " +
                     std::to_string(static_cast<int>(value.best)) + ", latest " +
                     std::to_string(static_cast<int>(*value.latest)));
@@ -33,38 +33,32 @@ std::vector<std::string> Values(Harness& harness, SweepId sweep) {
   return texts;
 }
 
-TEST(LivePointsTest, TheLatestPointOfEachCurveOfTheWholeModelIsShown) {
-  Harness harness;
-  const SweepId sweep = harness.Submit(SmallSweep("s", 1));
-  HandWorker worker("w", 1);
-  harness.Sync(worker);
-  const Token token = worker.running().begin()->first;
+using LivePointsTest = OneWorkerTest;
+
+TEST_F(LivePointsTest, TheLatestPointOfEachCurveOfTheWholeModelIsShown) {
+  const Token token = Lease();
   EXPECT_THAT(Latest(harness, sweep), IsEmpty());
   worker.Emit(token, MeasurementEvent("train_loss", 6, false));
   worker.Emit(token, MeasurementEvent("max_inf_norm", 20, false));
   worker.Emit(token, MeasurementEvent("train_loss", 5, false));
   v1::TrialEvent of_a_module = MeasurementEvent("inf_norm", 7, false);
   of_a_module.mutable_measurement()->set_site("layers.0");
-  worker.Emit(token, of_a_module);
-  harness.Sync(worker);
+  harness.Report(worker, token, of_a_module);
   EXPECT_THAT(Latest(harness, sweep), ElementsAre("max_inf_norm=20", "train_loss=5"));
   EXPECT_THAT(Values(harness, sweep), ElementsAre("max_inf_norm FLOAT: best 20, latest 20"));
 
-  harness.Restart();
-  harness.Sync(worker);
+  harness.Restart(worker);
   EXPECT_THAT(Latest(harness, sweep), IsEmpty());
   EXPECT_THAT(Values(harness, sweep), IsEmpty());
-  worker.Emit(token, MeasurementEvent("train_loss", 4, false));
-  harness.Sync(worker);
+  harness.Report(worker, token, MeasurementEvent("train_loss", 4, false));
   EXPECT_THAT(Latest(harness, sweep), ElementsAre("train_loss=4"));
 }
 
-TEST(LivePointsTest, ResultsCountForTheSettingThatTheyMeasure) {
-  Harness harness;
+TEST_F(LivePointsTest, ResultsCountForTheSettingThatTheyMeasure) {
   v1::SweepSpec spec = SmallSweep("s", 2, {8});
   spec.mutable_base()->mutable_quantization()->mutable_activations()->set_bits(8);
-  const SweepId sweep = harness.Submit(spec);
-  HandWorker worker("w", 2);
+  sweep = harness.Submit(spec);
+  worker = HandWorker("w", 2);
   for (int round = 0; round < 2; ++round) {  // The trainings, then one evaluation.
     harness.Tick();
     harness.Sync(worker);
@@ -75,26 +69,22 @@ TEST(LivePointsTest, ResultsCountForTheSettingThatTheyMeasure) {
   ASSERT_EQ(worker.running().size(), 2u);
   const Token first = worker.running().begin()->first, second = worker.running().rbegin()->first;
   worker.Emit(first, MeasurementEvent("perplexity", 12, true));
-  worker.Emit(second, MeasurementEvent("perplexity", 15, true));
-  harness.Sync(worker);
+  harness.Report(worker, second, MeasurementEvent("perplexity", 15, true));
   EXPECT_THAT(Values(harness, sweep), ElementsAre("perplexity W8A8: best 12, latest 15"));
   worker.Emit(first, OutcomeEvent(v1::Outcome::SUCCEEDED));
-  worker.Emit(second, OutcomeEvent(v1::Outcome::SUCCEEDED));
-  harness.Sync(worker);
+  harness.Report(worker, second, OutcomeEvent(v1::Outcome::SUCCEEDED));
   EXPECT_EQ(harness.Status(sweep).state(), v1::COMPLETE);
   EXPECT_THAT(Values(harness, sweep), ElementsAre("perplexity W8A8: best 12, latest 15"));
 }
 
-TEST(LivePointsTest, TheWorkOfManySweepsIsThatOfEach) {
-  Harness harness;
+TEST_F(LivePointsTest, TheWorkOfManySweepsIsThatOfEach) {
   const SweepId first = harness.Submit(SmallSweep("first", 2));
   const SweepId second = harness.Submit(SmallSweep("second", 3));  // Two of its trainings are the first's.
-  HandWorker worker("w", 3);
-  harness.Sync(worker);
+  worker = harness.Connect("w", 3);
   std::uint64_t step = 10;
   for (const auto& [token, assignment] : worker.running()) worker.SetProgress(token, "train", step *= 2);
   harness.Sync(worker);
-  const State& state = harness.orchestrator().state();
+  const State& state = harness.state();
   const std::map<SweepId, SweepWork> work = WorkOf(state, {first, second});
   ASSERT_EQ(work.size(), 2u);
   for (const auto& [id, of] : work) {
@@ -107,9 +97,9 @@ TEST(LivePointsTest, TheWorkOfManySweepsIsThatOfEach) {
   EXPECT_NE(work.at(first).done, work.at(second).done);
 }
 
-TEST(WorkerGpusTest, TheLatestReadingsOfAWorkerAreListedUntilThereAreNewOnes) {
-  Harness harness;
-  HandWorker worker("w", 1);
+using WorkerGpusTest = OneWorkerTest;
+
+TEST_F(WorkerGpusTest, TheLatestReadingsOfAWorkerAreListedUntilThereAreNewOnes) {
   const auto sync = [&](double utilization, int count) {
     v1::WorkerSync message = worker.Sync();
     for (int i = 0; i < count; ++i) {
@@ -120,7 +110,7 @@ TEST(WorkerGpusTest, TheLatestReadingsOfAWorkerAreListedUntilThereAreNewOnes) {
     }
     ASSERT_TRUE(harness.TrySync(message).ok());
   };
-  const auto shown = [&] { return ListWorkers(harness.orchestrator().state()).workers(0); };
+  const auto shown = [&] { return ListWorkers(harness.state()).workers(0); };
   sync(0.5, 1);
   sync(0, 0);  // Nothing new.
   ASSERT_EQ(shown().gpus_size(), 1);

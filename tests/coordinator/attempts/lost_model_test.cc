@@ -20,8 +20,8 @@ class LostModelTest : public testing::Test {
     maker_.Finish(1);
     maker_.fields().set_draining(true);  // It evaluates nothing.
     harness_.Sync(maker_);
-    harness_.Advance(std::chrono::seconds(3));  // Past the wait for the worker that trained.
-    harness_.Tick();
+    // Past the wait for the worker that trained.
+    harness_.TickAfter(std::chrono::seconds(3));
   }
   // The attempt that `loader` has ends without the model; its digest.
   std::string Lose(bool lost = true) {
@@ -29,8 +29,7 @@ class LostModelTest : public testing::Test {
     const auto [token, assignment] = *loader_.running().begin();
     v1::TrialEvent event = FailureEvent(v1::LOST, "no such object");
     event.mutable_outcome()->set_model_is_lost(lost);
-    loader_.Emit(token, event);
-    harness_.Sync(loader_);
+    harness_.Report(loader_, token, event);
     return assignment.checkpoint_sha256();
   }
   std::vector<std::string> Wanted(HandWorker& worker) {
@@ -48,8 +47,7 @@ TEST_F(LostModelTest, ItIsAskedForUntilTheWorkerThatMissedItHasLoadedIt) {
   EXPECT_EQ(model.size(), 64u);
   EXPECT_THAT(Wanted(maker_), ElementsAre(model));
   ASSERT_EQ(loader_.running().size(), 1u);  // Tried again at once.
-  loader_.Finish(loader_.running().begin()->first);
-  harness_.Sync(loader_);
+  harness_.Finish(loader_, loader_.running().begin()->first);
   EXPECT_THAT(Wanted(maker_), IsEmpty());
 }
 
@@ -59,8 +57,7 @@ TEST_F(LostModelTest, AResultOfAWorkerThatMayHaveACopyIsNoProofOfTheBucket) {
   other.fields().set_keeps_artifacts(true);
   harness_.Sync(other);
   ASSERT_EQ(other.running().size(), 1u);
-  other.Finish(other.running().begin()->first);
-  harness_.Sync(other);
+  harness_.Finish(other, other.running().begin()->first);
   EXPECT_THAT(Wanted(maker_), ElementsAre(model));
 }
 
@@ -78,8 +75,7 @@ TEST_F(LostModelTest, AnotherFailureAsksForNothing) {
 TEST_F(LostModelTest, TheQuestionEndsAfterTenMinutes) {
   const std::string model = Lose();
   EXPECT_THAT(Wanted(maker_), ElementsAre(model));
-  harness_.Advance(std::chrono::minutes(11));
-  harness_.Tick();
+  harness_.TickAfter(std::chrono::minutes(11));
   EXPECT_THAT(Wanted(maker_), IsEmpty());
 }
 

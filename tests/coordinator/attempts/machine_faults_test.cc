@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "coordinator/status/explain.h"
 #include "coordinator/status/status.h"
 #include "tests/coordinator/harness.h"
 
@@ -16,21 +15,6 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-void AppendTexts(const v1::Explanation& node, std::string& text) {
-  text += node.text() + "\n";
-  for (const v1::Explanation& cause : node.because()) AppendTexts(cause, text);
-}
-
-std::string Why(Harness& harness, const std::string& trial) {
-  v1::ExplainRequest request;
-  request.set_trial(trial);
-  const auto explanation = Explain(harness.orchestrator().state(), request, harness.now());
-  EXPECT_TRUE(explanation.ok()) << explanation.status();
-  std::string text;
-  if (explanation.ok()) AppendTexts(*explanation, text);
-  return text;
-}
-
 v1::TrialEvent NotStartedEvent() {
   v1::TrialEvent event =
       FailureEvent(v1::PREEMPTED, "cannot execute inlier-trial: No such file or directory");
@@ -38,27 +22,25 @@ v1::TrialEvent NotStartedEvent() {
   return event;
 }
 
-TEST(MachineFaultsTest, ATrialThatAMachineCannotStartIsNotCountedAndOthersGetIt) {
-  Harness harness;
+using MachineFaultsTest = OneWorkerTest;
+
+TEST_F(MachineFaultsTest, ATrialThatAMachineCannotStartIsNotCountedAndOthersGetIt) {
   v1::SweepSpec spec = SmallSweep("s", 1);
   spec.mutable_retry()->set_max_crashes(0);
   spec.mutable_retry()->set_max_losses(0);
-  const SweepId sweep = harness.Submit(spec);
-  HandWorker broken("broken", 1);
-  harness.Sync(broken);
+  sweep = harness.Submit(spec);
+  HandWorker broken = harness.Connect("broken");
   for (int i = 0; i < 50; ++i) {  // It has not noticed yet that it can start nothing.
-    broken.Emit(OnlyToken(broken), NotStartedEvent());
-    harness.Sync(broken);
+    harness.Report(broken, NotStartedEvent());
   }
   EXPECT_EQ(harness.Status(sweep).trials().failed(), 0u);
   broken.fields().set_trouble("cannot execute inlier-trial");
-  broken.Emit(OnlyToken(broken), NotStartedEvent());
-  EXPECT_EQ(harness.Sync(broken).desired_size(), 0);
+  EXPECT_EQ(harness.Report(broken, NotStartedEvent()).desired_size(), 0);
   EXPECT_EQ(harness.Status(sweep).trials().pending(), 1u);
-  EXPECT_THAT(Why(harness, "t-1"),
+  EXPECT_THAT(harness.Why("t-1"),
               HasSubstr("worker worker-broken can start no trial: cannot execute inlier-trial; it "
                         "gets work when it can"));
-  const v1::ListWorkersResponse workers = ListWorkers(harness.orchestrator().state(), {});
+  const v1::ListWorkersResponse workers = ListWorkers(harness.state(), {});
   ASSERT_EQ(workers.workers_size(), 1);
   EXPECT_EQ(workers.workers(0).trouble(), "cannot execute inlier-trial");
 
@@ -70,10 +52,9 @@ TEST(MachineFaultsTest, ATrialThatAMachineCannotStartIsNotCountedAndOthersGetIt)
   EXPECT_EQ(harness.Sync(broken).desired_size(), 0);
   broken.fields().clear_trouble();
   EXPECT_EQ(harness.Sync(broken).desired_size(), 1);  // The evaluation.
-  broken.Finish(OnlyToken(broken));
-  harness.Sync(broken);
+  harness.Finish(broken);
   EXPECT_EQ(harness.Status(sweep).trials().succeeded(), 1u);
-  EXPECT_FALSE(ListWorkers(harness.orchestrator().state(), {}).workers(0).has_trouble());
+  EXPECT_FALSE(ListWorkers(harness.state(), {}).workers(0).has_trouble());
   harness.Restart();
 }
 
@@ -84,15 +65,11 @@ v1::TrialEvent ResumedEvent(std::uint32_t step, const std::string& trouble) {
   return event;
 }
 
-TEST(MachineFaultsTest, ADamagedCheckpointIsPassedOverWithANoticeAndNotTriedAgain) {
-  Harness harness;
-  const SweepId sweep = harness.Submit(SmallSweep("s", 1));
-  HandWorker worker("w", 1);
-  harness.Sync(worker);
+TEST_F(MachineFaultsTest, ADamagedCheckpointIsPassedOverWithANoticeAndNotTriedAgain) {
+  Lease();
   for (const std::uint64_t step : {20, 40, 60, 80})
     worker.Emit(OnlyToken(worker), CheckpointEvent(step, false));
-  worker.Emit(OnlyToken(worker), FailureEvent(v1::LOST, "gone"));
-  harness.Sync(worker);
+  harness.Report(worker, FailureEvent(v1::LOST, "gone"));
   const v1::Assignment second = worker.running().at(OnlyToken(worker));
   EXPECT_EQ(second.resume_step(), 80u);
   ASSERT_EQ(second.earlier_size(), 2);
@@ -100,17 +77,14 @@ TEST(MachineFaultsTest, ADamagedCheckpointIsPassedOverWithANoticeAndNotTriedAgai
   EXPECT_EQ(second.earlier(0).sha256(), std::string(64, 'a'));
   EXPECT_EQ(second.earlier(1).path(), "attempts/st-1/1/step-40.safetensors");
 
-  worker.Emit(OnlyToken(worker), ResumedEvent(40, "step-80 and step-60 are damaged"));
-  harness.Sync(worker);
+  harness.Report(worker, ResumedEvent(40, "step-80 and step-60 are damaged"));
   const std::string notice = "attempt 2 began at step 40, not at 80: step-80 and step-60 are damaged";
-  EXPECT_THAT(Why(harness, "t-1"), HasSubstr(notice));
+  EXPECT_THAT(harness.Why("t-1"), HasSubstr(notice));
   EXPECT_THAT(harness.Query("SELECT kind, message FROM event WHERE token = 2"),
               HasSubstr("checkpoint_passed_over|" + notice));
-  harness.Restart();
-  harness.Sync(worker);
+  harness.Restart(worker);
   worker.Emit(OnlyToken(worker), CheckpointEvent(50, false, 'b'));
-  worker.Emit(OnlyToken(worker), FailureEvent(v1::LOST, "gone"));
-  harness.Sync(worker);
+  harness.Report(worker, FailureEvent(v1::LOST, "gone"));
   const v1::Assignment third = worker.running().at(OnlyToken(worker));
   EXPECT_EQ(third.resume_step(), 50u);
   ASSERT_EQ(third.earlier_size(), 1);
@@ -118,44 +92,31 @@ TEST(MachineFaultsTest, ADamagedCheckpointIsPassedOverWithANoticeAndNotTriedAgai
   EXPECT_EQ(harness.Status(sweep).trials().failed(), 0u);
 }
 
-TEST(MachineFaultsTest, WhyAnAttemptBeganEarlierStaysWithItsResult) {
-  Harness harness;
-  harness.Submit(SmallSweep("s", 1));
-  HandWorker worker("w", 1);
-  harness.Sync(worker);
-  worker.Emit(OnlyToken(worker), CheckpointEvent(20, false));
-  worker.Emit(OnlyToken(worker), FailureEvent(v1::LOST, "gone"));
-  harness.Sync(worker);
+TEST_F(MachineFaultsTest, WhyAnAttemptBeganEarlierStaysWithItsResult) {
+  worker.Emit(Lease(), CheckpointEvent(20, false));
+  harness.Report(worker, FailureEvent(v1::LOST, "gone"));
   worker.Emit(OnlyToken(worker), ResumedEvent(0, "step-20 is damaged"));
-  worker.Finish(OnlyToken(worker));
-  harness.Sync(worker);
+  harness.Finish(worker);
   EXPECT_EQ(harness.Query("SELECT outcome, message FROM attempt WHERE token = 2"),
             "SUCCEEDED|attempt 2 began at step 0, not at 20: step-20 is damaged\n");
 }
 
-TEST(MachineFaultsTest, AnAttemptThatResumesWhereItWasToHasNoNotice) {
-  Harness harness;
-  harness.Submit(SmallSweep("s", 1));
-  HandWorker worker("w", 1);
-  harness.Sync(worker);
-  worker.Emit(OnlyToken(worker), CheckpointEvent(20, false));
-  worker.Emit(OnlyToken(worker), FailureEvent(v1::LOST, "gone"));
-  harness.Sync(worker);
-  worker.Emit(OnlyToken(worker), ResumedEvent(20, ""));
-  harness.Sync(worker);
-  EXPECT_THAT(Why(harness, "t-1"), Not(HasSubstr("began at step")));
+TEST_F(MachineFaultsTest, AnAttemptThatResumesWhereItWasToHasNoNotice) {
+  worker.Emit(Lease(), CheckpointEvent(20, false));
+  harness.Report(worker, FailureEvent(v1::LOST, "gone"));
+  harness.Report(worker, ResumedEvent(20, ""));
+  EXPECT_THAT(harness.Why("t-1"), Not(HasSubstr("began at step")));
 }
 
-TEST(MachineFaultsTest, AfterAStandstillOfTheCoordinatorNobodyWasSilent) {
-  Harness harness;
+TEST_F(MachineFaultsTest, AfterAStandstillOfTheCoordinatorNobodyWasSilent) {
   harness.Submit(SmallSweep("s", 2));
-  HandWorker worker("w", 1), gone("gone", 1);
+  HandWorker gone("gone", 1);
   harness.Sync(worker);
   harness.Sync(gone);
   harness.Advance(hours(2));  // Longer than any term: the lease's, the stall's, a yield's.
   harness.Standstill();
   harness.Tick();
-  const State& state = harness.orchestrator().state();
+  const State& state = harness.state();
   EXPECT_EQ(state.leases.size(), 2u);
   EXPECT_EQ(state.workers.connected(), 2);
   EXPECT_EQ(state.stats.leases_expired, 0u);
@@ -163,16 +124,13 @@ TEST(MachineFaultsTest, AfterAStandstillOfTheCoordinatorNobodyWasSilent) {
   // From here on the terms are the usual ones.
   harness.Advance(seconds(10));
   harness.Sync(worker);
-  harness.Advance(seconds(10));
-  harness.Tick();
+  harness.TickAfter(seconds(10));
   EXPECT_EQ(state.leases.size(), 1u);
   EXPECT_EQ(harness.Query("SELECT failure FROM attempt WHERE failure NOT NULL"), "LOST\n");
 }
 
-TEST(MachineFaultsTest, AnAttemptTookAsLongAsItRanThoughTheClockWasSet) {
-  Harness harness;
+TEST_F(MachineFaultsTest, AnAttemptTookAsLongAsItRanThoughTheClockWasSet) {
   harness.Submit(SmallSweep("s", 1));
-  HandWorker worker("w", 1);
   const auto seconds_of = [&](Token token) {
     return harness.Query("SELECT (ended_ms - started_ms) / 1000 FROM attempt WHERE token = " +
                          std::to_string(token));
@@ -182,8 +140,7 @@ TEST(MachineFaultsTest, AnAttemptTookAsLongAsItRanThoughTheClockWasSet) {
     const Token token = OnlyToken(worker);
     harness.SetWall(jump);
     harness.Advance(seconds(5));
-    worker.Emit(token, FailureEvent(v1::LOST, "gone"));
-    harness.Sync(worker);
+    harness.Report(worker, token, FailureEvent(v1::LOST, "gone"));
     EXPECT_EQ(seconds_of(token), "5\n");
   }
   // Over a restart of the coordinator the worker knows.
@@ -191,13 +148,11 @@ TEST(MachineFaultsTest, AnAttemptTookAsLongAsItRanThoughTheClockWasSet) {
   harness.Advance(seconds(3));
   harness.Restart();
   harness.SetWall(hours(9600));
-  harness.Restart();
-  harness.Sync(worker);
+  harness.Restart(worker);
   harness.Advance(seconds(2));
   v1::TrialEvent event = FailureEvent(v1::LOST, "gone");
   event.mutable_outcome()->set_ran_ms(5000);
-  worker.Emit(token, event);
-  harness.Sync(worker);
+  harness.Report(worker, token, event);
   EXPECT_EQ(seconds_of(token), "5\n");
 }
 

@@ -9,8 +9,7 @@ namespace {
 int AttemptsUntilStop(v1::FailureClass failure, const v1::RetrySpec& policy) {
   StageFailures counts;
   for (int attempts = 1; attempts < 1000; ++attempts) {
-    CountFailure(failure, counts);
-    if (!DecideRetry(failure, counts, policy).again) return attempts;
+    if (!CountFailure(failure, policy, counts).again) return attempts;
   }
   return -1;
 }
@@ -40,11 +39,9 @@ TEST(RetryPolicyTest, CrashesAndStallsCountTogetherButLossesDoNot) {
   v1::RetrySpec policy;
   policy.set_max_crashes(2);
   StageFailures counts;
-  CountFailure(v1::LOST, counts);
-  CountFailure(v1::STALLED, counts);
-  EXPECT_TRUE(DecideRetry(v1::STALLED, counts, policy).again);
-  CountFailure(v1::CRASHED, counts);
-  const RetryDecision decision = DecideRetry(v1::CRASHED, counts, policy);
+  CountFailure(v1::LOST, policy, counts);
+  EXPECT_TRUE(CountFailure(v1::STALLED, policy, counts).again);
+  const RetryDecision decision = CountFailure(v1::CRASHED, policy, counts);
   EXPECT_FALSE(decision.again);
   EXPECT_EQ(decision.why_not, "crashed, stalled or timed out 2 times (retry.max_crashes = 2)");
 }
@@ -53,18 +50,14 @@ TEST(RetryPolicyTest, CrashesWaitLongerEachTimeAndLossesDoNotWait) {
   v1::RetrySpec policy;
   policy.set_max_crashes(10);
   StageFailures counts;
-  CountFailure(v1::CRASHED, counts);
-  EXPECT_EQ(DecideRetry(v1::CRASHED, counts, policy).wait, std::chrono::seconds(1));
-  CountFailure(v1::CRASHED, counts);
-  EXPECT_EQ(DecideRetry(v1::CRASHED, counts, policy).wait, std::chrono::seconds(2));
-  CountFailure(v1::LOST, counts);
-  EXPECT_EQ(DecideRetry(v1::LOST, counts, policy).wait, Duration::zero());
+  EXPECT_EQ(CountFailure(v1::CRASHED, policy, counts).wait, std::chrono::seconds(1));
+  EXPECT_EQ(CountFailure(v1::CRASHED, policy, counts).wait, std::chrono::seconds(2));
+  EXPECT_EQ(CountFailure(v1::LOST, policy, counts).wait, Duration::zero());
 }
 
 TEST(RetryPolicyTest, InvalidSpecIsNotRetriedWithItsReason) {
   StageFailures counts;
-  CountFailure(v1::INVALID_SPEC, counts);
-  EXPECT_EQ(DecideRetry(v1::INVALID_SPEC, counts, {}).why_not, "can never run as it is");
+  EXPECT_EQ(CountFailure(v1::INVALID_SPEC, {}, counts).why_not, "can never run as it is");
 }
 
 }  // namespace

@@ -4,8 +4,6 @@
 
 #include <map>
 
-#include "coordinator/decisions/tick.h"
-#include "coordinator/status/explain.h"
 #include "tests/coordinator/harness.h"
 
 namespace inlier {
@@ -16,20 +14,23 @@ using testing::HasSubstr;
 
 const std::string kOne(64, '1'), kTwo(64, '2');
 
-std::string WhyItWaits(Harness& harness, const std::string& trial) {
-  v1::ExplainRequest request;
-  request.set_trial(trial);
-  const auto why = Explain(harness.orchestrator().state(), request, harness.now());
-  return why.ok() ? why->ShortDebugString() : why.status().ToString();
-}
+struct DataBindingTest : OneWorkerTest {
+  // The worker's only attempt finds data of this digest.
+  void Start(HandWorker& of, const std::string& digest) {
+    harness.Sync(of);
+    harness.Report(of, StartedEvent(digest));
+  }
+  // The same, and succeeds.
+  void Succeed(HandWorker& of, const std::string& digest) {
+    of.Emit(OnlyToken(of), StartedEvent(digest));
+    of.Finish(OnlyToken(of));
+  }
+};
 
-TEST(DataBindingTest, AWorkerWithOtherDataIsRefusedByNameAndDigestAndGetsNoSuchStageAgain) {
-  Harness harness;
-  const SweepId sweep = harness.Submit(SmallSweep("s", 2));
+TEST_F(DataBindingTest, AWorkerWithOtherDataIsRefusedByNameAndDigestAndGetsNoSuchStageAgain) {
+  sweep = harness.Submit(SmallSweep("s", 2));
   HandWorker one("one", 1), two("two", 1);
-  harness.Sync(one);
-  one.Emit(OnlyToken(one), StartedEvent(kOne));
-  harness.Sync(one);
+  Start(one, kOne);
   harness.Sync(two);
   const Token refused = OnlyToken(two);
   two.Emit(refused, StartedEvent(kTwo));
@@ -47,58 +48,43 @@ TEST(DataBindingTest, AWorkerWithOtherDataIsRefusedByNameAndDigestAndGetsNoSuchS
     harness.Tick();
     EXPECT_EQ(harness.Sync(two).desired_size(), 0);
   }
-  EXPECT_THAT(WhyItWaits(harness, "t-2"),
-              HasSubstr("worker worker-two has other data, with digest 222222222222"));
+  EXPECT_THAT(harness.Why("t-2"), HasSubstr("worker worker-two has other data, with digest 222222222222"));
   EXPECT_EQ(harness.Status(sweep).trials().failed(), 0u);
   // The other worker does both.
   one.Finish(OnlyToken(one));
   for (int round = 0; round < 6; ++round) {
     harness.Sync(one);
     if (one.running().empty()) continue;
-    const Token token = OnlyToken(one);
-    one.Emit(token, StartedEvent(kOne));
-    one.Finish(token);
+    Succeed(one, kOne);
   }
   harness.Sync(one);
   EXPECT_EQ(harness.Status(sweep).trials().succeeded(), 2u);
   EXPECT_EQ(harness.Query("SELECT count(*) FROM results WHERE dataset_digest = '" + kOne + "'"), "2\n");
 }
 
-TEST(DataBindingTest, AnEvaluationOnOtherDataIsRefusedToo) {
-  Harness harness;
-  const SweepId sweep = harness.Submit(SmallSweep("s", 1));
+TEST_F(DataBindingTest, AnEvaluationOnOtherDataIsRefusedToo) {
+  sweep = harness.Submit(SmallSweep("s", 1));
   HandWorker one("one", 1), two("two", 1);
   harness.Sync(one);
-  const Token train = OnlyToken(one);
-  one.Emit(train, StartedEvent(kOne));
-  one.Finish(train);
+  Succeed(one, kOne);
   one.fields().set_draining(true);
   harness.Sync(one);
-  harness.Sync(two);
-  two.Emit(OnlyToken(two), StartedEvent(kTwo));
-  harness.Sync(two);
+  Start(two, kTwo);
   harness.Restart();
   one.fields().set_draining(false);
   harness.Sync(one);
-  const Token evaluate = OnlyToken(one);
-  one.Emit(evaluate, StartedEvent(kOne));
-  one.Finish(evaluate);
+  Succeed(one, kOne);
   harness.Sync(one);
   EXPECT_EQ(harness.Status(sweep).trials().succeeded(), 1u);
 }
 
-TEST(DataBindingTest, WhereEveryWorkerHasOtherDataTheTrialFailsWithTheReason) {
-  Harness harness;
-  const SweepId sweep = harness.Submit(SmallSweep("s", 2));
-  HandWorker one("one", 1);
-  harness.Sync(one);
-  const Token first = OnlyToken(one);
-  one.Emit(first, StartedEvent(kOne));
-  one.Finish(first);
+TEST_F(DataBindingTest, WhereEveryWorkerHasOtherDataTheTrialFailsWithTheReason) {
+  sweep = harness.Submit(SmallSweep("s", 2));
+  HandWorker one = harness.Connect("one");
+  Succeed(one, kOne);
   harness.Sync(one);
   // The file is replaced while the sweep runs.
-  one.Emit(OnlyToken(one), StartedEvent(kTwo));
-  harness.Sync(one);
+  harness.Report(one, StartedEvent(kTwo));
   harness.Tick();
   harness.Sync(one);
   for (int i = 0; i < 3; ++i) {
@@ -108,7 +94,7 @@ TEST(DataBindingTest, WhereEveryWorkerHasOtherDataTheTrialFailsWithTheReason) {
   }
   EXPECT_EQ(harness.Status(sweep).trials().failed(), 2u);
   EXPECT_THAT(
-      WhyItWaits(harness, "t-1"),
+      harness.Why("t-1"),
       AllOf(HasSubstr("no connected worker has the data that it began with"), HasSubstr("111111111111"),
             HasSubstr("worker worker-one has digest 222222222222"), HasSubstr("submit the sweep again")));
   // The old files are put back.
@@ -117,25 +103,20 @@ TEST(DataBindingTest, WhereEveryWorkerHasOtherDataTheTrialFailsWithTheReason) {
     harness.Tick();
     harness.Sync(one);
     if (one.running().empty()) continue;
-    const Token token = OnlyToken(one);
-    one.Emit(token, StartedEvent(kOne));
-    one.Finish(token);
+    Succeed(one, kOne);
   }
   EXPECT_EQ(harness.Status(sweep).trials().succeeded(), 2u);
 }
 
 // Else a sweep of gangs would wait for the data of a worker that never looks for them.
-TEST(DataBindingTest, AWorkerOnWhichTheTrialNeverFitsIsNoHopeForItsData) {
-  Harness harness;
+TEST_F(DataBindingTest, AWorkerOnWhichTheTrialNeverFitsIsNoHopeForItsData) {
   v1::SweepSpec gangs = SmallSweep("gangs", 2);
   gangs.mutable_resources()->set_processes(2);
-  const SweepId sweep = harness.Submit(gangs);
+  sweep = harness.Submit(gangs);
   HandWorker one("one", 2), small("small", 1);
   harness.Sync(small);
   harness.Sync(one);
-  const Token first = OnlyToken(one);
-  one.Emit(first, StartedEvent(kOne));
-  one.Finish(first);
+  Succeed(one, kOne);
   for (int i = 0; i < 5; ++i) {
     harness.Sync(small);
     harness.Sync(one);
@@ -143,19 +124,14 @@ TEST(DataBindingTest, AWorkerOnWhichTheTrialNeverFitsIsNoHopeForItsData) {
     for (const auto& [token, assignment] : std::map(one.running())) one.Emit(token, StartedEvent(kTwo));
   }
   EXPECT_GE(harness.Status(sweep).trials().failed(), 1u);
-  EXPECT_THAT(WhyItWaits(harness, "t-2"), HasSubstr("worker worker-one has digest 222222222222"));
+  EXPECT_THAT(harness.Why("t-2"), HasSubstr("worker worker-one has digest 222222222222"));
 }
 
-TEST(DataBindingTest, ItWaitsForAWorkerThatHadTheDataAndMayComeBack) {
-  Harness harness;
-  const SweepId sweep = harness.Submit(SmallSweep("s", 2));
+TEST_F(DataBindingTest, ItWaitsForAWorkerThatHadTheDataAndMayComeBack) {
+  sweep = harness.Submit(SmallSweep("s", 2));
   HandWorker one("one", 1), two("two", 1);
-  harness.Sync(one);
-  one.Emit(OnlyToken(one), StartedEvent(kOne));
-  harness.Sync(one);
-  harness.Sync(two);
-  two.Emit(OnlyToken(two), StartedEvent(kTwo));
-  harness.Sync(two);
+  Start(one, kOne);
+  Start(two, kTwo);
   for (int i = 0; i < 50; ++i) {  // Worker one is silent: its attempt is lost.
     harness.Advance(minutes(1));
     harness.Sync(two);
@@ -171,25 +147,20 @@ TEST(DataBindingTest, ItWaitsForAWorkerThatHadTheDataAndMayComeBack) {
   EXPECT_EQ(harness.Status(sweep).trials().failed(), 2u);
 }
 
-TEST(DataBindingTest, RefusalsCountAgainstNoLimitOfTheTrial) {
+TEST_F(DataBindingTest, RefusalsCountAgainstNoLimitOfTheTrial) {
   v1::SweepSpec spec = SmallSweep("s", 1);
   spec.mutable_retry()->set_max_losses(1);
   spec.mutable_retry()->set_max_crashes(1);
-  Harness harness;
-  const SweepId sweep = harness.Submit(spec);
-  HandWorker one("one", 1);
-  harness.Sync(one);
+  sweep = harness.Submit(spec);
+  HandWorker one = harness.Connect("one");
   one.Emit(OnlyToken(one), StartedEvent(kOne));
-  one.Emit(OnlyToken(one), CheckpointEvent(40, false));
-  harness.Sync(one);
+  harness.Report(one, CheckpointEvent(40, false));
   one.fields().set_draining(true);
-  one.Emit(OnlyToken(one), FailureEvent(v1::OUT_OF_MEMORY, "too large"));
-  harness.Sync(one);
+  harness.Report(one, FailureEvent(v1::OUT_OF_MEMORY, "too large"));
   for (const char* name : {"two", "three", "four"}) {
     HandWorker other(name, 1);
     harness.Sync(other);
-    other.Emit(OnlyToken(other), StartedEvent(kTwo));
-    harness.Sync(other);
+    harness.Report(other, StartedEvent(kTwo));
     EXPECT_TRUE(other.running().empty());
   }
   one.fields().set_draining(false);

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "spec/sweep/point_labels.h"
 #include "tests/coordinator/harness.h"
 
 namespace inlier {
@@ -8,32 +9,28 @@ namespace {
 
 using std::chrono::seconds;
 
-TEST(OrchestratorRestartTest, WorkerWithALiveTokenIsAdoptedAndContinues) {
-  Harness harness;
-  const SweepId sweep = harness.Submit(SmallSweep("s", 1));
-  HandWorker worker("w", 1);
-  harness.Sync(worker);
-  const Token token = OnlyToken(worker);
+using OrchestratorRestartTest = OneWorkerTest;
+
+TEST_F(OrchestratorRestartTest, WorkerWithALiveTokenIsAdoptedAndContinues) {
+  const Token token = Lease();
   harness.Restart();
   const v1::CoordinatorSync reply = harness.Sync(worker);
   ASSERT_EQ(reply.desired_size(), 1);
   EXPECT_EQ(reply.desired(0).token(), token);
   EXPECT_EQ(reply.stop_size(), 0);
-  EXPECT_EQ(harness.orchestrator().state().stats.attempts_adopted, 1u);
-  EXPECT_EQ(harness.orchestrator().state().stats.attempts_started[0], 0u);
-  worker.Finish(token);
-  harness.Sync(worker);
-  worker.Finish(OnlyToken(worker));
-  harness.Sync(worker);
+  EXPECT_EQ(harness.state().stats.attempts_adopted, 1u);
+  EXPECT_EQ(harness.state().stats.attempts_started[0], 0u);
+  harness.Finish(worker, token);
+  harness.Finish(worker);
   EXPECT_EQ(harness.Status(sweep).state(), v1::COMPLETE);
 }
 
 // A program before this one accepted what this one refuses.
-TEST(OrchestratorRestartTest, ASweepWhoseGridIsRefusedIsStoppedWithTheReason) {
+TEST_F(OrchestratorRestartTest, ASweepWhoseGridIsRefusedIsStoppedWithTheReason) {
   OrchestratorOptions options = Harness::DefaultOptions();
   options.expand_at_submit = 1;
   options.expand_first = 2;
-  Harness harness(options);
+  harness.RestartAs(options);
   const SweepId refused = harness.Submit(SmallSweep("refused", 4));
   const SweepId other = harness.Submit(SmallSweep("other", 4, {6}));
   harness.Query(
@@ -41,7 +38,6 @@ TEST(OrchestratorRestartTest, ASweepWhoseGridIsRefusedIsStoppedWithTheReason) {
       "WHERE name = 'refused'");
   harness.Crash();
   EXPECT_EQ(harness.Status(refused).state(), v1::ACTIVE);
-  HandWorker worker("w", 1);
   RunAll(harness, worker);
   EXPECT_EQ(harness.Status(refused).state(), v1::STOPPED_BY_FAILURES);
   EXPECT_EQ(harness.Query("SELECT message FROM event WHERE kind = 'sweep_stopped'"),
@@ -51,41 +47,28 @@ TEST(OrchestratorRestartTest, ASweepWhoseGridIsRefusedIsStoppedWithTheReason) {
   EXPECT_EQ(harness.Status(other).trials().succeeded(), 4u);
 }
 
-TEST(OrchestratorRestartTest, LeasesGetAFreshFullTerm) {
-  Harness harness;
-  harness.Submit(SmallSweep("s", 1));
-  HandWorker worker("w", 1);
-  harness.Sync(worker);
+TEST_F(OrchestratorRestartTest, LeasesGetAFreshFullTerm) {
+  Lease();
   harness.Advance(seconds(15));  // Almost over when the coordinator dies.
   harness.Restart();
-  harness.Advance(seconds(15));
-  harness.Tick();
-  EXPECT_EQ(harness.orchestrator().state().leases.size(), 1u);
-  harness.Advance(seconds(1));
-  harness.Tick();
-  EXPECT_EQ(harness.orchestrator().state().leases.size(), 0u);
-  EXPECT_EQ(harness.orchestrator().state().stats.failures.at(v1::LOST), 1u);
+  harness.TickAfter(seconds(15));
+  EXPECT_EQ(harness.state().leases.size(), 1u);
+  harness.TickAfter(seconds(1));
+  EXPECT_EQ(harness.state().leases.size(), 0u);
+  EXPECT_EQ(harness.state().stats.failures.at(v1::LOST), 1u);
 }
 
-TEST(OrchestratorRestartTest, EventsCommittedBeforeAreNotTakenAgain) {
-  Harness harness;
-  harness.Submit(SmallSweep("s", 1));
-  HandWorker worker("w", 1);
-  harness.Sync(worker);
-  worker.Emit(OnlyToken(worker), MeasurementEvent("train_loss", 3.5, false));
+TEST_F(OrchestratorRestartTest, EventsCommittedBeforeAreNotTakenAgain) {
+  worker.Emit(Lease(), MeasurementEvent("train_loss", 3.5, false));
   ASSERT_TRUE(harness.TrySync(worker.Sync()).ok());  // Committed, but the reply never arrives.
   harness.Restart();
   EXPECT_EQ(harness.Sync(worker).acknowledged_sequence(), 1u);
-  EXPECT_EQ(harness.orchestrator().state().stats.events_doubled, 1u);
-  EXPECT_EQ(harness.orchestrator().state().stats.measurements, 0u);
+  EXPECT_EQ(harness.state().stats.events_doubled, 1u);
+  EXPECT_EQ(harness.state().stats.measurements, 0u);
 }
 
-TEST(OrchestratorRestartTest, OutcomeThatWaitedForTheCoordinatorCounts) {
-  Harness harness;
-  harness.Submit(SmallSweep("s", 1));
-  HandWorker worker("w", 1);
-  harness.Sync(worker);
-  worker.Finish(OnlyToken(worker));
+TEST_F(OrchestratorRestartTest, OutcomeThatWaitedForTheCoordinatorCounts) {
+  worker.Finish(Lease());
   harness.Restart();
   const v1::CoordinatorSync reply = harness.Sync(worker);
   EXPECT_EQ(reply.acknowledged_sequence(), 2u);
@@ -93,44 +76,35 @@ TEST(OrchestratorRestartTest, OutcomeThatWaitedForTheCoordinatorCounts) {
   EXPECT_EQ(reply.desired(0).kind(), v1::EVALUATE_STAGE);
 }
 
-TEST(OrchestratorRestartTest, TokensGrowAcrossARestart) {
-  Harness harness;
-  harness.Submit(SmallSweep("s", 3));
-  HandWorker worker("w", 2);
-  harness.Sync(worker);
+TEST_F(OrchestratorRestartTest, TokensGrowAcrossARestart) {
+  Lease(SmallSweep("s", 3), HandWorker("w", 2));
   const Token highest = worker.running().rbegin()->first;
   harness.Restart();
-  HandWorker other("other", 1);
-  harness.Sync(other);
+  HandWorker other = harness.Connect("other");
   EXPECT_EQ(OnlyToken(other), highest + 1);
 }
 
-TEST(OrchestratorRestartTest, GrantThatWasNotCommittedNeverHappened) {
-  Harness harness;
-  const SweepId sweep = harness.Submit(SmallSweep("s", 1));
-  HandWorker worker("w", 1);
+TEST_F(OrchestratorRestartTest, GrantThatWasNotCommittedNeverHappened) {
+  sweep = harness.Submit(SmallSweep("s", 1));
   Effects lost;
   ASSERT_TRUE(harness.orchestrator().OnSync(worker.Sync(), harness.now(), lost).ok());
   EXPECT_EQ(harness.Status(sweep).trials().running(), 1u);
   harness.Crash();  // Before the commit: the reply has not left.
   EXPECT_EQ(harness.Status(sweep).trials().pending(), 1u);
-  EXPECT_EQ(harness.orchestrator().state().leases.size(), 0u);
+  EXPECT_EQ(harness.state().leases.size(), 0u);
   harness.Sync(worker);
   EXPECT_EQ(OnlyToken(worker), 1u);
 }
 
-TEST(OrchestratorRestartTest, SilentWorkerOfThePastIsLostAfterATerm) {
-  Harness harness;
-  HandWorker worker("w", 1);
+TEST_F(OrchestratorRestartTest, SilentWorkerOfThePastIsLostAfterATerm) {
   harness.Sync(worker);
   harness.Restart();
-  EXPECT_EQ(harness.orchestrator().state().workers.connected(), 1);
-  harness.Advance(seconds(16));
-  harness.Tick();
-  EXPECT_EQ(harness.orchestrator().state().workers.connected(), 0);
+  EXPECT_EQ(harness.state().workers.connected(), 1);
+  harness.TickAfter(seconds(16));
+  EXPECT_EQ(harness.state().workers.connected(), 0);
 }
 
-TEST(OrchestratorRestartTest, AStoredSpecificationIsReadWhenItsStageIsLeased) {
+TEST_F(OrchestratorRestartTest, AStoredSpecificationIsReadWhenItsStageIsLeased) {
   v1::TrialSpec spec;
   spec.set_seed(7);
   spec.mutable_training()->set_steps(3);
@@ -140,7 +114,7 @@ TEST(OrchestratorRestartTest, AStoredSpecificationIsReadWhenItsStageIsLeased) {
   EXPECT_EQ(PackedSpec("{}"), "");
 }
 
-TEST(OrchestratorRestartTest, LabelsWithQuotesAndWithoutComeBackAsTheyWere) {
+TEST_F(OrchestratorRestartTest, LabelsWithQuotesAndWithoutComeBackAsTheyWere) {
   using Labels = std::vector<std::pair<std::string, std::string>>;
   for (const Labels& labels : {Labels{}, Labels{{"gamma", "-0.03"}}, Labels{{"a", ""}, {"b", "x, y: {}"}},
                                Labels{{"method", "say \"no\""}, {"path", "a\\b"}}}) {
@@ -153,33 +127,22 @@ TEST(OrchestratorRestartTest, LabelsWithQuotesAndWithoutComeBackAsTheyWere) {
 
 // Found by the simulation: the words of an outcome that succeeded were gone from memory and back after a
 // restart.
-TEST(OrchestratorRestartTest, MessageOfAResultIsNoReasonOfAFailure) {
-  Harness harness;
-  harness.Submit(SmallSweep("s", 1));
-  HandWorker worker("w", 1);
-  harness.Sync(worker);
-  const Token token = worker.running().begin()->first;
+TEST_F(OrchestratorRestartTest, MessageOfAResultIsNoReasonOfAFailure) {
+  const Token token = Lease();
   worker.Emit(token, CheckpointEvent(100, true));
   v1::TrialEvent outcome = OutcomeEvent(v1::Outcome::SUCCEEDED);
   outcome.mutable_outcome()->set_message("went well");
-  worker.Emit(token, outcome);
-  harness.Sync(worker);
+  harness.Report(worker, token, outcome);
   harness.Restart();
 }
 
 // Found by the simulation's deliberate bugs: when the coordinator was restarted between a trained model and
 // its outcome, it took the outcome for a lie ("SUCCEEDED without a final checkpoint") and trained again.
-TEST(OrchestratorRestartTest, TrainedModelThatCameBeforeTheRestartCounts) {
-  Harness harness;
-  const SweepId sweep = harness.Submit(SmallSweep("s", 1));
-  HandWorker worker("w", 1);
-  harness.Sync(worker);
-  const Token token = worker.running().begin()->first;
-  worker.Emit(token, CheckpointEvent(100, true, 'b'));
-  harness.Sync(worker);
+TEST_F(OrchestratorRestartTest, TrainedModelThatCameBeforeTheRestartCounts) {
+  const Token token = Lease();
+  harness.Report(worker, token, CheckpointEvent(100, true, 'b'));
   harness.Restart();
-  worker.Emit(token, OutcomeEvent(v1::Outcome::SUCCEEDED));
-  harness.Sync(worker);
+  harness.Report(worker, token, OutcomeEvent(v1::Outcome::SUCCEEDED));
   EXPECT_EQ(harness.Status(sweep).train_stages().ended(), 1u);
   harness.Sync(worker);
   ASSERT_EQ(worker.running().size(), 1u);

@@ -12,9 +12,10 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Key;
 
-TEST(OrchestratorOfferTest, AListeningWorkerIsPushedReadyWorkWithoutARequest) {
-  Harness harness;
-  HandWorker worker("w", 2);
+using OrchestratorOfferTest = OneWorkerTest;
+
+TEST_F(OrchestratorOfferTest, AListeningWorkerIsPushedReadyWorkWithoutARequest) {
+  worker = HandWorker("w", 2);
   const v1::CoordinatorSync idle = SyncByStream(harness, worker);
   EXPECT_EQ(idle.next_sync_ms(), 5000u);  // A third of the lease's time; without a stream 200 ms.
   EXPECT_THAT(Offer(harness), IsEmpty());
@@ -38,8 +39,7 @@ TEST(OrchestratorOfferTest, AListeningWorkerIsPushedReadyWorkWithoutARequest) {
   EXPECT_EQ(reply.desired(0).kind(), v1::EVALUATE_STAGE);
 }
 
-TEST(OrchestratorOfferTest, WorkSpreadsOverThoseThatWaitTheLongestFirst) {
-  Harness harness;
+TEST_F(OrchestratorOfferTest, WorkSpreadsOverThoseThatWaitTheLongestFirst) {
   HandWorker one("one", 2), two("two", 2);
   SyncByStream(harness, two);
   SyncByStream(harness, one);
@@ -50,8 +50,7 @@ TEST(OrchestratorOfferTest, WorkSpreadsOverThoseThatWaitTheLongestFirst) {
   EXPECT_EQ(pushes.at("one").desired_size(), 1);
 }
 
-TEST(OrchestratorOfferTest, NothingIsPushedToThoseThatDoNotListenDrainOrAreFull) {
-  Harness harness;
+TEST_F(OrchestratorOfferTest, NothingIsPushedToThoseThatDoNotListenDrainOrAreFull) {
   HandWorker silent("silent", 1), draining("draining", 1), full("full", 1);
   harness.Submit(SmallSweep("before", 1));
   SyncByStream(harness, full);
@@ -68,19 +67,15 @@ TEST(OrchestratorOfferTest, NothingIsPushedToThoseThatDoNotListenDrainOrAreFull)
   EXPECT_THAT(Offer(harness), ElementsAre(Key("silent")));
 }
 
-TEST(OrchestratorOfferTest, WithoutSpaceNothingIsLeasedAndWithSpaceItIs) {
-  Harness harness;
-  HandWorker worker("w", 1);
+TEST_F(OrchestratorOfferTest, WithoutSpaceNothingIsLeasedAndWithSpaceItIs) {
   SyncByStream(harness, worker);
   harness.Submit(SmallSweep("s", 1));
   EXPECT_THAT(Offer(harness, /*grant_leases=*/false), IsEmpty());
   EXPECT_THAT(Offer(harness), ElementsAre(Key("w")));
 }
 
-TEST(OrchestratorOfferTest, ACancelIsPushedAtOnceWithItsReason) {
-  Harness harness;
-  const SweepId sweep = harness.Submit(SmallSweep("s", 1));
-  HandWorker worker("w", 1);
+TEST_F(OrchestratorOfferTest, ACancelIsPushedAtOnceWithItsReason) {
+  sweep = harness.Submit(SmallSweep("s", 1));
   SyncByStream(harness, worker);
   ASSERT_EQ(worker.running().size(), 1u);
   v1::CancelRequest request;
@@ -97,12 +92,9 @@ TEST(OrchestratorOfferTest, ACancelIsPushedAtOnceWithItsReason) {
   EXPECT_EQ(push.stop(0).reason(), "cancelled");
 }
 
-TEST(OrchestratorOfferTest, AWorkerThatFellSilentIsNotOfferedAnything) {
-  Harness harness;
-  HandWorker worker("w", 1);
+TEST_F(OrchestratorOfferTest, AWorkerThatFellSilentIsNotOfferedAnything) {
   SyncByStream(harness, worker);
-  harness.Advance(std::chrono::seconds(17));
-  harness.Tick();
+  harness.TickAfter(std::chrono::seconds(17));
   harness.Submit(SmallSweep("s", 1));
   EXPECT_THAT(Offer(harness), IsEmpty());
 }

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "coordinator/status/explain.h"
 #include "tests/coordinator/harness.h"
 
 namespace inlier {
@@ -19,31 +18,25 @@ class QuarantineTest : public testing::Test {
   // Every attempt of the worker crashes, every one of the other workers has a result; until nothing runs.
   void RunWithSick(HandWorker& sick, std::vector<HandWorker*> others) {
     for (int round = 0; round < 200; ++round) {
-      harness_.Advance(seconds(2));
-      harness_.Tick();
+      harness_.TickAfter(seconds(2));
       Fail(sick);
       for (HandWorker* worker : others) {
         harness_.Sync(*worker);
-        for (const Token token : TokensOf(*worker)) worker->Finish(token);
+        for (const Token token : worker->tokens()) worker->Finish(token);
         harness_.Sync(*worker);
       }
     }
   }
   void Fail(HandWorker& sick) {
     harness_.Sync(sick);
-    for (const Token token : TokensOf(sick)) {
+    for (const Token token : sick.tokens()) {
       sick.Emit(token, FailureEvent(v1::CRASHED, "CUDA error: an illegal memory access"));
       ++failed_;
     }
     harness_.Sync(sick);
   }
-  static std::vector<Token> TokensOf(const HandWorker& worker) {
-    std::vector<Token> tokens;
-    for (const auto& [token, assignment] : worker.running()) tokens.push_back(token);
-    return tokens;
-  }
   v1::WorkerStatus StatusOf(const std::string& incarnation) {
-    const v1::ListWorkersResponse response = ListWorkers(harness_.orchestrator().state());
+    const v1::ListWorkersResponse response = ListWorkers(harness_.state());
     for (const v1::WorkerStatus& worker : response.workers()) {
       if (worker.incarnation() == incarnation) return worker;
     }
@@ -76,7 +69,7 @@ TEST_F(QuarantineTest, AWorkerWhoseAttemptsAllFailGetsNoMoreAndTheSweepEndsOnThe
       HasSubstr(
           "SICK_DEVICE|by cpu of worker worker-sick, where other attempts fail too (CRASHED: CUDA error"));
   EXPECT_THAT(Events("device_quarantined"), HasSubstr("cpu of worker worker-sick gets no attempts"));
-  EXPECT_EQ(harness_.orchestrator().state().stats.quarantines, 1u);
+  EXPECT_EQ(harness_.state().stats.quarantines, 1u);
 }
 
 TEST_F(QuarantineTest, AProbeThatHasAResultEndsIt) {
@@ -84,8 +77,7 @@ TEST_F(QuarantineTest, AProbeThatHasAResultEndsIt) {
   HandWorker sick("sick", 2), well("well", 1);
   harness_.Sync(well);
   for (int i = 0; i < 4 && StatusOf("sick").quarantined().empty(); ++i) {
-    harness_.Advance(seconds(2));
-    harness_.Tick();
+    harness_.TickAfter(seconds(2));
     Fail(sick);
   }
   ASSERT_THAT(StatusOf("sick").quarantined(), SizeIs(1));
@@ -94,8 +86,7 @@ TEST_F(QuarantineTest, AProbeThatHasAResultEndsIt) {
   // A probe: one attempt, though there are two slots.
   const auto pass_a_minute = [&] {
     for (int i = 0; i < 13; ++i) {
-      harness_.Advance(seconds(5));
-      harness_.Tick();
+      harness_.TickAfter(seconds(5));
       harness_.Sync(well);
       harness_.Sync(sick);
     }
@@ -108,8 +99,7 @@ TEST_F(QuarantineTest, AProbeThatHasAResultEndsIt) {
   EXPECT_TRUE(sick.running().empty()) << "the second waits twice as long";
   pass_a_minute();
   ASSERT_THAT(sick.running(), SizeIs(1));
-  sick.Finish(TokensOf(sick)[0]);
-  harness_.Sync(sick);
+  harness_.Finish(sick, sick.tokens()[0]);
   harness_.Sync(sick);
   EXPECT_THAT(sick.running(), SizeIs(2));
   EXPECT_THAT(StatusOf("sick").quarantined(), SizeIs(0));
@@ -130,8 +120,7 @@ TEST_F(QuarantineTest, WhereEveryDeviceFailsTheTrialsAreAtFault) {
   const SweepId sweep = harness_.Submit(SmallSweep("s", 10));
   HandWorker first("first", 1), second("second", 1);
   for (int round = 0; round < 100; ++round) {
-    harness_.Advance(seconds(2));
-    harness_.Tick();
+    harness_.TickAfter(seconds(2));
     Fail(first);
     Fail(second);
   }
@@ -147,7 +136,7 @@ TEST_F(QuarantineTest, TheOnlyWorkerIsNeverInQuarantine) {
   RunWithSick(only, {});
   EXPECT_EQ(harness_.Status(sweep).trials().failed(), 10u);
   EXPECT_THAT(StatusOf("only").quarantined(), SizeIs(0));
-  EXPECT_EQ(harness_.orchestrator().state().stats.quarantines, 0u);
+  EXPECT_EQ(harness_.state().stats.quarantines, 0u);
 }
 
 TEST_F(QuarantineTest, AStageThatCrashesEverywhereStillFails) {
@@ -155,8 +144,7 @@ TEST_F(QuarantineTest, AStageThatCrashesEverywhereStillFails) {
   HandWorker first("first", 1), second("second", 1);
   int attempts = 0;
   for (int round = 0; round < 100 && harness_.Status(sweep).trials().failed() == 0; ++round) {
-    harness_.Advance(seconds(30));
-    harness_.Tick();
+    harness_.TickAfter(seconds(30));
     for (HandWorker* worker : {&first, &second}) {
       const int before = failed_;
       Fail(*worker);
@@ -172,10 +160,9 @@ TEST_F(QuarantineTest, OutOfMemoryAndLossesAreNotTheDevices) {
   HandWorker worker("w", 1), other("o", 1);
   harness_.Sync(other);
   for (int i = 0; i < 6; ++i) {
-    harness_.Advance(seconds(2));
-    harness_.Tick();
+    harness_.TickAfter(seconds(2));
     harness_.Sync(worker);
-    for (const Token token : TokensOf(worker)) worker.Emit(token, OutOfMemoryEvent(0));
+    for (const Token token : worker.tokens()) worker.Emit(token, OutOfMemoryEvent(0));
     harness_.Sync(worker);
   }
   EXPECT_THAT(StatusOf("w").quarantined(), SizeIs(0));
@@ -186,15 +173,10 @@ TEST_F(QuarantineTest, ExplainNamesTheDevice) {
   HandWorker sick("sick", 1), well("well", 1);
   harness_.Sync(well);
   for (int i = 0; i < 4; ++i) {
-    harness_.Advance(seconds(2));
-    harness_.Tick();
+    harness_.TickAfter(seconds(2));
     Fail(sick);
   }
-  v1::ExplainRequest request;
-  request.set_sweep(sweep.ToString());
-  const auto explanation = Explain(harness_.orchestrator().state(), request, harness_.now());
-  ASSERT_TRUE(explanation.ok()) << explanation.status();
-  EXPECT_THAT(explanation->DebugString(), HasSubstr("cpu of worker worker-sick is in quarantine"));
+  EXPECT_THAT(harness_.Why(sweep), HasSubstr("cpu of worker worker-sick is in quarantine"));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tests/coordinator/store/store_fixture.h"
+#include "tests/support/comes.h"
 
 namespace inlier {
 namespace {
@@ -75,9 +76,8 @@ class QueryProcessesTest : public StoreTest {
 
 TEST_F(QueryProcessesTest, AnswersAreThoseOfTheGuard) {
   MustAddTrial();
-  const auto response = Run("SELECT trial, state, 1.5, NULL, x'00ff' FROM trials");
-  ASSERT_TRUE(response.ok()) << response.status();
-  EXPECT_THAT(RowTexts(*response), ElementsAre("t-1|PENDING|1.5|NULL|blob"));
+  const auto response = Run("SELECT trial, state, 1.5, NULL, x'00ff' FROM trials").value();
+  EXPECT_THAT(RowTexts(response), ElementsAre("t-1|PENDING|1.5|NULL|blob"));
   EXPECT_EQ(RunError("SELEC 1"), "INVALID_ARGUMENT: SQL: near \"SELEC\": syntax error");
   EXPECT_THAT(RunError("DELETE FROM trial"), StartsWith("INVALID_ARGUMENT: only one SELECT may be run here"));
   EXPECT_TRUE(Run("SELECT i FROM (SELECT 1 AS i UNION SELECT 2)", {.rows = 1})->truncated());
@@ -168,18 +168,15 @@ TEST_F(QueryProcessesTest, StopEndsWhatRunsAndRefusesWhatComes) {
 }
 
 TEST_F(QueryProcessesTest, ProcessIsKeptForTheNextQueryAndReplacedWhenItIsGone) {
-  auto process = QueryProcess::Start(INLIER_QUERY_PROGRAM, database_->path());
-  ASSERT_TRUE(process.ok()) << process.status();
+  auto process = QueryProcess::Start(INLIER_QUERY_PROGRAM, database_->path()).value();
   const auto run = [&](const std::string& sql) {
-    return (*process)->Run(sql, {}, [] { return false; }).status().ToString();
+    return process->Run(sql, {}, [] { return false; }).status().ToString();
   };
   EXPECT_EQ(run("SELECT 1"), "OK");
   EXPECT_EQ(run("SELECT 2"), "OK");
-  EXPECT_TRUE((*process)->IsAlive());
-  ASSERT_EQ(::kill((*process)->pid(), SIGKILL), 0);
-  for (int i = 0; i < 200 && (*process)->IsAlive(); ++i)
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  EXPECT_FALSE((*process)->IsAlive());
+  EXPECT_TRUE(process->IsAlive());
+  ASSERT_EQ(::kill(process->pid(), SIGKILL), 0);
+  EXPECT_TRUE(Comes([&] { return !process->IsAlive(); }));
 }
 
 TEST_F(QueryProcessesTest, ProgramThatIsNotThereIsNamed) {

@@ -5,7 +5,6 @@
 #include "tests/coordinator/harness.h"
 #include "tests/coordinator/invariants.h"
 #include "tests/coordinator/scheduling/stream.h"
-#include "tests/coordinator/scheduling/why.h"
 
 namespace inlier {
 namespace {
@@ -44,13 +43,13 @@ Token Single(const HandWorker& worker) {
   return 0;
 }
 
-TEST(GatherTest, AGangHasASlotForEachProcessAndItsEvaluationOne) {
-  Harness harness;
+using GatherTest = OneWorkerTest;
+
+TEST_F(GatherTest, AGangHasASlotForEachProcessAndItsEvaluationOne) {
   v1::SweepSpec sweep = Gang("gang", 3);
   sweep.mutable_resources()->set_shard_optimizer(true);
   harness.Submit(sweep);
-  HandWorker worker("w", 4);
-  harness.Sync(worker);
+  worker = harness.Connect("w", 4);
   ASSERT_EQ(Gangs(worker).size(), 1u);
   const Token token = Gangs(worker)[0];
   const v1::Assignment& assignment = worker.running().at(token);
@@ -58,76 +57,60 @@ TEST(GatherTest, AGangHasASlotForEachProcessAndItsEvaluationOne) {
   EXPECT_THAT(assignment.further_slots(), ElementsAre(1u, 2u));
   EXPECT_TRUE(assignment.shard_optimizer());
   EXPECT_EQ(harness.Query("SELECT slot, further_slots FROM attempt"), "0|[1,2]\n");
-  EXPECT_THAT(WhyOf(harness, "t-1"), HasSubstr("slots 0, 1, 2"));
+  EXPECT_THAT(harness.Why("t-1"), HasSubstr("slots 0, 1, 2"));
   harness.Restart();
   EXPECT_EQ(harness.Sync(worker).desired_size(), 1);
-  EXPECT_THAT(DurableState(harness.orchestrator().state()), HasSubstr("further=1,2"));
-  worker.Finish(token);
-  harness.Sync(worker);
+  EXPECT_THAT(DurableState(harness.state()), HasSubstr("further=1,2"));
+  harness.Finish(worker, token);
   ASSERT_EQ(worker.running().size(), 1u);
   EXPECT_TRUE(Gangs(worker).empty()) << "an evaluation has one process";
 }
 
-TEST(GatherTest, SlotsThatGetFreeAreKeptForTheGangWhoseTurnItIs) {
-  Harness harness;
-  harness.Submit(Named("singles", 12));
-  HandWorker worker("w", 3);
-  harness.Sync(worker);
+TEST_F(GatherTest, SlotsThatGetFreeAreKeptForTheGangWhoseTurnItIs) {
+  Lease(Named("singles", 12), HandWorker("w", 3));
   ASSERT_EQ(worker.running().size(), 3u);
   harness.Submit(Gang("gang", 3));
   for (std::size_t left : {2u, 1u}) {
-    worker.Finish(Single(worker));
-    harness.Sync(worker);
+    harness.Finish(worker, Single(worker));
     EXPECT_EQ(worker.running().size(), left);
-    EXPECT_THAT(WhyOf(harness, "t-13"), HasSubstr("worker worker-w starts nothing else until they are free there"));
-    EXPECT_THAT(WhyOf(harness, "t-12"), HasSubstr("worker worker-w is kept for an attempt of 3 processes"));
+    EXPECT_THAT(harness.Why("t-13"),
+                HasSubstr("worker worker-w starts nothing else until they are free there"));
+    EXPECT_THAT(harness.Why("t-12"), HasSubstr("worker worker-w is kept for an attempt of 3 processes"));
   }
   // Another worker takes what the kept one does not.
-  HandWorker other("x", 1);
-  harness.Sync(other);
+  HandWorker other = harness.Connect("x");
   EXPECT_EQ(other.running().size(), 1u);
-  worker.Finish(Single(worker));
-  harness.Sync(worker);
+  harness.Finish(worker, Single(worker));
   ASSERT_EQ(Gangs(worker).size(), 1u);
-  worker.Finish(Gangs(worker)[0]);
-  harness.Sync(worker);
+  harness.Finish(worker, Gangs(worker)[0]);
   EXPECT_EQ(worker.running().size(), 3u);
 }
 
 // With evaluations and trainings of others always ready.
-TEST(GatherTest, AGangIsNotStarvedByAStreamOfOthers) {
-  Harness harness;
-  harness.Submit(Named("singles", 200));
-  HandWorker worker("w", 4);
-  harness.Sync(worker);
+TEST_F(GatherTest, AGangIsNotStarvedByAStreamOfOthers) {
+  Lease(Named("singles", 200), HandWorker("w", 4));
   harness.Submit(Gang("gang", 4, 3));
   int gangs = 0;
   for (int round = 0; round < 100; ++round) {
     const auto running = Gangs(worker);
     gangs += static_cast<int>(running.size());
-    worker.Finish(running.empty() ? Single(worker) : running[0]);
-    harness.Sync(worker);
+    harness.Finish(worker, running.empty() ? Single(worker) : running[0]);
     ASSERT_FALSE(worker.running().empty());
   }
   EXPECT_EQ(gangs, 3);
 }
 
-TEST(GatherTest, NothingIsKeptBeforeTheGangsTurnAndNothingAfterIt) {
-  Harness harness;
+TEST_F(GatherTest, NothingIsKeptBeforeTheGangsTurnAndNothingAfterIt) {
   v1::SweepSpec singles = Named("singles", 12);
   singles.set_priority(1);
-  harness.Submit(singles);
-  HandWorker worker("w", 2);
-  harness.Sync(worker);
+  Lease(singles, HandWorker("w", 2));
   const SweepId gang = harness.Submit(Gang("gang", 2));
-  worker.Finish(Single(worker));
-  harness.Sync(worker);
+  harness.Finish(worker, Single(worker));
   EXPECT_EQ(worker.running().size(), 2u) << "what has a higher priority goes before";
   v1::SweepSpec urgent = Gang("urgent", 2);
   urgent.set_priority(2);
   const SweepId other = harness.Submit(urgent);
-  worker.Finish(Single(worker));
-  harness.Sync(worker);
+  harness.Finish(worker, Single(worker));
   EXPECT_EQ(worker.running().size(), 1u) << "kept";
   harness.CancelSweep(other);
   harness.Sync(worker);
@@ -135,8 +118,7 @@ TEST(GatherTest, NothingIsKeptBeforeTheGangsTurnAndNothingAfterIt) {
   harness.CancelSweep(gang);
 }
 
-TEST(GatherTest, GangsOfSeveralSweepsAllStart) {
-  Harness harness;
+TEST_F(GatherTest, GangsOfSeveralSweepsAllStart) {
   harness.Submit(Named("singles", 8));
   HandWorker first("a", 2), second("b", 2);
   harness.Sync(first);
@@ -159,10 +141,9 @@ TEST(GatherTest, GangsOfSeveralSweepsAllStart) {
     EXPECT_EQ(harness.Status(SweepId(sweep)).state(), v1::COMPLETE) << sweep;
 }
 
-TEST(GatherTest, AListeningWorkerIsPushedAGangOnceItsSlotsAreFree) {
-  Harness harness;
+TEST_F(GatherTest, AListeningWorkerIsPushedAGangOnceItsSlotsAreFree) {
   harness.Submit(Named("singles", 2));
-  HandWorker worker("w", 2);
+  worker = HandWorker("w", 2);
   SyncByStream(harness, worker);
   ASSERT_EQ(worker.running().size(), 2u);
   harness.CancelSweep(SweepId(1));
@@ -175,29 +156,23 @@ TEST(GatherTest, AListeningWorkerIsPushedAGangOnceItsSlotsAreFree) {
   EXPECT_THAT(pushes.at("w").desired(0).further_slots(), ElementsAre(1u));
 }
 
-TEST(GatherTest, AGangThatPreemptsGetsAsManySlotsAsItNeeds) {
-  Harness harness;
-  harness.Submit(Named("singles", 3));
-  HandWorker worker("w", 3);
-  harness.Sync(worker);
+TEST_F(GatherTest, AGangThatPreemptsGetsAsManySlotsAsItNeeds) {
+  Lease(Named("singles", 3), HandWorker("w", 3));
   ASSERT_EQ(worker.running().size(), 3u);
   v1::SweepSpec gang = Gang("gang", 2);
   gang.set_priority(5);
   gang.set_preempts(true);
   harness.Submit(gang);
-  harness.Advance(std::chrono::seconds(1));
-  harness.Tick();
-  const auto reply = harness.TrySync(worker.Sync());
-  ASSERT_TRUE(reply.ok());
-  EXPECT_EQ(reply->stop_size(), 2);
-  for (const v1::Stop& stop : reply->stop()) worker.Emit(stop.token(), FailureEvent(v1::PREEMPTED, "stopped"));
+  harness.TickAfter(std::chrono::seconds(1));
+  const auto reply = harness.TrySync(worker.Sync()).value();
+  EXPECT_EQ(reply.stop_size(), 2);
+  for (const v1::Stop& stop : reply.stop()) worker.Emit(stop.token(), FailureEvent(v1::PREEMPTED, "stopped"));
   harness.Sync(worker);
   EXPECT_EQ(Gangs(worker).size(), 1u);
 }
 
 // One worker is kept for the gang already when the attempts of another are asked to yield.
-TEST(GatherTest, SlotsThatAreYieldedToAGangAreKeptForIt) {
-  Harness harness;
+TEST_F(GatherTest, SlotsThatAreYieldedToAGangAreKeptForIt) {
   harness.Submit(Named("singles", 12));
   HandWorker first("a", 2), second("b", 2);
   harness.Sync(first);
@@ -207,27 +182,20 @@ TEST(GatherTest, SlotsThatAreYieldedToAGangAreKeptForIt) {
   gang.set_priority(5);
   gang.set_preempts(true);
   harness.Submit(gang);
-  first.Finish(Single(first));
-  harness.Sync(first);
+  harness.Finish(first, Single(first));
   EXPECT_EQ(first.running().size(), 1u) << "kept";
-  harness.Advance(std::chrono::seconds(1));
-  harness.Tick();
-  const auto reply = harness.TrySync(second.Sync());
-  ASSERT_TRUE(reply.ok());
-  ASSERT_EQ(reply->stop_size(), 2) << "they started last";
-  second.Emit(reply->stop(0).token(), FailureEvent(v1::PREEMPTED, "stopped"));
-  const auto one_left = harness.TrySync(second.Sync());
-  ASSERT_TRUE(one_left.ok());
-  EXPECT_EQ(one_left->desired_size(), 0) << "its slot is kept";
-  second.Emit(reply->stop(1).token(), FailureEvent(v1::PREEMPTED, "stopped"));
-  harness.Sync(second);
+  harness.TickAfter(std::chrono::seconds(1));
+  const auto reply = harness.TrySync(second.Sync()).value();
+  ASSERT_EQ(reply.stop_size(), 2) << "they started last";
+  second.Emit(reply.stop(0).token(), FailureEvent(v1::PREEMPTED, "stopped"));
+  EXPECT_EQ(harness.TrySync(second.Sync()).value().desired_size(), 0) << "its slot is kept";
+  harness.Report(second, reply.stop(1).token(), FailureEvent(v1::PREEMPTED, "stopped"));
   EXPECT_EQ(Gangs(second).size(), 1u);
   harness.Sync(first);
   EXPECT_EQ(first.running().size(), 2u) << "given back";
 }
 
-TEST(GatherTest, AGangIsNotGivenTheMemoryOfAMachineWithTooFewSlots) {
-  Harness harness;
+TEST_F(GatherTest, AGangIsNotGivenTheMemoryOfAMachineWithTooFewSlots) {
   harness.Submit(Gang("gang", 4));
   HandWorker large("large", 1), worker("w", 4);
   large.fields().set_memory_mib(64000);
@@ -235,21 +203,16 @@ TEST(GatherTest, AGangIsNotGivenTheMemoryOfAMachineWithTooFewSlots) {
   harness.Sync(large);
   harness.Sync(worker);
   ASSERT_EQ(Gangs(worker).size(), 1u);
-  worker.Emit(Gangs(worker)[0], OutOfMemoryEvent(900));
-  harness.Sync(worker);
+  harness.Report(worker, Gangs(worker)[0], OutOfMemoryEvent(900));
   EXPECT_TRUE(worker.running().empty());
   EXPECT_THAT(harness.Query("SELECT message FROM stage WHERE kind = 'TRAIN_STAGE'"),
               HasSubstr("it had 1000 MiB, all that the largest registered worker has"));
 }
 
-TEST(GatherTest, AGangThatCanNeverFitHasAClearReason) {
-  Harness harness;
-  harness.Submit(Gang("gang", 4));
-  HandWorker worker("w", 3);
-  worker.fields().set_memory_mib(8000);
-  harness.Sync(worker);
+TEST_F(GatherTest, AGangThatCanNeverFitHasAClearReason) {
+  Lease(Gang("gang", 4), Machine(8000, 3));
   EXPECT_TRUE(worker.running().empty());
-  EXPECT_THAT(WhyOf(harness, "t-1"),
+  EXPECT_THAT(harness.Why("t-1"),
               HasSubstr("no registered worker could ever run this: it needs 4 processes on one worker; the "
                         "largest machine has 8000 MiB, and no worker has more than 3 slots (lower "
                         "`resources` of the sweep with inlier edit, or start a larger worker)"));
@@ -263,11 +226,10 @@ TEST(GatherTest, AGangThatCanNeverFitHasAClearReason) {
   gpu.ShareGpu(1000);
   harness.Sync(gpu);
   EXPECT_TRUE(Gangs(gpu).empty());
-  EXPECT_THAT(WhyOf(harness, "t-1"), HasSubstr("or more than 1 GPU"));
-  HandWorker large("large", 4);
-  harness.Sync(large);
+  EXPECT_THAT(harness.Why("t-1"), HasSubstr("or more than 1 GPU"));
+  HandWorker large = harness.Connect("large", 4);
   EXPECT_EQ(Gangs(large).size(), 1u);
-  EXPECT_THAT(WhyOf(harness, "t-1"), Not(HasSubstr("could ever")));
+  EXPECT_THAT(harness.Why("t-1"), Not(HasSubstr("could ever")));
 }
 
 }  // namespace

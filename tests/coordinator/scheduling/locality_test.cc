@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "coordinator/decisions/tick.h"
+#include "coordinator/state/feature.h"
 #include "tests/coordinator/harness.h"
 
 namespace inlier {
@@ -24,13 +24,7 @@ class LocalityTest : public testing::Test {
     ASSERT_TRUE(other_.running().empty());
     holder_.Finish(1);
     // Its outcome is taken while the store has no space for leases: another worker may come first.
-    Orchestrator::SyncLimits limits;
-    limits.grant_leases = false;
-    Effects effects;
-    auto reply = harness_->orchestrator().OnSync(holder_.Sync(), harness_->now(), limits, effects);
-    ASSERT_TRUE(reply.ok()) << reply.status();
-    harness_->Commit(std::move(effects));
-    holder_.Take(*reply);
+    harness_->Sync(holder_, {.grant_leases = false});
   }
 
   std::unique_ptr<Harness> harness_;
@@ -42,19 +36,16 @@ TEST_F(LocalityTest, AnEvaluationWaitsForTheWorkerThatTrained) {
   EXPECT_EQ(harness_->Sync(other_).desired_size(), 0);
   EXPECT_EQ(harness_->Sync(holder_).desired_size(), 1);
   // Nothing is left to wait for.
-  harness_->Advance(seconds(3));
-  harness_->Tick();
+  harness_->TickAfter(seconds(3));
   EXPECT_EQ(harness_->Sync(other_).desired_size(), 0);
 }
 
 TEST_F(LocalityTest, NoLongerThanTheTimeThatIsConfigured) {
   Begin(/*keeps_artifacts=*/true);
-  EXPECT_EQ(*NextDeadline(harness_->orchestrator().state()), harness_->now().at + seconds(2));
-  harness_->Advance(milliseconds(1999));
-  harness_->Tick();
+  EXPECT_EQ(*NextDeadline(harness_->state()), harness_->now().at + seconds(2));
+  harness_->TickAfter(milliseconds(1999));
   EXPECT_EQ(harness_->Sync(other_).desired_size(), 0);
-  harness_->Advance(milliseconds(1));
-  harness_->Tick();
+  harness_->TickAfter(milliseconds(1));
   EXPECT_EQ(harness_->Sync(other_).desired_size(), 1);
 }
 
@@ -86,37 +77,30 @@ TEST_F(LocalityTest, AListeningWorkerIsPushedTheEvaluationThatWaitsForIt) {
   harness_->Commit(std::move(effects));
 }
 
-TEST(LocalityOfTrainingTest, APreemptedTrainingResumesWhereItsCheckpointIs) {
-  Harness harness;
-  const SweepId sweep = harness.Submit(SmallSweep("s", 1));
+using LocalityOfTrainingTest = OneWorkerTest;
+
+TEST_F(LocalityOfTrainingTest, APreemptedTrainingResumesWhereItsCheckpointIs) {
+  sweep = harness.Submit(SmallSweep("s", 1));
   HandWorker holder("holder", 1), other("other", 1);
   holder.fields().set_keeps_artifacts(true);
   harness.Sync(holder);
-  v1::PauseSweepRequest pause;
-  pause.set_sweep(sweep.ToString());
-  pause.set_now(true);
-  ASSERT_TRUE(harness.Ask(&PauseSweep, pause).ok());
+  ASSERT_TRUE(harness.PauseSweep(sweep, /*now=*/true).ok());
   holder.Emit(1, CheckpointEvent(40, false));
-  holder.Emit(1, FailureEvent(v1::PREEMPTED, "stopped"));
-  harness.Sync(holder);
-  v1::ResumeSweepRequest resume;
-  resume.set_sweep(sweep.ToString());
-  ASSERT_TRUE(harness.Ask(&ResumeSweep, resume).ok());
+  harness.Report(holder, 1, FailureEvent(v1::PREEMPTED, "stopped"));
+  ASSERT_TRUE(harness.ResumeSweep(sweep));
   EXPECT_EQ(harness.Sync(other).desired_size(), 0);
   EXPECT_EQ(harness.Sync(holder).desired_size(), 1);
 }
 
-TEST(LocalityOfTrainingTest, ACrashedTrainingResumesOnAnyWorker) {
-  Harness harness;
+TEST_F(LocalityOfTrainingTest, ACrashedTrainingResumesOnAnyWorker) {
   harness.Submit(SmallSweep("s", 1));
   HandWorker holder("holder", 1), other("other", 1);
   holder.fields().set_keeps_artifacts(true);
   harness.Sync(holder);
   holder.Emit(1, CheckpointEvent(40, false));
-  holder.Emit(1, FailureEvent(v1::CRASHED, "signal 11"));
-  harness.Sync(holder);
-  harness.Advance(seconds(2));  // A crash waits a little in any case.
-  harness.Tick();
+  harness.Report(holder, 1, FailureEvent(v1::CRASHED, "signal 11"));
+  // A crash waits a little in any case.
+  harness.TickAfter(seconds(2));
   EXPECT_EQ(harness.Sync(other).desired_size(), 1);
 }
 

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "coordinator/decisions/tick.h"
+#include "coordinator/state/feature.h"
 #include "tests/coordinator/harness.h"
 
 namespace inlier {
@@ -23,21 +23,6 @@ v1::SweepSpec SweepWithPriority(const std::string& name, int seeds, std::uint32_
   return sweep;
 }
 
-// Tokens of live attempts that yield.
-std::vector<Token> Yielding(Harness& harness) {
-  std::vector<Token> tokens;
-  const std::string rows =
-      harness.Query("SELECT token FROM attempt WHERE yields IS NOT NULL AND ended_ms IS NULL ORDER BY token");
-  for (std::size_t at = 0; at < rows.size(); at = rows.find('\n', at) + 1)
-    tokens.push_back(std::stoull(rows.substr(at)));
-  return tokens;
-}
-
-void Look(Harness& harness) {
-  harness.Advance(milliseconds(500));
-  harness.Tick();
-}
-
 // It writes its checkpoint and stops, as requested.
 void Stop(HandWorker& worker, Token token, std::uint64_t step) {
   worker.Emit(token, CheckpointEvent(step, false));
@@ -53,6 +38,21 @@ class PreemptionTest : public testing::Test {
     ASSERT_EQ(worker_.running().size(), 2u);
   }
 
+  // Tokens of live attempts that yield.
+  std::vector<Token> Yielding() {
+    std::vector<Token> tokens;
+    const std::string rows = harness_.Query(
+        "SELECT token FROM attempt WHERE yields IS NOT NULL AND ended_ms IS NULL ORDER BY token");
+    for (std::size_t at = 0; at < rows.size(); at = rows.find('\n', at) + 1)
+      tokens.push_back(std::stoull(rows.substr(at)));
+    return tokens;
+  }
+  // The same a moment later.
+  std::vector<Token> Look() {
+    harness_.TickAfter(milliseconds(500));
+    return Yielding();
+  }
+
   Harness harness_;
   HandWorker worker_{"w", 2};
   SweepId low_;
@@ -60,31 +60,27 @@ class PreemptionTest : public testing::Test {
 
 TEST_F(PreemptionTest, AnAttemptOfLowerPriorityWritesACheckpointAndYields) {
   const SweepId high = harness_.Submit(SweepWithPriority("high", 1, 200, 5, true));
-  Look(harness_);
-  EXPECT_THAT(Yielding(harness_), ElementsAre(2));  // The one that started last.
-  const auto reply = harness_.TrySync(worker_.Sync());
-  ASSERT_TRUE(reply.ok());
-  EXPECT_EQ(reply->desired_size(), 1);
-  ASSERT_EQ(reply->stop_size(), 1);
-  EXPECT_EQ(reply->stop(0).token(), 2u);
-  EXPECT_EQ(reply->stop(0).reason(), "sweep s-2 of priority 5 needs its slot (it preempts)");
+  EXPECT_THAT(Look(), ElementsAre(2));  // The one that started last.
+  const auto reply = harness_.TrySync(worker_.Sync()).value();
+  EXPECT_EQ(reply.desired_size(), 1);
+  ASSERT_EQ(reply.stop_size(), 1);
+  EXPECT_EQ(reply.stop(0).token(), 2u);
+  EXPECT_EQ(reply.stop(0).reason(), "sweep s-2 of priority 5 needs its slot (it preempts)");
   EXPECT_EQ(harness_.Status(high).trials().running(), 0u);  // Its process is still there.
 }
 
 TEST_F(PreemptionTest, TheStageResumesFromItsCheckpointAndNoFailureIsCounted) {
   const SweepId high = harness_.Submit(SweepWithPriority("high", 1, 200, 5, true));
-  Look(harness_);
+  Look();
   Stop(worker_, 2, 40);
   harness_.Sync(worker_);
   EXPECT_EQ(harness_.Status(high).trials().running(), 1u);
   EXPECT_EQ(harness_.Query("SELECT outcome, failure FROM attempt WHERE token = 2"), "PREEMPTED|PREEMPTED\n");
   EXPECT_EQ(harness_.Query("SELECT state, losses, crashes FROM stage WHERE id = 3"), "PENDING|0|0\n");
-  Look(harness_);
-  EXPECT_THAT(Yielding(harness_), IsEmpty());
+  EXPECT_THAT(Look(), IsEmpty());
   for (int stage = 0; stage < 2; ++stage) {  // The high sweep's training and evaluation.
     ASSERT_EQ(worker_.running().size(), 2u);
-    worker_.Finish(worker_.running().rbegin()->first);
-    harness_.Sync(worker_);
+    harness_.Finish(worker_, worker_.running().rbegin()->first);
   }
   ASSERT_EQ(worker_.running().size(), 2u);
   EXPECT_EQ(worker_.running().rbegin()->second.resume_step(), 40u);
@@ -93,7 +89,7 @@ TEST_F(PreemptionTest, TheStageResumesFromItsCheckpointAndNoFailureIsCounted) {
 TEST_F(PreemptionTest, ALostAttemptIsRecordedWithTheReasonOfItsPreemption) {
   const std::string reason = "sweep s-2 of priority 5 needs its slot (it preempts)";
   const SweepId high = harness_.Submit(SweepWithPriority("high", 1, 200, 5, true));
-  Look(harness_);
+  Look();
   harness_.Sync(worker_);  // It gets the stop, and forgets the attempt.
   harness_.Sync(worker_);
   EXPECT_EQ(harness_.Query("SELECT message FROM attempt WHERE token = 2"), reason + "\n");
@@ -105,27 +101,25 @@ TEST_F(PreemptionTest, ALostAttemptIsRecordedWithTheReasonOfItsPreemption) {
 
 TEST_F(PreemptionTest, NoMoreAttemptsYieldThanStagesWait) {
   harness_.Submit(SweepWithPriority("high", 1, 200, 5, true));
-  for (int i = 0; i < 5; ++i) Look(harness_);
-  EXPECT_THAT(Yielding(harness_), ElementsAre(2));
+  for (int i = 0; i < 5; ++i) Look();
+  EXPECT_THAT(Yielding(), ElementsAre(2));
   harness_.Submit(SweepWithPriority("more", 1, 300, 5, true));
-  for (int i = 0; i < 5; ++i) Look(harness_);
-  EXPECT_THAT(Yielding(harness_), ElementsAre(1, 2));
+  for (int i = 0; i < 5; ++i) Look();
+  EXPECT_THAT(Yielding(), ElementsAre(1, 2));
 }
 
 TEST_F(PreemptionTest, MaxParallelOfTheSweepLimitsTheYieldingAttempts) {
   v1::SweepSpec high = SweepWithPriority("high", 2, 200, 5, true);
   high.set_max_parallel(1);
   harness_.Submit(high);
-  Look(harness_);
-  Look(harness_);
-  EXPECT_THAT(Yielding(harness_), ElementsAre(2));
+  Look();
+  EXPECT_THAT(Look(), ElementsAre(2));
 }
 
 TEST_F(PreemptionTest, EqualsAndSweepsThatDoNotPreemptWait) {
   harness_.Submit(SweepWithPriority("equal", 1, 200, 0, true));
   harness_.Submit(SweepWithPriority("meek", 1, 300, 9, false));
-  Look(harness_);
-  EXPECT_THAT(Yielding(harness_), IsEmpty());
+  EXPECT_THAT(Look(), IsEmpty());
 }
 
 TEST_F(PreemptionTest, AnAttemptThatAHigherSweepNeedsTooStays) {
@@ -134,25 +128,21 @@ TEST_F(PreemptionTest, AnAttemptThatAHigherSweepNeedsTooStays) {
   harness_.Submit(SweepWithPriority("shares", 3, 100, 5, false));  // The trainings of the low sweep.
   CheckData(harness_, worker_);
   harness_.Submit(SweepWithPriority("high", 1, 200, 5, true));
-  Look(harness_);
-  EXPECT_THAT(Yielding(harness_), IsEmpty());
+  EXPECT_THAT(Look(), IsEmpty());
   harness_.Submit(SweepWithPriority("highest", 1, 300, 6, true));
-  Look(harness_);
-  EXPECT_THAT(Yielding(harness_), ElementsAre(2));
+  EXPECT_THAT(Look(), ElementsAre(2));
 }
 
 TEST_F(PreemptionTest, TheLowestPriorityGoesFirstAndThenTheLatestCheckpoint) {
   harness_.Advance(milliseconds(1000));
-  worker_.Emit(1, CheckpointEvent(10, false));
-  harness_.Sync(worker_);
+  harness_.Report(worker_, 1, CheckpointEvent(10, false));
   HandWorker other("other", 1);
   v1::SweepSpec middle = SweepWithPriority("middle", 1, 150, 3, false);
   harness_.Submit(middle);
   harness_.Sync(other);
   ASSERT_EQ(other.running().begin()->first, 3u);
   harness_.Submit(SweepWithPriority("high", 3, 200, 5, true));
-  Look(harness_);
-  EXPECT_THAT(Yielding(harness_), ElementsAre(1, 2, 3));
+  EXPECT_THAT(Look(), ElementsAre(1, 2, 3));
   // In that order: 1 has saved last, and 3 is of a higher priority.
   std::vector<std::string> lines;
   for (const std::string& line : harness_.last().log) lines.push_back(line);
@@ -168,41 +158,33 @@ TEST_F(PreemptionTest, NoAttemptYieldsWhileASlotIsFree) {
   harness_.Sync(idle);
   idle.fields().set_draining(false);
   harness_.Submit(SweepWithPriority("high", 1, 200, 5, true));
-  v1::WorkerSync sync = idle.Sync();
-  Orchestrator::SyncLimits limits;
-  limits.grant_leases = false;  // The store has no space: its slot stays free.
-  Effects effects;
-  ASSERT_TRUE(harness_.orchestrator().OnSync(sync, harness_.now(), limits, effects).ok());
-  harness_.Commit(std::move(effects));
-  Look(harness_);
-  EXPECT_THAT(Yielding(harness_), IsEmpty());
+  // The store has no space: its slot stays free.
+  harness_.Sync(idle, {.grant_leases = false});
+  EXPECT_THAT(Look(), IsEmpty());
 }
 
 TEST_F(PreemptionTest, NoAttemptYieldsASlotThatDoesNotFitTheStage) {
   v1::SweepSpec high = SweepWithPriority("high", 1, 200, 5, true);
   high.mutable_resources()->set_gpu(1);
   harness_.Submit(high);
-  Look(harness_);
-  EXPECT_THAT(Yielding(harness_), IsEmpty());
+  EXPECT_THAT(Look(), IsEmpty());
 }
 
 TEST_F(PreemptionTest, AYieldSurvivesARestartAndNoOtherAttemptYields) {
   harness_.Submit(SweepWithPriority("high", 1, 200, 5, true));
-  Look(harness_);
-  ASSERT_THAT(Yielding(harness_), ElementsAre(2));
+  Look();
+  ASSERT_THAT(Yielding(), ElementsAre(2));
   harness_.Restart();
-  Look(harness_);
-  EXPECT_THAT(Yielding(harness_), ElementsAre(2));
+  EXPECT_THAT(Look(), ElementsAre(2));
   harness_.Sync(worker_);
-  Look(harness_);
-  EXPECT_THAT(Yielding(harness_), ElementsAre(2));
+  EXPECT_THAT(Look(), ElementsAre(2));
 }
 
 TEST_F(PreemptionTest, TheDeadlineIsTheNextCheck) {
   harness_.Submit(SweepWithPriority("high", 2, 200, 5, true));
-  Look(harness_);
-  ASSERT_TRUE(NextDeadline(harness_.orchestrator().state()).has_value());
-  EXPECT_EQ(*NextDeadline(harness_.orchestrator().state()), harness_.now().at + milliseconds(500));
+  Look();
+  ASSERT_TRUE(NextDeadline(harness_.state()).has_value());
+  EXPECT_EQ(*NextDeadline(harness_.state()), harness_.now().at + milliseconds(500));
 }
 
 }  // namespace

@@ -2,9 +2,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
-
-#include "coordinator/status/explain.h"
 #include "tests/coordinator/harness.h"
 #include "tests/coordinator/invariants.h"
 
@@ -12,12 +9,6 @@ namespace inlier {
 namespace {
 
 using testing::HasSubstr;
-
-std::filesystem::path Folder() {
-  const std::filesystem::path memory = "/dev/shm";  // This test is not about fsync.
-  std::error_code ignored;
-  return std::filesystem::is_directory(memory, ignored) ? memory : std::filesystem::temp_directory_path();
-}
 
 // `trials` trainings with an evaluation each, different from those of any other sweep with another `steps`.
 v1::SweepSpec SweepOfTrials(const std::string& name, int trials, std::uint32_t steps) {
@@ -28,9 +19,7 @@ v1::SweepSpec SweepOfTrials(const std::string& name, int trials, std::uint32_t s
 
 // Finishes all that runs and syncs, which starts as much again.
 void Turn(Harness& harness, HandWorker& worker) {
-  std::vector<Token> tokens;
-  for (const auto& [token, assignment] : worker.running()) tokens.push_back(token);
-  for (const Token token : tokens) worker.Finish(token);
+  worker.FinishAll();
   harness.Sync(worker);
   harness.Tick();
 }
@@ -51,7 +40,7 @@ TEST(OrchestratorShareTest, WeightsOneAndThreeShareTenThousandTrialsAndNoLimitIs
   options.expand_at_submit = 60;
   options.expand_ahead = 60;
   options.expand_per_tick = 200;
-  Harness harness(options, Folder());
+  Harness harness(options, MemoryFolder());
   v1::SweepSpec one = SweepOfTrials("one", 9000, 100);
   v1::SweepSpec three = SweepOfTrials("three", 9000, 200);
   one.set_group("both");
@@ -73,11 +62,11 @@ TEST(OrchestratorShareTest, WeightsOneAndThreeShareTenThousandTrialsAndNoLimitIs
   const double share = static_cast<double>(Ended(harness, second)) / static_cast<double>(ended);
   EXPECT_NEAR(share, 0.75, 0.02);
   RecordProperty("share_of_weight_three", std::to_string(share));
-  CheckInvariants(harness.orchestrator().state());
+  CheckInvariants(harness.state());
 }
 
 TEST(OrchestratorShareTest, SweepThatWasIdleDoesNotHoardCredit) {
-  Harness harness(Harness::DefaultOptions(), Folder());
+  Harness harness(Harness::DefaultOptions(), MemoryFolder());
   const SweepId busy = harness.Submit(SweepOfTrials("busy", 300, 100));
   HandWorker worker("w", 2);
   while (Ended(harness, busy) < 100) Turn(harness, worker);
@@ -91,7 +80,7 @@ TEST(OrchestratorShareTest, SweepThatWasIdleDoesNotHoardCredit) {
 TEST(OrchestratorShareTest, QuotaHoldsForAllSweepsOfAGroupTogetherAndNotForOthers) {
   OrchestratorOptions options = Harness::DefaultOptions();
   options.quotas["small"] = 2;
-  Harness harness(options, Folder());
+  Harness harness(options, MemoryFolder());
   v1::SweepSpec spec = SweepOfTrials("a", 5, 100);
   spec.set_group("small");
   const SweepId a = harness.Submit(spec);
@@ -100,18 +89,13 @@ TEST(OrchestratorShareTest, QuotaHoldsForAllSweepsOfAGroupTogetherAndNotForOther
   spec.set_priority(5);
   const SweepId b = harness.Submit(spec);
   const SweepId free = harness.Submit(SweepOfTrials("free", 3, 300));
-  HandWorker worker("w", 8);
-  harness.Sync(worker);
+  HandWorker worker = harness.Connect("w", 8);
   EXPECT_EQ(Running(harness, b), 2u);
   EXPECT_EQ(Running(harness, a), 0u);
   EXPECT_EQ(Running(harness, free), 3u);
-  harness.Restart();
-  harness.Sync(worker);
+  harness.Restart(worker);
   EXPECT_EQ(Running(harness, a) + Running(harness, b), 2u);
-  v1::ExplainRequest request;
-  request.set_trial("t-1");
-  EXPECT_THAT(Explain(harness.orchestrator().state(), request, harness.now())->ShortDebugString(),
-              HasSubstr("group small is at its quota of 2"));
+  EXPECT_THAT(harness.Why("t-1"), HasSubstr("group small is at its quota of 2"));
   for (int turn = 0; turn < 20; ++turn) {
     Turn(harness, worker);
     ASSERT_LE(Running(harness, a) + Running(harness, b), 2u);
@@ -124,7 +108,7 @@ TEST(OrchestratorShareTest, QuotaHoldsForAllSweepsOfAnOwnerTogetherAlsoAfterARes
   OrchestratorOptions options = Harness::DefaultOptions();
   options.callers["alice"].set_max_parallel(2);
   options.callers["*"].set_max_parallel(3);
-  Harness harness(options, Folder());
+  Harness harness(options, MemoryFolder());
   harness.SetCaller(Harness::Named("alice"));
   v1::SweepSpec spec = SweepOfTrials("a", 5, 100);
   spec.set_group("elsewhere");  // Another group is no way around it.
@@ -132,24 +116,18 @@ TEST(OrchestratorShareTest, QuotaHoldsForAllSweepsOfAnOwnerTogetherAlsoAfterARes
   spec = SweepOfTrials("b", 5, 200);
   spec.set_priority(5);
   const SweepId b = harness.Submit(spec);
-  harness.SetCaller(Harness::Named("bob"));
-  const SweepId bobs = harness.Submit(SweepOfTrials("bobs", 5, 300));
-  harness.SetCaller(Harness::Named("root", /*admin=*/true));
+  const SweepId bobs = harness.SubmitAs(Harness::Named("bob"), SweepOfTrials("bobs", 5, 300));
   const SweepId roots =
-      harness.Submit(SweepOfTrials("roots", 5, 400));  // "*" is for each of the others alone.
-  HandWorker worker("w", 16);
-  harness.Sync(worker);
+      harness.SubmitAs(Harness::Named("root", /*admin=*/true),
+                       SweepOfTrials("roots", 5, 400));  // "*" is for each of the others alone.
+  HandWorker worker = harness.Connect("w", 16);
   EXPECT_EQ(Running(harness, b), 2u);
   EXPECT_EQ(Running(harness, a), 0u);
   EXPECT_EQ(Running(harness, bobs), 3u);
   EXPECT_EQ(Running(harness, roots), 3u);
-  harness.Restart();
-  harness.Sync(worker);
+  harness.Restart(worker);
   EXPECT_EQ(Running(harness, a) + Running(harness, b), 2u);
-  v1::ExplainRequest request;
-  request.set_trial("t-1");
-  EXPECT_THAT(Explain(harness.orchestrator().state(), request, harness.now())->ShortDebugString(),
-              HasSubstr("the sweeps of alice run 2 attempts, and its max_parallel is 2"));
+  EXPECT_THAT(harness.Why("t-1"), HasSubstr("the sweeps of alice run 2 attempts, and its max_parallel is 2"));
   for (int turn = 0; turn < 20; ++turn) {
     Turn(harness, worker);
     ASSERT_LE(Running(harness, a) + Running(harness, b), 2u);
@@ -159,7 +137,7 @@ TEST(OrchestratorShareTest, QuotaHoldsForAllSweepsOfAnOwnerTogetherAlsoAfterARes
 }
 
 TEST(OrchestratorShareTest, FailureRatioStopsASweepOnceTenTrialsHaveEnded) {
-  Harness harness(Harness::DefaultOptions(), Folder());
+  Harness harness(Harness::DefaultOptions(), MemoryFolder());
   v1::SweepSpec spec = SweepOfTrials("s", 40, 100);
   spec.mutable_retry()->set_max_crashes(1);
   spec.set_stop_after_failure_ratio(0.5);
@@ -167,13 +145,12 @@ TEST(OrchestratorShareTest, FailureRatioStopsASweepOnceTenTrialsHaveEnded) {
   HandWorker worker("w", 1);
   for (int failed = 0; failed < 9; ++failed) {
     harness.Sync(worker);
-    worker.Emit(worker.running().begin()->first, FailureEvent(v1::CRASHED, "signal 11"));
+    worker.Emit(OnlyToken(worker), FailureEvent(v1::CRASHED, "signal 11"));
   }
   harness.Sync(worker);
   EXPECT_EQ(harness.Status(sweep).trials().failed(), 9u);
   EXPECT_EQ(harness.Status(sweep).state(), v1::ACTIVE);
-  worker.Emit(worker.running().begin()->first, FailureEvent(v1::CRASHED, "signal 11"));
-  harness.Sync(worker);
+  harness.Report(worker, FailureEvent(v1::CRASHED, "signal 11"));
   EXPECT_EQ(harness.Status(sweep).state(), v1::STOPPED_BY_FAILURES);
   EXPECT_EQ(harness.Status(sweep).trials().cancelled(), 30u);
 }

@@ -14,16 +14,9 @@ namespace inlier {
 
 // Syncs by stream, and listens when it has been answered.
 inline v1::CoordinatorSync SyncByStream(Harness& harness, HandWorker& worker) {
-  Orchestrator::SyncLimits limits;
-  limits.by_stream = true;
-  Effects effects;
-  const v1::WorkerSync sync = worker.Sync();
-  auto reply = harness.orchestrator().OnSync(sync, harness.now(), limits, effects);
-  EXPECT_TRUE(reply.ok()) << reply.status();
-  harness.Commit(std::move(effects));
-  worker.Take(*reply);
-  harness.orchestrator().SetListening(sync.incarnation(), true);
-  return *reply;
+  const v1::CoordinatorSync reply = harness.Sync(worker, {.by_stream = true});
+  harness.orchestrator().SetListening(worker.fields().incarnation(), true);
+  return reply;
 }
 
 // Commits the current pushes and returns them by incarnation.

@@ -8,6 +8,7 @@
 #include "rpc/endpoint_file.h"
 #include "tests/coordinator/services/guarded_fixture.h"
 #include "tests/support/plain_channel.h"
+#include "tests/support/status_matchers.h"
 
 namespace inlier {
 namespace {
@@ -18,40 +19,22 @@ using testing::Not;
 
 class AccessTest : public GuardedTest {
  protected:
-  grpc::Status List(const std::shared_ptr<grpc::Channel>& channel) {
-    grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
-    v1::ListSweepsResponse response;
-    return v1::SweepService::NewStub(channel)->ListSweeps(&context, {}, &response);
-  }
-  grpc::Status Submit(const std::shared_ptr<grpc::Channel>& channel) {
-    v1::SubmitSweepRequest request;
-    *request.mutable_sweep() = SmallSweep("guarded", 1);
-    v1::SubmitSweepResponse response;
-    grpc::ClientContext context;
-    return v1::SweepService::NewStub(channel)->SubmitSweep(&context, request, &response);
-  }
-  grpc::Status Sync(const std::shared_ptr<grpc::Channel>& channel, const std::string& incarnation) {
+  static grpc::Status SyncOf(const std::shared_ptr<grpc::Channel>& channel, const std::string& incarnation) {
     HandWorker worker(incarnation, 1);
-    worker.fields().set_version(Version());
-    v1::CoordinatorSync reply;
-    grpc::ClientContext context;
-    return v1::WorkerService::NewStub(channel)->Sync(&context, worker.Sync(), &reply);
+    return Sync(channel, worker);
   }
 };
 
 // The port that an endpoint file names may be another coordinator's now, and the folder a copy.
 TEST_F(AccessTest, ACallForAnotherDatabaseIsRefusedBeforeItChangesAnything) {
   Start();
-  const auto endpoint = ReadEndpointFile(config_.state_dir());
-  ASSERT_TRUE(endpoint.ok()) << endpoint.status();
-  EXPECT_EQ(endpoint->lock_inode(), InodeOf(StateLockPath(config_.state_dir())));
+  const auto endpoint = ReadEndpointFile(config_.state_dir()).value();
+  EXPECT_EQ(endpoint.lock_inode(), InodeOf(StateLockPath(config_.state_dir())));
   ClientSecurity security;
   security.database_id = "another";
-  const grpc::Status refused = Submit(Channel(security));
-  EXPECT_EQ(refused.error_code(), grpc::StatusCode::UNAVAILABLE);
-  EXPECT_THAT(refused.error_message(), HasSubstr("has the database of another state folder"));
-  security.database_id = endpoint->database_id();
+  EXPECT_THAT(Submit(Channel(security)), FailsWith(grpc::StatusCode::UNAVAILABLE,
+                                                   HasSubstr("has the database of another state folder")));
+  security.database_id = endpoint.database_id();
   EXPECT_TRUE(Submit(Channel(security)).ok());
 }
 
@@ -68,10 +51,10 @@ TEST_F(AccessTest, EveryRpcIsRefusedWithoutATokenAndWithAWrongOne) {
           << method.full_name() << " answered " << without.error_message()
           << "; every method enters through the Door, which admits its calls";
       EXPECT_THAT(without.error_message(), HasSubstr("--token-file"));
-      const grpc::Status wrong = CallRaw(forger, method, "");
-      EXPECT_EQ(wrong.error_code(), grpc::StatusCode::UNAUTHENTICATED) << method.full_name();
-      EXPECT_THAT(wrong.error_message(),
-                  AllOf(HasSubstr("does not know the token"), Not(HasSubstr("000000"))));
+      EXPECT_THAT(CallRaw(forger, method, ""),
+                  FailsWith(grpc::StatusCode::UNAUTHENTICATED,
+                            AllOf(HasSubstr("does not know the token"), Not(HasSubstr("000000")))))
+          << method.full_name();
     }
   }
 }
@@ -83,7 +66,7 @@ TEST_F(AccessTest, EachRoleMakesItsOwnCallsAndARefusalNamesTheMissingRole) {
   EXPECT_TRUE(List(Channel(WithToken(read))).ok());
   EXPECT_TRUE(List(Channel(WithToken(submit))).ok());  // Submit includes read.
   EXPECT_TRUE(Submit(Channel(WithToken(submit))).ok());
-  EXPECT_TRUE(Sync(Channel(WithToken(work)), "w").ok());
+  EXPECT_TRUE(SyncOf(Channel(WithToken(work)), "w").ok());
   const grpc::Status reader_submits = Submit(Channel(WithToken(read)));
   EXPECT_EQ(reader_submits.error_code(), grpc::StatusCode::PERMISSION_DENIED);
   EXPECT_EQ(reader_submits.error_message(),
@@ -91,7 +74,7 @@ TEST_F(AccessTest, EachRoleMakesItsOwnCallsAndARefusalNamesTheMissingRole) {
             "that role "
             "(`inlier token add --role submit`)");
   EXPECT_EQ(List(Channel(WithToken(work))).error_code(), grpc::StatusCode::PERMISSION_DENIED);
-  EXPECT_EQ(Sync(Channel(WithToken(submit)), "w").error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(SyncOf(Channel(WithToken(submit)), "w").error_code(), grpc::StatusCode::PERMISSION_DENIED);
 }
 
 TEST_F(AccessTest, AnotherWorkersCredentialsCannotSpeakForAnIncarnation) {
@@ -100,36 +83,24 @@ TEST_F(AccessTest, AnotherWorkersCredentialsCannotSpeakForAnIncarnation) {
   Start();
   ASSERT_TRUE(Submit(Channel(WithToken(alice))).ok());
   HandWorker worker("incarnation-1", 1);
-  worker.fields().set_version(Version());
-  const auto stub = v1::WorkerService::NewStub(Channel(WithToken(one)));
-  v1::CoordinatorSync reply;
-  {
-    grpc::ClientContext context;
-    ASSERT_TRUE(stub->Sync(&context, worker.Sync(), &reply).ok());
-  }
-  ASSERT_EQ(reply.desired_size(), 1);
-  worker.Take(reply);
+  ASSERT_TRUE(Sync(Channel(WithToken(one)), worker).ok());
+  const Token token = OnlyToken(worker);
   // The other worker knows incarnation and token, and is still refused on both transports.
-  HandWorker thief("incarnation-1", 1);
-  thief.fields().set_version(Version());
-  thief.Take(reply);
-  thief.Finish(reply.desired(0).token());
+  HandWorker thief = worker;
+  thief.Finish(token);
+  EXPECT_THAT(Sync(Channel(WithToken(two)), thief),
+              FailsWith(grpc::StatusCode::PERMISSION_DENIED, HasSubstr("does not belong to worker-2")));
+  grpc::ClientContext context;
   const auto other = v1::WorkerService::NewStub(Channel(WithToken(two)));
-  v1::CoordinatorSync stolen;
-  grpc::ClientContext unary_context;
-  const grpc::Status unary = other->Sync(&unary_context, thief.Sync(), &stolen);
-  EXPECT_EQ(unary.error_code(), grpc::StatusCode::PERMISSION_DENIED);
-  EXPECT_THAT(unary.error_message(), HasSubstr("does not belong to worker-2"));
-  grpc::ClientContext stream_context;
-  auto session = other->Session(&stream_context);
+  auto session = other->Session(&context);
   session->Write(thief.Sync());
+  v1::CoordinatorSync stolen;
   EXPECT_FALSE(session->Read(&stolen));
   EXPECT_EQ(session->Finish().error_code(), grpc::StatusCode::PERMISSION_DENIED);
   // The stage still runs, and its own worker ends it.
-  worker.Finish(reply.desired(0).token());
-  grpc::ClientContext context;
-  ASSERT_TRUE(stub->Sync(&context, worker.Sync(), &reply).ok());
-  EXPECT_EQ(reply.acknowledged_sequence(), 2u);
+  worker.Finish(token);
+  ASSERT_TRUE(Sync(Channel(WithToken(one)), worker).ok());
+  EXPECT_TRUE(worker.outbox().empty());
 }
 
 TEST_F(AccessTest, RemovedTokenEndsAnOpenSessionAndAnAddedOneIsTaken) {
@@ -155,25 +126,22 @@ TEST_F(AccessTest, RemovedTokenEndsAnOpenSessionAndAnAddedOneIsTaken) {
 
 TEST_F(AccessTest, CallerOfAnotherVersionIsRefusedWithBothVersions) {
   Start();
-  for (const std::string version : {"99.0.0", "no version"}) {
+  const auto plain = PlainChannel(coordinator_->grpc_address());
+  const auto list = [&plain](const std::string& version) {
     grpc::ClientContext context;
     context.AddMetadata(kVersionHeader, version);
     v1::ListSweepsResponse response;
-    const auto stub = v1::SweepService::NewStub(PlainChannel(coordinator_->grpc_address()));
-    const grpc::Status status = stub->ListSweeps(&context, {}, &response);
-    EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
-    EXPECT_THAT(status.error_message(),
-                HasSubstr("the caller is inlier " + version + " and this coordinator inlier " + Version()));
+    return v1::SweepService::NewStub(plain)->ListSweeps(&context, {}, &response);
+  };
+  for (const std::string version : {"99.0.0", "no version"}) {
+    EXPECT_THAT(list(version), FailsWith(grpc::StatusCode::FAILED_PRECONDITION,
+                                         HasSubstr("the caller is inlier " + version +
+                                                   " and this coordinator inlier " + Version())));
   }
   // A patch of the same minor release.
-  grpc::ClientContext context;
-  context.AddMetadata(kVersionHeader, Version().substr(0, Version().rfind('.')) + ".987");
-  v1::ListSweepsResponse response;
-  const auto stub = v1::SweepService::NewStub(PlainChannel(coordinator_->grpc_address()));
-  EXPECT_TRUE(stub->ListSweeps(&context, {}, &response).ok());
+  EXPECT_TRUE(list(Version().substr(0, Version().rfind('.')) + ".987").ok());
   EXPECT_TRUE(List(Channel({})).ok());  // Sends its version, ours.
-  EXPECT_TRUE(
-      List(PlainChannel(coordinator_->grpc_address())).ok());  // Sends none: a client that is not ours.
+  EXPECT_TRUE(List(plain).ok());        // Sends none: a client that is not ours.
 }
 
 TEST_F(AccessTest, TooManyCallsASecondAreRefusedWithTheTimeToWait) {
@@ -186,9 +154,8 @@ TEST_F(AccessTest, TooManyCallsASecondAreRefusedWithTheTimeToWait) {
     v1::ListSweepsResponse response;
     const grpc::Status status = stub->ListSweeps(&context, {}, &response);
     if (status.ok()) continue;
-    EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
-    EXPECT_THAT(status.error_message(),
-                AllOf(HasSubstr("more than 2 calls a second"), HasSubstr("try again in")));
+    EXPECT_THAT(status, FailsWith(grpc::StatusCode::RESOURCE_EXHAUSTED,
+                                  AllOf(HasSubstr("more than 2 calls a second"), HasSubstr("try again in"))));
     EXPECT_EQ(context.GetServerTrailingMetadata().count("inlier-retry-after-ms"), 1u);
     return;
   }
@@ -202,9 +169,8 @@ TEST_F(AccessTest, MessageAboveTheLimitIsRefusedWithBothSizes) {
   request.set_sql("SELECT '" + std::string(100000, 'x') + "'");
   v1::QueryResponse response;
   grpc::ClientContext context;
-  const grpc::Status status = v1::SweepService::NewStub(Channel({}))->Query(&context, request, &response);
-  EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
-  EXPECT_THAT(status.error_message(), HasSubstr("65536"));
+  EXPECT_THAT(v1::SweepService::NewStub(Channel({}))->Query(&context, request, &response),
+              FailsWith(grpc::StatusCode::RESOURCE_EXHAUSTED, HasSubstr("65536")));
 }
 
 TEST_F(AccessTest, MutualTlsAdmitsOnlyCertificatesOfTheAuthority) {
@@ -253,10 +219,9 @@ TEST_F(AccessTest, ExpiredCertificateIsRefusedByTheClientWithItsDateAndByTheServ
 TEST_F(AccessTest, WithMutualTlsAWorkersCertificateCannotSpeakForAnother) {
   UseMutualTls();
   Start();
-  EXPECT_TRUE(Sync(Channel(Certified("worker-1")), "w").ok());
-  const grpc::Status other = Sync(Channel(Certified("worker-2")), "w");
-  EXPECT_EQ(other.error_code(), grpc::StatusCode::PERMISSION_DENIED);
-  EXPECT_THAT(other.error_message(), HasSubstr("does not belong to worker-2"));
+  EXPECT_TRUE(SyncOf(Channel(Certified("worker-1")), "w").ok());
+  EXPECT_THAT(SyncOf(Channel(Certified("worker-2")), "w"),
+              FailsWith(grpc::StatusCode::PERMISSION_DENIED, HasSubstr("does not belong to worker-2")));
 }
 
 TEST_F(AccessTest, OtherMachinesAreServedOnlyWithTlsAndACheckOfTheCaller) {
@@ -338,9 +303,8 @@ TEST(CredentialsTest, TokensAreRandomAndTheirFileHoldsNone) {
 TEST(CredentialsTest, TokenThatNoHeaderCanHoldIsRefusedWithoutBeingShown) {
   ClientSecurity security;
   security.token = "inlier_x\nforged: header";
-  const absl::Status status = MakeChannelCredentials(security, "127.0.0.1:7420").status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(status.message()), Not(HasSubstr("forged")));
+  EXPECT_THAT(MakeChannelCredentials(security, "127.0.0.1:7420"),
+              StatusIs(absl::StatusCode::kInvalidArgument, Not(HasSubstr("forged"))));
 }
 
 TEST(CredentialsTest, TokenGoesInPlainTextToThisMachineOnly) {
@@ -348,9 +312,9 @@ TEST(CredentialsTest, TokenGoesInPlainTextToThisMachineOnly) {
   security.token = "inlier_x";
   EXPECT_TRUE(MakeChannelCredentials(security, "127.0.0.1:7420").ok());
   EXPECT_TRUE(MakeChannelCredentials(security, "[::1]:7420").ok());
-  const absl::Status status = MakeChannelCredentials(security, "192.0.2.1:7420").status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(status.message()), AllOf(HasSubstr("plain text"), Not(HasSubstr("inlier_x"))));
+  EXPECT_THAT(MakeChannelCredentials(security, "192.0.2.1:7420"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       AllOf(HasSubstr("plain text"), Not(HasSubstr("inlier_x")))));
   security.insecure = true;
   EXPECT_TRUE(MakeChannelCredentials(security, "192.0.2.1:7420").ok());
 }

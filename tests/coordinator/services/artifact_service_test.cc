@@ -5,6 +5,7 @@
 #include "base/files/file.h"
 #include "inlier/v1/artifact_service.grpc.pb.h"
 #include "tests/coordinator/services/fixture.h"
+#include "tests/support/status_matchers.h"
 
 namespace inlier {
 namespace {
@@ -55,6 +56,12 @@ class ArtifactServiceTest : public CoordinatorTest {
     return message;
   }
 
+  grpc::Status SendAll(v1::UploadArtifactResponse* response = nullptr) {
+    return Send({Header(sha_, content_.size(), 0), Chunk(0, content_.substr(0, 1 << 20)),
+                 Chunk(1 << 20, content_.substr(1 << 20, 1 << 20)), Chunk(2 << 20, "tail")},
+                response);
+  }
+
   grpc::Status Fetch(const std::string& sha256, std::uint64_t offset, std::string& content) {
     auto stub = v1::ArtifactService::NewStub(channel_);
     grpc::ClientContext context;
@@ -79,10 +86,7 @@ class ArtifactServiceTest : public CoordinatorTest {
 
 TEST_F(ArtifactServiceTest, AnUploadIsDownloadedFromAnyOffset) {
   v1::UploadArtifactResponse response;
-  const grpc::Status sent = Send({Header(sha_, content_.size(), 0), Chunk(0, content_.substr(0, 1 << 20)),
-                                  Chunk(1 << 20, content_.substr(1 << 20, 1 << 20)), Chunk(2 << 20, "tail")},
-                                 &response);
-  ASSERT_TRUE(sent.ok()) << sent.error_message();
+  ASSERT_TRUE(SendAll(&response).ok());
   EXPECT_EQ(response.bytes_taken(), content_.size());
   EXPECT_EQ(*ReadFile(folder_ / path_), content_);
   std::string whole, end;
@@ -115,9 +119,8 @@ TEST_F(ArtifactServiceTest, AnUploadContinuesAcrossARestartOfTheCoordinator) {
 TEST_F(ArtifactServiceTest, ADamagedChunkIsNotWritten) {
   v1::UploadArtifactRequest damaged = Chunk(0, "good");
   damaged.mutable_chunk()->set_data("evil");
-  const grpc::Status status = Send({Header(sha_, content_.size(), 0), damaged});
-  EXPECT_EQ(status.error_code(), StatusCode::ABORTED);
-  EXPECT_THAT(status.error_message(), HasSubstr("damaged in transfer"));
+  EXPECT_THAT(Send({Header(sha_, content_.size(), 0), damaged}),
+              FailsWith(StatusCode::ABORTED, HasSubstr("damaged in transfer")));
   EXPECT_EQ(Stat(sha_).received(), 0u);
 }
 
@@ -147,9 +150,7 @@ TEST_F(ArtifactServiceTest, ACollectionListsItsRemovalsAndThenRemoves) {
   folder_.Write(stray, "stray");
   std::filesystem::last_write_time(
       folder_ / stray, std::filesystem::file_time_type::clock::now() - std::chrono::hours(24 * 8));
-  ASSERT_TRUE(Send({Header(sha_, content_.size(), 0), Chunk(0, content_.substr(0, 1 << 20)),
-                    Chunk(1 << 20, content_.substr(1 << 20, 1 << 20)), Chunk(2 << 20, "tail")})
-                  .ok());
+  ASSERT_TRUE(SendAll().ok());
   auto stub = v1::ArtifactService::NewStub(channel_);
   const auto collect = [&stub](bool dry_run, std::uint32_t keep_days) {
     grpc::ClientContext context;

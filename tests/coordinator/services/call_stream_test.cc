@@ -17,7 +17,9 @@
 
 #include "inlier/v1/sweep_service.grpc.pb.h"
 #include "rpc/rpc.h"
+#include "tests/support/comes.h"
 #include "tests/support/plain_channel.h"
+#include "tests/support/status_matchers.h"
 
 namespace inlier {
 namespace {
@@ -30,8 +32,8 @@ using testing::HasSubstr;
 // Sends updates of a mebibyte without end.
 class EndlessCall final : public CallStream {
  public:
-  EndlessCall(Arrival arrival, std::atomic<int>& written)
-      : CallStream(std::move(arrival)), written_(written) {
+  EndlessCall(AdmittedCall call, std::atomic<int>& written)
+      : CallStream(std::move(call)), written_(written) {
     for (int i = 0; i < 16; ++i) update_.add_notices(std::string(1 << 16, 'x'));
     Read(request_);
   }
@@ -60,9 +62,8 @@ class CallStreamTest : public testing::Test, public grpc::CallbackGenericService
     v1::CoordinatorConfig config;
     access_ = *Access::Open(config, metrics_);
     bounds_ = std::make_unique<CallBounds>(*access_, metrics_, seconds(60));
-    auto started = StartServer("127.0.0.1:0", "listen", {}, {.request_bytes_max = 8 << 20, .door = this});
-    ASSERT_TRUE(started.ok()) << started.status();
-    listening_ = *std::move(started);
+    listening_ =
+        StartServer("127.0.0.1:0", "listen", {}, {.request_bytes_max = 8 << 20, .door = this}).value();
     channel_ = PlainChannel(listening_.address);
     stub_ = v1::SweepService::NewStub(channel_);
   }
@@ -70,10 +71,10 @@ class CallStreamTest : public testing::Test, public grpc::CallbackGenericService
   grpc::ServerGenericBidiReactor* CreateReactor(grpc::GenericCallbackServerContext* context) override {
     auto admitted = access_->Admit(*context, "Query");
     EXPECT_TRUE(admitted.ok()) << admitted.status();
-    Arrival arrival{*context, *bounds_, *std::move(admitted)};
+    AdmittedCall admitted_call{*context, *bounds_, *std::move(admitted)};
     if (context->method() == "/inlier.v1.SweepService/WatchSweep")
-      return new EndlessCall(std::move(arrival), written_);
-    auto* const call = new Query(std::move(arrival), handler_);
+      return new EndlessCall(std::move(admitted_call), written_);
+    auto* const call = new Query(std::move(admitted_call), handler_);
     ++waiting_;
     return call;
   }
@@ -84,12 +85,6 @@ class CallStreamTest : public testing::Test, public grpc::CallbackGenericService
     if (length > 0) request.set_sql(std::string(length, 'q'));
     v1::QueryResponse response;
     return stub_->Query(&context, request, &response);
-  }
-  static void Until(const std::function<bool()>& true_then) {
-    const auto deadline = std::chrono::steady_clock::now() + seconds(60);
-    while (!true_then() && std::chrono::steady_clock::now() < deadline)
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    EXPECT_TRUE(true_then());
   }
 
   CoordinatorMetrics metrics_{20};
@@ -115,7 +110,7 @@ TEST_F(CallStreamTest, CallIsAnsweredAndHoldsNothingAfterwards) {
   v1::QueryResponse response;
   ASSERT_TRUE(stub_->Query(&context, request, &response).ok());
   EXPECT_EQ(response.columns(0), request.sql());
-  Until([this] { return bounds_->bytes.all() == 0; });
+  EXPECT_TRUE(Comes([this] { return bounds_->bytes.all() == 0; }));
 }
 
 TEST_F(CallStreamTest, CallWhoseMessageDoesNotComeEndsWithTheReason) {
@@ -127,14 +122,14 @@ TEST_F(CallStreamTest, CallWhoseMessageDoesNotComeEndsWithTheReason) {
   std::unique_ptr<grpc::ClientWriter<v1::QueryRequest>> writer(
       grpc::internal::ClientWriterFactory<v1::QueryRequest>::Create(channel_.get(), method, &context,
                                                                     &response));
-  Until([this] { return waiting_ == 1; });
+  EXPECT_TRUE(Comes([this] { return waiting_ == 1; }));
   bounds_->Expire(MonotonicNow() + seconds(59));
   EXPECT_TRUE(Ask(kLight).ok());
   bounds_->Expire(MonotonicNow() + seconds(61));
-  const grpc::Status status = writer->Finish();
-  EXPECT_EQ(status.error_code(), StatusCode::DEADLINE_EXCEEDED);
-  EXPECT_THAT(status.error_message(), HasSubstr("nothing has come from the caller for too long"));
-  Until([this] { return metrics_.registry().Expose().find("DEADLINE_EXCEEDED") != std::string::npos; });
+  EXPECT_THAT(writer->Finish(), FailsWith(StatusCode::DEADLINE_EXCEEDED,
+                                          HasSubstr("nothing has come from the caller for too long")));
+  EXPECT_TRUE(
+      Comes([this] { return metrics_.registry().Expose().find("DEADLINE_EXCEEDED") != std::string::npos; }));
 }
 
 TEST_F(CallStreamTest, CallerThatDoesNotReadIsDroppedWithACodeThatResumes) {
@@ -143,10 +138,10 @@ TEST_F(CallStreamTest, CallerThatDoesNotReadIsDroppedWithACodeThatResumes) {
   v1::SweepUpdate update;
   ASSERT_TRUE(reader->Read(&update));
   int written = -1;  // Until nothing more fits into the buffers between.
-  Until([&] {
+  EXPECT_TRUE(Comes([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
     return std::exchange(written, written_.load()) == written_;
-  });
+  }));
   bounds_->Expire(MonotonicNow() + seconds(61));
   while (reader->Read(&update)) {
   }
@@ -165,7 +160,7 @@ TEST_F(CallStreamTest, CallerThatIsSilentLongestLosesItsPlace) {
     const int before = waiting_;
     call->writer.reset(grpc::internal::ClientWriterFactory<v1::QueryRequest>::Create(
         channel_.get(), method, &call->context, &call->response));
-    Until([&] { return waiting_ == before + 1; });
+    EXPECT_TRUE(Comes([&] { return waiting_ == before + 1; }));
   }
   const Timestamp soon = MonotonicNow() + seconds(1);
   EXPECT_FALSE(bounds_->EndLongestSilence("Query", soon, seconds(10)));
@@ -201,20 +196,18 @@ TEST_F(CallStreamTest, AnswersThatNobodyReadsAreBounded) {
   EXPECT_EQ(answered_, 1);
   held = nullptr;
   EXPECT_TRUE(Ask(kLight).ok());
-  Until([this] { return bounds_->bytes.all() == 0; });
+  EXPECT_TRUE(Comes([this] { return bounds_->bytes.all() == 0; }));
 }
 
 TEST_F(CallStreamTest, LargeMessagesOfSomeLeaveRoomForTheSmallOnesOfOthers) {
   std::vector<std::shared_ptr<void>> held;
   for (const char* caller : {"1", "2", "3", "4", "5"}) {
-    auto all = bounds_->bytes.Hold(caller, (ByteShares::kOfAll - ByteShares::kLeftToSmall) / 5);
-    ASSERT_TRUE(all.ok()) << all.status();
-    held.push_back(*std::move(all));
+    auto all = bounds_->bytes.Hold(caller, (ByteShares::kOfAll - ByteShares::kLeftToSmall) / 5).value();
+    held.push_back(std::move(all));
   }
   EXPECT_TRUE(Ask(kLight).ok());
-  const grpc::Status refused = Ask(kHeavy);
-  EXPECT_EQ(refused.error_code(), StatusCode::RESOURCE_EXHAUSTED);
-  EXPECT_THAT(refused.error_message(), HasSubstr("of all callers would take more than 896 MiB"));
+  EXPECT_THAT(Ask(kHeavy), FailsWith(StatusCode::RESOURCE_EXHAUSTED,
+                                     HasSubstr("of all callers would take more than 896 MiB")));
 }
 
 TEST_F(CallStreamTest, HeavyMessagesWaitForTheirTurnAndLightOnesDoNot) {
@@ -224,13 +217,13 @@ TEST_F(CallStreamTest, HeavyMessagesWaitForTheirTurnAndLightOnesDoNot) {
   std::vector<std::future<grpc::Status>> waiting;
   for (int i = 0; i < 20; ++i)
     waiting.push_back(std::async(std::launch::async, [this] { return Ask(kHeavy); }));
-  Until([this] { return bounds_->bytes.all() > 20 * kHeavy; });
+  EXPECT_TRUE(Comes([this] { return bounds_->bytes.all() > 20 * kHeavy; }));
   EXPECT_LT(bounds_->bytes.all(), 21 * kHeavy);  // They are as they came.
   for (int i = 0; i < 20; ++i) EXPECT_TRUE(Ask(kLight).ok());
   for (const auto& call : waiting) EXPECT_EQ(call.wait_for(seconds(0)), std::future_status::timeout);
   release.set_value();
   for (auto& call : waiting) EXPECT_TRUE(call.get().ok());
-  Until([this] { return bounds_->bytes.all() == 0; });
+  EXPECT_TRUE(Comes([this] { return bounds_->bytes.all() == 0; }));
 }
 
 TEST_F(CallStreamTest, HeavyMessagesThatWaitAreRefusedWhenTheServerStops) {
@@ -238,12 +231,10 @@ TEST_F(CallStreamTest, HeavyMessagesThatWaitAreRefusedWhenTheServerStops) {
   bounds_->RunHeavy(
       "", [&release] { release.get_future().wait(); }, [](const absl::Status&) { FAIL(); });
   std::future<grpc::Status> waiting = std::async(std::launch::async, [this] { return Ask(kHeavy); });
-  Until([this] { return bounds_->bytes.all() > 0; });
+  EXPECT_TRUE(Comes([this] { return bounds_->bytes.all() > 0; }));
   bounds_->Stop();
   release.set_value();
-  const grpc::Status refused = waiting.get();
-  EXPECT_EQ(refused.error_code(), StatusCode::UNAVAILABLE);
-  EXPECT_THAT(refused.error_message(), HasSubstr("call again when it is back"));
+  EXPECT_THAT(waiting.get(), FailsWith(StatusCode::UNAVAILABLE, HasSubstr("call again when it is back")));
 }
 
 TEST_F(CallStreamTest, BytesThatAreNoMessageAreRefused) {
@@ -252,11 +243,11 @@ TEST_F(CallStreamTest, BytesThatAreNoMessageAreRefused) {
   grpc::ClientContext context;
   const grpc::Slice wrong("\x0a\x7f", 2);  // A text of 127 bytes, of which none is there.
   const grpc::ByteBuffer bytes(&wrong, 1);
-  const grpc::Status status = grpc::internal::BlockingUnaryCall<grpc::ByteBuffer, v1::QueryResponse>(
+  const grpc::Status refused = grpc::internal::BlockingUnaryCall<grpc::ByteBuffer, v1::QueryResponse>(
       channel_.get(), method, &context, bytes, &response);
-  EXPECT_EQ(status.error_code(), StatusCode::INVALID_ARGUMENT);
-  EXPECT_THAT(status.error_message(), AllOf(HasSubstr("the message (QueryRequest) cannot be read"),
-                                            HasSubstr("install the same version")));
+  EXPECT_THAT(refused, FailsWith(StatusCode::INVALID_ARGUMENT,
+                                 AllOf(HasSubstr("the message (QueryRequest) cannot be read"),
+                                       HasSubstr("install the same version"))));
 }
 
 }  // namespace

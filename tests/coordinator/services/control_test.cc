@@ -1,5 +1,6 @@
 // Control over gRPC: pause, drain, edit, why, and a watch that resumes where it was cut.
 #include "tests/coordinator/services/fixture.h"
+#include "tests/support/status_matchers.h"
 
 namespace inlier {
 namespace {
@@ -8,33 +9,12 @@ using testing::HasSubstr;
 
 class ControlTest : public CoordinatorTest {
  protected:
-  template <typename Request, typename Response>
-  grpc::Status Call(grpc::Status (v1::SweepService::Stub::*method)(grpc::ClientContext*, const Request&,
-                                                                   Response*),
-                    const Request& request, Response* response) {
-    grpc::ClientContext context;
-    return (sweeps_.get()->*method)(&context, request, response);
-  }
-
-  void Pause(const std::string& sweep) {
-    v1::PauseSweepRequest request;
-    request.set_sweep(sweep);
-    v1::PauseSweepResponse response;
-    const grpc::Status status = Call(&v1::SweepService::Stub::PauseSweep, request, &response);
-    EXPECT_TRUE(status.ok()) << status.error_message();
-  }
-  void Resume(const std::string& sweep) {
-    v1::ResumeSweepRequest request;
-    request.set_sweep(sweep);
-    v1::ResumeSweepResponse response;
-    const grpc::Status status = Call(&v1::SweepService::Stub::ResumeSweep, request, &response);
-    EXPECT_TRUE(status.ok()) << status.error_message();
-  }
+  void Pause(const std::string& sweep) { Call(&Stub::PauseSweep, OfSweep<v1::PauseSweepRequest>(sweep)); }
+  void Resume(const std::string& sweep) { Call(&Stub::ResumeSweep, OfSweep<v1::ResumeSweepRequest>(sweep)); }
 
   // The notices after `from` up to number `until`.
   std::vector<std::string> Watch(const std::string& sweep, std::uint64_t from, std::uint64_t until) {
-    v1::WatchSweepRequest request;
-    request.set_sweep(sweep);
+    auto request = OfSweep<v1::WatchSweepRequest>(sweep);
     request.set_from_sequence(from);
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
@@ -92,90 +72,64 @@ TEST_F(ControlTest, PausedSweepIsShownAndSurvivesARestart) {
 
 TEST_F(ControlTest, RepeatedCancelWithItsRequestIdGivesTheFirstAnswerAfterARestart) {
   Submit(SmallSweep("once", 3));
-  v1::CancelRequest request;
-  request.set_sweep("once");
+  auto request = OfSweep<v1::CancelRequest>("once");
   request.set_request_id("c-1");
-  v1::CancelResponse first, again;
-  ASSERT_TRUE(Call(&v1::SweepService::Stub::Cancel, request, &first).ok());
-  EXPECT_EQ(first.cancelled(), 3u);
+  EXPECT_EQ(Call(&Stub::Cancel, request).cancelled(), 3u);
   Restart();
-  ASSERT_TRUE(Call(&v1::SweepService::Stub::Cancel, request, &again).ok());
-  EXPECT_EQ(again.cancelled(), 3u);
+  EXPECT_EQ(Call(&Stub::Cancel, request).cancelled(), 3u);
   request.set_sweep("s-1");
-  EXPECT_EQ(Call(&v1::SweepService::Stub::Cancel, request, &again).error_code(),
-            grpc::StatusCode::ALREADY_EXISTS);
+  EXPECT_EQ(Try(&Stub::Cancel, request).error_code(), grpc::StatusCode::ALREADY_EXISTS);
 }
 
 TEST_F(ControlTest, EditedSweepKeepsItsResultsAndItsTableShowsOnlyTheRest) {
   Submit(SmallSweep("edited", 2, {8, 4}));
   HandWorker worker = MakeWorker("w", 2);
   RunAll(worker);
-  v1::EditSweepRequest request;
-  request.set_sweep("edited");
+  auto request = OfSweep<v1::EditSweepRequest>("edited");
   request.set_revision(1);
   *request.mutable_spec() = SmallSweep("edited", 1, {8, 6});
-  v1::EditSweepResponse response;
-  const grpc::Status edited = Call(&v1::SweepService::Stub::EditSweep, request, &response);
-  ASSERT_TRUE(edited.ok()) << edited.error_message();
+  const v1::EditSweepResponse response = Call(&Stub::EditSweep, request);
   EXPECT_EQ(response.kept(), 1u);
   EXPECT_EQ(response.added(), 1u);
   EXPECT_EQ(response.withdrawn(), 3u);
   // The answer may come before the new point is a trial: that is made in a step of its own.
   while (GetSweep("edited").state() != v1::COMPLETE) RunAll(worker);
-  v1::BuildTableRequest table_request;
-  table_request.set_sweep("edited");
+  auto table_request = OfSweep<v1::BuildTableRequest>("edited");
   table_request.mutable_table()->add_rows("bits");
   table_request.mutable_table()->add_columns()->set_measurement("perplexity");
-  v1::Table table;
-  ASSERT_TRUE(Call(&v1::SweepService::Stub::BuildTable, table_request, &table).ok());
+  const v1::Table table = Call(&Stub::BuildTable, table_request);
   ASSERT_EQ(table.rows_size(), 2);
   EXPECT_EQ(table.rows(0).cells(0).count(), 1u);
-  v1::ListTrialsRequest list;
-  list.set_sweep("edited");
-  v1::ListTrialsResponse trials;
-  ASSERT_TRUE(Call(&v1::SweepService::Stub::ListTrials, list, &trials).ok());
-  EXPECT_EQ(trials.trials_size(), 2);
+  EXPECT_EQ(Call(&Stub::ListTrials, OfSweep<v1::ListTrialsRequest>("edited")).trials_size(), 2);
   // A value that cannot be is refused with its place.
   *request.mutable_spec() = SmallSweep("edited", 1, {77});
   request.clear_revision();
-  const grpc::Status bad = Call(&v1::SweepService::Stub::EditSweep, request, &response);
-  EXPECT_EQ(bad.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
-  EXPECT_THAT(bad.error_message(), HasSubstr("77"));
+  EXPECT_THAT(Try(&Stub::EditSweep, request), FailsWith(grpc::StatusCode::INVALID_ARGUMENT, HasSubstr("77")));
 }
 
 TEST_F(ControlTest, WhyListsPastAttemptsAndTheCauseOfTheWait) {
-  Submit(SmallSweep("asked", 1));
-  HandWorker worker = MakeWorker("w", 1);
-  Sync(worker);
+  HandWorker worker = Lease(SmallSweep("asked", 1));
   worker.Emit(worker.running().begin()->first, FailureEvent(v1::CRASHED, "signal 11"));
   Sync(worker);
   Pause("asked");
-  v1::ExplainRequest request;
-  request.set_trial("t-1");
-  v1::Explanation explanation;
-  const grpc::Status status = Call(&v1::SweepService::Stub::Explain, request, &explanation);
-  ASSERT_TRUE(status.ok()) << status.error_message();
+  auto request = OfTrial<v1::ExplainRequest>("t-1");
+  const v1::Explanation explanation = Call(&Stub::Explain, request);
   EXPECT_EQ(explanation.state(), "PENDING");
   ASSERT_EQ(explanation.because_size(), 2);
   EXPECT_THAT(explanation.because(0).ShortDebugString(), HasSubstr("it is tried again in"));
   EXPECT_THAT(explanation.because(1).text(), HasSubstr("attempt 1 to train on worker worker-w ended after"));
   EXPECT_THAT(explanation.because(1).text(), HasSubstr("CRASHED: signal 11"));
   request.set_trial("t-9");
-  EXPECT_EQ(Call(&v1::SweepService::Stub::Explain, request, &explanation).error_code(),
-            grpc::StatusCode::NOT_FOUND);
+  EXPECT_EQ(Try(&Stub::Explain, request).error_code(), grpc::StatusCode::NOT_FOUND);
 }
 
 TEST_F(ControlTest, WhyShowsAnEndedTrialWithItsLabelsAndAStoppedAttemptAsNoFailure) {
-  Submit(SmallSweep("asked", 1));
-  HandWorker worker = MakeWorker("w", 1);
-  Sync(worker);
+  HandWorker worker = Lease(SmallSweep("asked", 1));
   worker.Emit(worker.running().begin()->first, FailureEvent(v1::PREEMPTED, "stopped on request"));
   Sync(worker);
   RunAll(worker);
-  v1::ExplainRequest request;
-  request.set_trial("t-1");
-  v1::Explanation explanation;
-  ASSERT_TRUE(Call(&v1::SweepService::Stub::Explain, request, &explanation).ok());
+  auto request = OfTrial<v1::ExplainRequest>("t-1");
+  const v1::Explanation explanation = Call(&Stub::Explain, request);
   EXPECT_EQ(explanation.text(), "trial t-1 (seed=1, bits=8)");
   ASSERT_EQ(explanation.because_size(), 4);  // "finished", and three attempts.
   EXPECT_THAT(explanation.because(1).text(), ::testing::EndsWith(": stopped on request"));
@@ -187,12 +141,8 @@ TEST_F(ControlTest, DrainedWorkerIsShownAsSuch) {
   Sync(worker);
   v1::DrainWorkerRequest request;
   request.set_worker("worker-w");
-  v1::DrainWorkerResponse response;
-  ASSERT_TRUE(Call(&v1::SweepService::Stub::DrainWorker, request, &response).ok());
-  EXPECT_EQ(response.incarnation(), "w");
-  v1::ListWorkersResponse workers;
-  ASSERT_TRUE(Call(&v1::SweepService::Stub::ListWorkers, v1::ListWorkersRequest(), &workers).ok());
-  EXPECT_TRUE(workers.workers(0).held());
+  EXPECT_EQ(Call(&Stub::DrainWorker, request).incarnation(), "w");
+  EXPECT_TRUE(Call(&Stub::ListWorkers, {}).workers(0).held());
 }
 
 }  // namespace

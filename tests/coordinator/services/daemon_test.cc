@@ -14,6 +14,8 @@
 #include "rpc/endpoint_file.h"
 #include "rpc/metrics_registry.h"
 #include "tests/coordinator/services/fixture.h"
+#include "tests/support/comes.h"
+#include "tests/support/status_matchers.h"
 
 namespace inlier {
 namespace {
@@ -28,12 +30,11 @@ void ExpectLine(const std::string& text, const std::string& line) {
 class DaemonTest : public CoordinatorTest {};
 
 TEST_F(DaemonTest, EndpointFileNamesTheRealPortsAndIsRemovedAtTheStop) {
-  const auto endpoint = ReadEndpointFile(folder_.path());
-  ASSERT_TRUE(endpoint.ok()) << endpoint.status();
-  EXPECT_EQ(endpoint->grpc(), coordinator_->grpc_address());
-  EXPECT_EQ(endpoint->http(), coordinator_->http_address());
-  EXPECT_EQ(endpoint->version(), Version());
-  EXPECT_EQ(endpoint->pid(), getpid());
+  const auto endpoint = ReadEndpointFile(folder_.path()).value();
+  EXPECT_EQ(endpoint.grpc(), coordinator_->grpc_address());
+  EXPECT_EQ(endpoint.http(), coordinator_->http_address());
+  EXPECT_EQ(endpoint.version(), Version());
+  EXPECT_EQ(endpoint.pid(), getpid());
   coordinator_.reset();
   EXPECT_EQ(ReadEndpointFile(folder_.path()).status().code(), absl::StatusCode::kNotFound);
 }
@@ -41,8 +42,7 @@ TEST_F(DaemonTest, EndpointFileNamesTheRealPortsAndIsRemovedAtTheStop) {
 TEST_F(DaemonTest, SecondCoordinatorOnTheSameFolderIsRefused) {
   const auto second = Coordinator::Start(Config(), [](absl::Status) {});
   ASSERT_FALSE(second.ok());
-  EXPECT_EQ(second.status().code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(second.status().message()), HasSubstr(std::to_string(getpid())));
+  EXPECT_THAT(second, StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr(std::to_string(getpid()))));
   EXPECT_TRUE(ReadEndpointFile(folder_.path()).ok());  // The first one's.
 }
 
@@ -53,8 +53,7 @@ TEST_F(DaemonTest, PortInUseIsNamedWithTheRemedy) {
   config.set_listen(coordinator_->grpc_address());
   const auto second = Coordinator::Start(config, [](absl::Status) {});
   ASSERT_FALSE(second.ok());
-  EXPECT_EQ(second.status().code(), absl::StatusCode::kAlreadyExists);
-  EXPECT_THAT(std::string(second.status().message()), HasSubstr(coordinator_->grpc_address()));
+  EXPECT_THAT(second, StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr(coordinator_->grpc_address())));
   config.set_listen("127.0.0.1:0");
   config.set_http_listen(coordinator_->http_address());
   const auto third = Coordinator::Start(config, [](absl::Status) {});
@@ -205,12 +204,7 @@ TEST_F(DaemonTest, TheBestResultsOfAnActiveSweepAreThoseOfBeforeTheStartToo) {
   const auto before = shown();
   ASSERT_EQ(before.size(), 2u);  // W4A8 and W8A8.
   Restart();
-  auto after = shown();  // The first scrape asks for them.
-  for (int i = 0; i < 500 && after != before; ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    after = shown();
-  }
-  EXPECT_EQ(after, before);
+  EXPECT_TRUE(Comes([&] { return shown() == before; }));  // The first scrape asks for them.
 }
 
 TEST(MetricsReferenceTest, PageIsCurrent) {

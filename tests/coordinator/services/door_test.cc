@@ -14,7 +14,9 @@
 #include "coordinator/services/artifact_service.h"
 #include "coordinator/services/watch_hub.h"
 #include "inlier/v1/artifact_service.grpc.pb.h"
-#include "tests/coordinator/services/fixture.h"
+#include "tests/coordinator/services/guarded_fixture.h"
+#include "tests/support/comes.h"
+#include "tests/support/status_matchers.h"
 
 namespace inlier {
 namespace {
@@ -70,35 +72,10 @@ grpc::ByteBuffer EmptyAxes(std::size_t bytes) {
   return grpc::ByteBuffer(&slice, 1);
 }
 
-class DoorTest : public testing::Test {
+class DoorTest : public GuardedTest {
  protected:
-  DoorTest() {
-    std::filesystem::create_directories(folder_.path() / "state");
-    config_.set_state_dir((folder_.path() / "state").string());
-    config_.set_listen("127.0.0.1:0");
-    config_.set_http_listen("127.0.0.1:0");
-    config_.set_tokens_file((folder_.path() / "tokens").string());
-  }
-  std::string AddToken(Role role, const std::string& name) {
-    const auto token = NewToken();
-    EXPECT_TRUE(token.ok());
-    entries_.push_back({role, name, Sha256Hex(*token)});
-    WriteTokens();
-    return *token;
-  }
-  void WriteTokens() { EXPECT_TRUE(WriteTokensFile(config_.tokens_file(), entries_).ok()); }
-  void Start() {
-    auto started =
-        Coordinator::Start(config_, [](absl::Status status) { ADD_FAILURE() << "fatal: " << status; });
-    ASSERT_TRUE(started.ok()) << started.status();
-    coordinator_ = *std::move(started);
-  }
   std::shared_ptr<grpc::Channel> Channel(const std::string& token = "") {
-    ClientSecurity security;
-    security.token = token;
-    auto channel = MakeSecureChannel(coordinator_->grpc_address(), security);
-    EXPECT_TRUE(channel.ok()) << channel.status();
-    return *channel;
+    return GuardedTest::Channel(WithToken(token));
   }
   static grpc::Status Unary(const std::shared_ptr<grpc::Channel>& channel, const std::string& path,
                             const grpc::ByteBuffer& message) {
@@ -116,30 +93,7 @@ class DoorTest : public testing::Test {
     queue.Next(&tag, &ok);
     return status;
   }
-  static grpc::Status List(const std::shared_ptr<grpc::Channel>& channel) {
-    grpc::ClientContext context;
-    v1::ListSweepsResponse response;
-    return v1::SweepService::NewStub(channel)->ListSweeps(&context, {}, &response);
-  }
-  grpc::Status Sync(const std::string& token, HandWorker& worker) {
-    worker.fields().set_version(Version());
-    grpc::ClientContext context;
-    v1::CoordinatorSync reply;
-    return v1::WorkerService::NewStub(Channel(token))->Sync(&context, worker.Sync(), &reply);
-  }
-  static void Submit(const std::shared_ptr<grpc::Channel>& channel, const std::string& name) {
-    v1::SubmitSweepRequest request;
-    *request.mutable_sweep() = SmallSweep(name, 1);
-    v1::SubmitSweepResponse response;
-    grpc::ClientContext context;
-    EXPECT_TRUE(v1::SweepService::NewStub(channel)->SubmitSweep(&context, request, &response).ok());
-  }
-
   static constexpr char kSubmit[] = "/inlier.v1.SweepService/SubmitSweep";
-  TemporaryFolder folder_;
-  v1::CoordinatorConfig config_;
-  std::vector<TokenEntry> entries_;
-  std::unique_ptr<Coordinator> coordinator_;
 };
 
 TEST_F(DoorTest, CallersThatAreNotKnownCostNoMemoryWhateverTheySend) {
@@ -169,18 +123,17 @@ TEST_F(DoorTest, MessageThatUnpacksToTooMuchIsRefusedBeforeItIsParsed) {
   const auto channel = Channel(alice);
   ASSERT_TRUE(List(channel).ok());
   const MemoryWatch memory;
-  const grpc::Status status = Unary(channel, kSubmit, empty_axes);
-  EXPECT_EQ(status.error_code(), StatusCode::INVALID_ARGUMENT);
-  EXPECT_THAT(status.error_message(), AllOf(HasSubstr("more than 64 MiB"), HasSubstr("split it")));
+  EXPECT_THAT(
+      Unary(channel, kSubmit, empty_axes),
+      FailsWith(StatusCode::INVALID_ARGUMENT, AllOf(HasSubstr("more than 64 MiB"), HasSubstr("split it"))));
   EXPECT_LT(memory.grown(), 64 * kMiB);
 }
 
 TEST_F(DoorTest, MessageAboveTheLimitOfBytesIsRefused) {
   const std::string alice = AddToken(Role::kSubmit, "alice");
   Start();
-  const grpc::Status status = Unary(Channel(alice), kSubmit, EmptyAxes(9 * kMiB));
-  EXPECT_EQ(status.error_code(), StatusCode::RESOURCE_EXHAUSTED);
-  EXPECT_THAT(status.error_message(), HasSubstr("8388608"));
+  EXPECT_THAT(Unary(Channel(alice), kSubmit, EmptyAxes(9 * kMiB)),
+              FailsWith(StatusCode::RESOURCE_EXHAUSTED, HasSubstr("8388608")));
 }
 
 TEST_F(DoorTest, CompressedMessagesAreNotUnpacked) {
@@ -193,17 +146,16 @@ TEST_F(DoorTest, CompressedMessagesAreNotUnpacked) {
   grpc::ClientContext context;
   context.set_compression_algorithm(GRPC_COMPRESS_GZIP);
   v1::QueryResponse response;
-  const grpc::Status status = stub->Query(&context, request, &response);
-  EXPECT_EQ(status.error_code(), StatusCode::UNIMPLEMENTED) << status.error_message();
-  EXPECT_THAT(status.error_message(), HasSubstr("gzip"));
+  EXPECT_THAT(stub->Query(&context, request, &response),
+              FailsWith(StatusCode::UNIMPLEMENTED, HasSubstr("gzip")));
 }
 
 TEST_F(DoorTest, WhatIsNotServedIsRefusedByName) {
   AddToken(Role::kSubmit, "alice");
   Start();
-  const grpc::Status status = Unary(Channel(), "/inlier.v1.SweepService/NoSuchMethod", EmptyAxes(2));
-  EXPECT_EQ(status.error_code(), StatusCode::UNIMPLEMENTED);
-  EXPECT_THAT(status.error_message(), HasSubstr("there is no method /inlier.v1.SweepService/NoSuchMethod"));
+  EXPECT_THAT(Unary(Channel(), "/inlier.v1.SweepService/NoSuchMethod", EmptyAxes(2)),
+              FailsWith(StatusCode::UNIMPLEMENTED,
+                        HasSubstr("there is no method /inlier.v1.SweepService/NoSuchMethod")));
 }
 
 // Streams of callers that send the metadata and then nothing.
@@ -277,16 +229,11 @@ TEST_F(DoorTest, SilentUploadsNeitherBlockDownloadsNorKeepTheirPlaces) {
   EXPECT_FALSE(reader->Read(&chunk));
   EXPECT_TRUE(reader->Finish().ok());
   // A silent upload gives its place to one that sends.
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-  while (!upload().ok()) {
-    ASSERT_LT(std::chrono::steady_clock::now(), deadline);
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  }
+  ASSERT_TRUE(Comes([&] { return upload().ok(); }));
   grpc::Status ended = silent.NextEnd();
   // The first upload may have had its place for a moment longer than its caller.
   if (ended.error_code() == StatusCode::RESOURCE_EXHAUSTED) ended = silent.NextEnd();
-  EXPECT_EQ(ended.error_code(), StatusCode::DEADLINE_EXCEEDED);
-  EXPECT_THAT(ended.error_message(), HasSubstr("nothing has come from the caller"));
+  EXPECT_THAT(ended, FailsWith(StatusCode::DEADLINE_EXCEEDED, HasSubstr("nothing has come from the caller")));
 }
 
 TEST_F(DoorTest, CallerHasSoManyCallsOpenAndNoMore) {
@@ -296,20 +243,14 @@ TEST_F(DoorTest, CallerHasSoManyCallsOpenAndNoMore) {
   const auto channel = Channel(alice);
   {
     SilentCalls silent(channel, kSubmit, 3);
-    grpc::Status status;
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-    do {
-      status = List(channel);
-      ASSERT_LT(std::chrono::steady_clock::now(), deadline);
-    } while (status.ok());  // Until the coordinator has seen all three.
-    EXPECT_EQ(status.error_code(), StatusCode::RESOURCE_EXHAUSTED);
-    EXPECT_THAT(status.error_message(),
-                AllOf(HasSubstr("3 calls of alice are open"), HasSubstr("calls_at_once_max")));
+    // Until the coordinator has seen all three.
+    ASSERT_TRUE(Comes([&] { return !List(channel).ok(); }));
+    EXPECT_THAT(List(channel),
+                FailsWith(StatusCode::RESOURCE_EXHAUSTED,
+                          AllOf(HasSubstr("3 calls of alice are open"), HasSubstr("calls_at_once_max"))));
     EXPECT_TRUE(List(Channel(bob)).ok());
   }
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-  while (!List(channel).ok())
-    ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "they were never given back";
+  EXPECT_TRUE(Comes([&] { return List(channel).ok(); })) << "they were never given back";
 }
 
 TEST_F(DoorTest, OpenMethodsHoldLittleForCallersThatAreNotKnown) {
@@ -322,22 +263,16 @@ TEST_F(DoorTest, OpenMethodsHoldLittleForCallersThatAreNotKnown) {
   const auto health = [&](const std::string& token) {
     return Unary(Channel(token), "/grpc.health.v1.Health/Check", question);
   };
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-  grpc::Status status;
-  do {
-    status = health("");
-    ASSERT_LT(std::chrono::steady_clock::now(), deadline);
-  } while (status.ok());  // Until the coordinator has seen all of them.
-  EXPECT_EQ(status.error_code(), StatusCode::RESOURCE_EXHAUSTED);
+  // Until the coordinator has seen all of them.
+  EXPECT_TRUE(Comes([&] { return health("").error_code() == StatusCode::RESOURCE_EXHAUSTED; }));
   EXPECT_TRUE(health(alice).ok());  // A caller with a token has places of its own.
 }
 
 TEST_F(DoorTest, WatchEndsWithItsToken) {
   const std::string alice = AddToken(Role::kSubmit, "alice"), bob = AddToken(Role::kRead, "bob");
   Start();
-  Submit(Channel(alice), "watched");
-  v1::WatchSweepRequest request;
-  request.set_sweep("watched");
+  ASSERT_TRUE(Submit(Channel(alice), SmallSweep("watched", 1)).ok());
+  auto request = OfSweep<v1::WatchSweepRequest>("watched");
   grpc::ClientContext context, other_context;
   const auto watch = v1::SweepService::NewStub(Channel(bob))->WatchSweep(&context, request);
   const auto other = v1::SweepService::NewStub(Channel(alice))->WatchSweep(&other_context, request);
@@ -348,8 +283,7 @@ TEST_F(DoorTest, WatchEndsWithItsToken) {
   while (watch->Read(&update)) {
   }
   EXPECT_EQ(watch->Finish().error_code(), StatusCode::UNAUTHENTICATED);
-  v1::CancelRequest cancel;
-  cancel.set_sweep("watched");
+  auto cancel = OfSweep<v1::CancelRequest>("watched");
   v1::CancelResponse cancelled;
   grpc::ClientContext cancel_context;
   ASSERT_TRUE(v1::SweepService::NewStub(Channel(alice))->Cancel(&cancel_context, cancel, &cancelled).ok());
@@ -361,9 +295,8 @@ TEST_F(DoorTest, WatchEndsWithItsToken) {
 TEST_F(DoorTest, OneCallerCannotTakeAllWatches) {
   const std::string alice = AddToken(Role::kSubmit, "alice"), bob = AddToken(Role::kRead, "bob");
   Start();
-  Submit(Channel(alice), "watched");
-  v1::WatchSweepRequest request;
-  request.set_sweep("watched");
+  ASSERT_TRUE(Submit(Channel(alice), SmallSweep("watched", 1)).ok());
+  auto request = OfSweep<v1::WatchSweepRequest>("watched");
   struct Watch {
     grpc::ClientContext context;
     std::unique_ptr<grpc::ClientReader<v1::SweepUpdate>> reader;
@@ -381,9 +314,8 @@ TEST_F(DoorTest, OneCallerCannotTakeAllWatches) {
   }
   Watch more, others;
   EXPECT_FALSE(more.Open(*stub, request));
-  const grpc::Status status = more.reader->Finish();
-  EXPECT_EQ(status.error_code(), StatusCode::RESOURCE_EXHAUSTED);
-  EXPECT_THAT(status.error_message(), HasSubstr("bob has 100 watches open"));
+  EXPECT_THAT(more.reader->Finish(),
+              FailsWith(StatusCode::RESOURCE_EXHAUSTED, HasSubstr("bob has 100 watches open")));
   EXPECT_TRUE(others.Open(*v1::SweepService::NewStub(Channel(alice)), request));
   others.context.TryCancel();
   for (const auto& watch : watches) watch->context.TryCancel();
@@ -395,21 +327,20 @@ TEST_F(DoorTest, OneCallerHasSoManyWorkersAndSlots) {
   const std::string one = AddToken(Role::kWork, "lab"), two = AddToken(Role::kWork, "other");
   Start();
   HandWorker a("a", 4), b("b", 7), c("c", 6), d("d", 1);
-  EXPECT_TRUE(Sync(one, a).ok());
-  const grpc::Status slots = Sync(one, b);
-  EXPECT_EQ(slots.error_code(), StatusCode::RESOURCE_EXHAUSTED);
-  EXPECT_THAT(slots.error_message(), AllOf(HasSubstr("the connected workers of lab have 4 of at most 10"),
-                                           HasSubstr("slots_per_caller_max")));
-  EXPECT_TRUE(Sync(one, c).ok());
-  const grpc::Status workers = Sync(one, d);
-  EXPECT_EQ(workers.error_code(), StatusCode::RESOURCE_EXHAUSTED);
-  EXPECT_THAT(workers.error_message(), HasSubstr("2 workers of lab are connected"));
-  EXPECT_TRUE(Sync(one, a).ok());  // Connected workers stay.
-  EXPECT_TRUE(Sync(two, d).ok());
+  EXPECT_TRUE(Sync(Channel(one), a).ok());
+  EXPECT_THAT(Sync(Channel(one), b),
+              FailsWith(StatusCode::RESOURCE_EXHAUSTED,
+                        AllOf(HasSubstr("the connected workers of lab have 4 of at most 10"),
+                              HasSubstr("slots_per_caller_max"))));
+  EXPECT_TRUE(Sync(Channel(one), c).ok());
+  const grpc::Status workers = Sync(Channel(one), d);
+  EXPECT_THAT(workers,
+              FailsWith(StatusCode::RESOURCE_EXHAUSTED, HasSubstr("2 workers of lab are connected")));
+  EXPECT_TRUE(Sync(Channel(one), a).ok());  // Connected workers stay.
+  EXPECT_TRUE(Sync(Channel(two), d).ok());
 }
 
 TEST_F(DoorTest, WorkersAreListedInPagesThatAnyClientTakes) {
-  config_.clear_tokens_file();
   Start();
   for (int i = 0; i < 40; ++i) {
     HandWorker worker("w-" + std::to_string(100 + i), 0);

@@ -26,6 +26,27 @@
 
 namespace inlier {
 
+inline std::unique_ptr<Coordinator> StartedCoordinator(const v1::CoordinatorConfig& config,
+                                                       Coordinator::Mode mode = Coordinator::Mode::kRun,
+                                                       std::optional<FileLock> lock = std::nullopt) {
+  const auto on_fatal = [](absl::Status status) { ADD_FAILURE() << "fatal: " << status; };
+  return Coordinator::Start(config, on_fatal, mode, std::move(lock)).value();
+}
+
+// The whole answer to GET `path`.
+inline std::string HttpGet(const std::string& server, const std::string& path) {
+  const auto address = ParseAddress(server, "http_listen");
+  boost::asio::io_context io;
+  boost::asio::ip::tcp::socket socket(io);
+  socket.connect({boost::asio::ip::make_address(address->host), address->port});
+  const std::string request = "GET " + path + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+  boost::asio::write(socket, boost::asio::buffer(request));
+  std::string answer;
+  boost::system::error_code error;
+  boost::asio::read(socket, boost::asio::dynamic_buffer(answer), error);
+  return answer;
+}
+
 class CoordinatorTest : public testing::Test {
  protected:
   void SetUp() override { StartCoordinator(); }
@@ -41,11 +62,10 @@ class CoordinatorTest : public testing::Test {
     return config;
   }
 
-  void StartCoordinator() {
-    auto started =
-        Coordinator::Start(Config(), [](absl::Status status) { ADD_FAILURE() << "fatal: " << status; });
-    ASSERT_TRUE(started.ok()) << started.status();
-    coordinator_ = *std::move(started);
+  void StartCoordinator() { StartCoordinator(Config()); }
+  void StartCoordinator(const v1::CoordinatorConfig& config, Coordinator::Mode mode = Coordinator::Mode::kRun,
+                        std::optional<FileLock> lock = std::nullopt) {
+    coordinator_ = StartedCoordinator(config, mode, std::move(lock));
     channel_ = PlainChannel(coordinator_->grpc_address());
     sweeps_ = v1::SweepService::NewStub(channel_);
     workers_ = v1::WorkerService::NewStub(channel_);
@@ -56,15 +76,30 @@ class CoordinatorTest : public testing::Test {
     StartCoordinator();
   }
 
+  using Stub = v1::SweepService::Stub;
+  template <typename Request, typename Response>
+  using Method = grpc::Status (Stub::*)(grpc::ClientContext*, const Request&, Response*);
+  // The status of a call.
+  template <typename Request, typename Response>
+  grpc::Status Try(Method<Request, Response> method, const Request& request, Response* response = nullptr) {
+    Response ignored;
+    grpc::ClientContext context;
+    return (sweeps_.get()->*method)(&context, request, response == nullptr ? &ignored : response);
+  }
+  // The answer to a call that succeeds.
+  template <typename Request, typename Response>
+  Response Call(Method<Request, Response> method, const Request& request) {
+    Response response;
+    const grpc::Status status = Try(method, request, &response);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return response;
+  }
+
   v1::SubmitSweepResponse Submit(const v1::SweepSpec& sweep, const std::string& request_id = "") {
     v1::SubmitSweepRequest request;
     *request.mutable_sweep() = sweep;
     request.set_request_id(request_id);
-    v1::SubmitSweepResponse response;
-    grpc::ClientContext context;
-    const grpc::Status status = sweeps_->SubmitSweep(&context, request, &response);
-    EXPECT_TRUE(status.ok()) << status.error_message();
-    return response;
+    return Call(&Stub::SubmitSweep, request);
   }
 
   // A hand-made worker of this version.
@@ -86,44 +121,33 @@ class CoordinatorTest : public testing::Test {
     return reply;
   }
 
-  v1::SweepStatus GetSweep(const std::string& sweep) {
-    v1::GetSweepRequest request;
-    request.set_sweep(sweep);
-    v1::SweepStatus response;
-    grpc::ClientContext context;
-    const grpc::Status status = sweeps_->GetSweep(&context, request, &response);
-    EXPECT_TRUE(status.ok()) << status.error_message();
-    return response;
+  // Submits a sweep of which a new worker "w" leases the first stage.
+  HandWorker Lease(const v1::SweepSpec& sweep) {
+    Submit(sweep);
+    HandWorker worker = MakeWorker("w", 1);
+    Sync(worker);
+    return worker;
   }
 
-  // The whole answer to GET `path`.
-  std::string Get(const std::string& path) {
-    const auto address = ParseAddress(coordinator_->http_address(), "http_listen");
-    boost::asio::io_context io;
-    boost::asio::ip::tcp::socket socket(io);
-    socket.connect({boost::asio::ip::make_address(address->host), address->port});
-    const std::string request = "GET " + path + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
-    boost::asio::write(socket, boost::asio::buffer(request));
-    std::string answer;
-    boost::system::error_code error;
-    boost::asio::read(socket, boost::asio::dynamic_buffer(answer), error);
-    return answer;
+  v1::SweepStatus GetSweep(const std::string& sweep) {
+    return Call(&Stub::GetSweep, OfSweep<v1::GetSweepRequest>(sweep));
   }
+
+  std::string Get(const std::string& path) { return HttpGet(coordinator_->http_address(), path); }
 
   // Runs everything that is ready by unary syncs until nothing is left.
   void RunAll(HandWorker& worker) {
     for (int round = 0; round < 1000; ++round) {
       Sync(worker);
       if (worker.running().empty() && worker.outbox().empty()) return;
-      std::vector<Token> tokens;
-      for (const auto& [token, assignment] : worker.running()) tokens.push_back(token);
-      for (const Token token : tokens) worker.Finish(token);
+      worker.FinishAll();
     }
     FAIL() << "it does not end";
   }
 
   TemporaryFolder folder_;
-  v1::HooksConfig hooks_;  // Of the next start. The same for the next.
+  // Of the next start.
+  v1::HooksConfig hooks_;
   std::optional<v1::FleetConfig> fleet_;
   std::unique_ptr<Coordinator> coordinator_;
   std::shared_ptr<grpc::Channel> channel_;

@@ -8,8 +8,9 @@
 
 #include "inlier/v1/artifact_service.grpc.pb.h"
 #include "tests/coordinator/services/fixture.h"
-#include "tests/support/plain_channel.h"
+#include "tests/support/comes.h"
 #include "tests/support/small_disk.h"
+#include "tests/support/status_matchers.h"
 
 namespace inlier {
 namespace {
@@ -25,13 +26,7 @@ class FullDiskTest : public CoordinatorTest {
     if (!disk_.mounted()) GTEST_SKIP() << "mounting a small disk needs root";
     v1::CoordinatorConfig config = Config();
     config.set_state_dir((disk_.path() / "state").string());
-    auto started =
-        Coordinator::Start(config, [](absl::Status status) { ADD_FAILURE() << "fatal: " << status; });
-    ASSERT_TRUE(started.ok()) << started.status();
-    coordinator_ = *std::move(started);
-    channel_ = PlainChannel(coordinator_->grpc_address());
-    sweeps_ = v1::SweepService::NewStub(channel_);
-    workers_ = v1::WorkerService::NewStub(channel_);
+    StartCoordinator(config);
   }
   void TearDown() override { coordinator_.reset(); }
 
@@ -45,26 +40,31 @@ class FullDiskTest : public CoordinatorTest {
     context.set_deadline(std::chrono::system_clock::now() + milliseconds(20'000));
     const auto began = std::chrono::steady_clock::now();
     Answer answer{call(&context), ""};
-    EXPECT_LT(std::chrono::steady_clock::now() - began,
-              milliseconds(2000));  // One, on a machine that is not busy.
+    // One, on a machine that is not busy.
+    EXPECT_LT(std::chrono::steady_clock::now() - began, milliseconds(2000));
     const auto& trailing = context.GetServerTrailingMetadata();
     if (const auto notice = trailing.find(kNoticeHeader); notice != trailing.end())
       answer.notice = std::string(notice->second.begin(), notice->second.end());
     return answer;
   }
 
+  template <typename Request, typename Response>
+  Answer AnswerNow(Method<Request, Response> method, const Request& request, Response* response = nullptr) {
+    Response ignored;
+    return AnswerOf([&](grpc::ClientContext* context) {
+      return (sweeps_.get()->*method)(context, request, response == nullptr ? &ignored : response);
+    });
+  }
+
   Answer SubmitNow(const std::string& name, const std::string& request_id) {
     v1::SubmitSweepRequest request;
     *request.mutable_sweep() = SmallSweep(name, 100);
     request.set_request_id(request_id);
-    v1::SubmitSweepResponse response;
-    return AnswerOf(
-        [&](grpc::ClientContext* context) { return sweeps_->SubmitSweep(context, request, &response); });
+    return AnswerNow(&Stub::SubmitSweep, request);
   }
   std::string Sweeps(Answer* answer = nullptr) {
     v1::ListSweepsResponse response;
-    const Answer got =
-        AnswerOf([&](grpc::ClientContext* context) { return sweeps_->ListSweeps(context, {}, &response); });
+    const Answer got = AnswerNow(&Stub::ListSweeps, {}, &response);
     EXPECT_TRUE(got.status.ok()) << got.status.error_message();
     if (answer != nullptr) *answer = got;
     std::string names;
@@ -95,9 +95,9 @@ TEST_F(FullDiskTest, EveryCallIsAnsweredAtOnceAndNothingAcknowledgedIsLost) {
   std::string last;
   const std::string stored = FillByWork(&last);
   const auto refused = [](const Answer& answer, const std::string& what) {
-    EXPECT_EQ(answer.status.error_code(), grpc::StatusCode::UNAVAILABLE) << what;
-    EXPECT_THAT(answer.status.error_message(),
-                AllOf(HasSubstr(kReason), HasSubstr("free space on the file system")))
+    EXPECT_THAT(answer.status,
+                FailsWith(grpc::StatusCode::UNAVAILABLE,
+                          AllOf(HasSubstr(kReason), HasSubstr("free space on the file system"))))
         << what;
     EXPECT_THAT(answer.notice, HasSubstr(kReason)) << what;
   };
@@ -110,44 +110,28 @@ TEST_F(FullDiskTest, EveryCallIsAnsweredAtOnceAndNothingAcknowledgedIsLost) {
   EXPECT_THAT(stored, AllOf(HasSubstr("stored "), Not(HasSubstr(last + " "))));
   EXPECT_THAT(seen.notice, HasSubstr(kReason));
 
-  v1::CancelRequest cancel;
-  cancel.set_sweep("stored");
-  v1::CancelResponse cancelled;
-  refused(AnswerOf([&](auto* context) { return sweeps_->Cancel(context, cancel, &cancelled); }), "cancel");
-  v1::PauseSweepRequest pause;
-  pause.set_sweep("stored");
-  v1::PauseSweepResponse paused;
-  refused(AnswerOf([&](auto* context) { return sweeps_->PauseSweep(context, pause, &paused); }), "pause");
+  refused(AnswerNow(&Stub::Cancel, OfSweep<v1::CancelRequest>("stored")), "cancel");
+  refused(AnswerNow(&Stub::PauseSweep, OfSweep<v1::PauseSweepRequest>("stored")), "pause");
   v1::DrainWorkerRequest drain;
   drain.set_worker("worker-w");
-  v1::DrainWorkerResponse drained;
-  refused(AnswerOf([&](auto* context) { return sweeps_->DrainWorker(context, drain, &drained); }), "drain");
+  refused(AnswerNow(&Stub::DrainWorker, drain), "drain");
 
   v1::ListWorkersResponse workers;
-  EXPECT_TRUE(
-      AnswerOf([&](auto* context) { return sweeps_->ListWorkers(context, {}, &workers); }).status.ok());
+  EXPECT_TRUE(AnswerNow(&Stub::ListWorkers, {}, &workers).status.ok());
   ASSERT_EQ(workers.workers_size(), 1);
   EXPECT_TRUE(workers.workers(0).connected());
-  v1::ExplainRequest explain;
-  explain.set_sweep("stored");
-  v1::Explanation why;
-  EXPECT_TRUE(AnswerOf([&](auto* context) { return sweeps_->Explain(context, explain, &why); }).status.ok());
-  v1::ListTrialsRequest list;
-  list.set_sweep("stored");
+  EXPECT_TRUE(AnswerNow(&Stub::Explain, OfSweep<v1::ExplainRequest>("stored")).status.ok());
   v1::ListTrialsResponse trials;
-  EXPECT_TRUE(
-      AnswerOf([&](auto* context) { return sweeps_->ListTrials(context, list, &trials); }).status.ok());
+  EXPECT_TRUE(AnswerNow(&Stub::ListTrials, OfSweep<v1::ListTrialsRequest>("stored"), &trials).status.ok());
   EXPECT_EQ(trials.trials_size(), 2);
-  v1::FleetStatus fleet;
-  EXPECT_TRUE(AnswerOf([&](auto* context) { return sweeps_->ListFleet(context, {}, &fleet); }).status.ok());
+  EXPECT_TRUE(AnswerNow(&Stub::ListFleet, {}).status.ok());
   const auto artifacts = v1::ArtifactService::NewStub(channel_);
   v1::CollectResponse collected;  // It makes space.
   EXPECT_TRUE(
       AnswerOf([&](auto* context) { return artifacts->Collect(context, {}, &collected); }).status.ok());
 
   disk_.Free();
-  for (int i = 0; i < 200 && Sweeps().find(last + " ") == std::string::npos; ++i)
-    std::this_thread::sleep_for(milliseconds(50));
+  EXPECT_TRUE(Comes([&] { return Sweeps().find(last + " ") != std::string::npos; }));
   EXPECT_THAT(Sweeps(&seen), AllOf(HasSubstr(last + " "), HasSubstr("stored "), Not(HasSubstr("refused"))));
   EXPECT_EQ(seen.notice, "");
   EXPECT_TRUE(SubmitNow(last, last).status.ok());  // The same request: it was taken once.
@@ -158,8 +142,7 @@ TEST_F(FullDiskTest, AWatcherSeesWhatIsStoredWithTheReasonAndLaterTheRest) {
   Submit(SmallSweep("stored", 2), "stored");
   std::string last;
   FillByWork(&last);
-  v1::WatchSweepRequest request;
-  request.set_sweep("stored");
+  auto request = OfSweep<v1::WatchSweepRequest>("stored");
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + milliseconds(20'000));
   const auto reader = sweeps_->WatchSweep(&context, request);
@@ -186,15 +169,14 @@ TEST_F(FullDiskTest, ALockOfAnotherProgramIsNamedWithinASecondAndWaitedFor) {
   SQLite::Database other((disk_.path() / "state" / "inlier.db").string(), SQLite::OPEN_READWRITE);
   other.exec("BEGIN IMMEDIATE");
   const Answer first = SubmitNow("waits", "waits");
-  EXPECT_EQ(first.status.error_code(), grpc::StatusCode::UNAVAILABLE);
-  EXPECT_THAT(first.status.error_message(),
-              AllOf(HasSubstr(kReason), HasSubstr("another program holds a lock on the database: end it"),
-                    HasSubstr("this change is decided, and is lost if the coordinator ends before")));
+  EXPECT_THAT(
+      first.status,
+      FailsWith(grpc::StatusCode::UNAVAILABLE,
+                AllOf(HasSubstr(kReason), HasSubstr("another program holds a lock on the database: end it"),
+                      HasSubstr("this change is decided, and is lost if the coordinator ends before"))));
   EXPECT_EQ(Sweeps(), "stored ");
   other.exec("ROLLBACK");
-  for (int i = 0; i < 200 && Sweeps().find("waits ") == std::string::npos; ++i)
-    std::this_thread::sleep_for(milliseconds(50));
-  EXPECT_THAT(Sweeps(), HasSubstr("waits "));
+  EXPECT_TRUE(Comes([&] { return Sweeps().find("waits ") != std::string::npos; }));
 }
 
 // Callers without a token may learn that the coordinator is not ready, and not where its files are.

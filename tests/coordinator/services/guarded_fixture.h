@@ -40,13 +40,13 @@ class GuardedTest : public testing::Test {
 
   // A token of this role, in the file.
   std::string AddToken(Role role, const std::string& name) {
-    const auto token = NewToken();
-    EXPECT_TRUE(token.ok());
-    entries_.push_back({role, name, Sha256Hex(*token)});
+    const std::string token = NewToken().value();
+    entries_.push_back({role, name, Sha256Hex(token)});
     config_.set_tokens_file((folder_.path() / "tokens").string());
-    EXPECT_TRUE(WriteTokensFile(config_.tokens_file(), entries_).ok());
-    return *token;
+    WriteTokens();
+    return token;
   }
+  void WriteTokens() { EXPECT_TRUE(WriteTokensFile(config_.tokens_file(), entries_).ok()); }
   void UseMutualTls() {
     certificates_.Issue("coordinator");
     config_.set_tls_certificate(certificates_.Pem("coordinator"));
@@ -67,12 +67,7 @@ class GuardedTest : public testing::Test {
     return security;
   }
 
-  void Start() {
-    auto started =
-        Coordinator::Start(config_, [](absl::Status status) { ADD_FAILURE() << "fatal: " << status; });
-    ASSERT_TRUE(started.ok()) << started.status();
-    coordinator_ = *std::move(started);
-  }
+  void Start() { coordinator_ = StartedCoordinator(config_); }
   // Why it does not start.
   std::string Refusal() {
     const auto started = Coordinator::Start(config_, [](absl::Status) {});
@@ -80,9 +75,30 @@ class GuardedTest : public testing::Test {
   }
 
   std::shared_ptr<grpc::Channel> Channel(const ClientSecurity& security) {
-    auto channel = MakeSecureChannel(coordinator_->grpc_address(), security);
-    EXPECT_TRUE(channel.ok()) << channel.status();
-    return *channel;
+    return MakeSecureChannel(coordinator_->grpc_address(), security).value();
+  }
+
+  static grpc::Status List(const std::shared_ptr<grpc::Channel>& channel) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
+    v1::ListSweepsResponse response;
+    return v1::SweepService::NewStub(channel)->ListSweeps(&context, {}, &response);
+  }
+  static grpc::Status Submit(const std::shared_ptr<grpc::Channel>& channel,
+                             const v1::SweepSpec& sweep = SmallSweep("guarded", 1)) {
+    v1::SubmitSweepRequest request;
+    *request.mutable_sweep() = sweep;
+    v1::SubmitSweepResponse response;
+    grpc::ClientContext context;
+    return v1::SweepService::NewStub(channel)->SubmitSweep(&context, request, &response);
+  }
+  static grpc::Status Sync(const std::shared_ptr<grpc::Channel>& channel, HandWorker& worker) {
+    worker.fields().set_version(Version());
+    v1::CoordinatorSync reply;
+    grpc::ClientContext context;
+    const grpc::Status status = v1::WorkerService::NewStub(channel)->Sync(&context, worker.Sync(), &reply);
+    if (status.ok()) worker.Take(reply);
+    return status;
   }
 
   // Sends `message` to `method`, as a client does that knows nothing of us: OK when there is an answer, of a

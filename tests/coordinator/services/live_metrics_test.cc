@@ -18,7 +18,7 @@ using testing::SizeIs;
 std::vector<std::string> Lines(Harness& harness, const std::string& family, std::size_t sweeps_max = 20,
                                const std::map<SweepId, std::vector<SweepValue>>& stored = {}) {
   std::vector<std::string> lines;
-  const State& state = harness.orchestrator().state();
+  const State& state = harness.state();
   const auto series = LiveSeries(state, LatestSweeps(state, sweeps_max), stored);
   for (const GaugeSample& sample : series.at(family)) {
     std::ostringstream value;
@@ -28,11 +28,10 @@ std::vector<std::string> Lines(Harness& harness, const std::string& family, std:
   return lines;
 }
 
-TEST(LiveMetricsTest, AnActiveSweepHasSeriesUntilItEnds) {
-  Harness harness;
-  const SweepId sweep = harness.Submit(SmallSweep("one", 3));
-  HandWorker worker("w", 2);
-  harness.Sync(worker);
+using LiveMetricsTest = OneWorkerTest;
+
+TEST_F(LiveMetricsTest, AnActiveSweepHasSeriesUntilItEnds) {
+  Lease(SmallSweep("one", 3), HandWorker("w", 2));
   EXPECT_THAT(Lines(harness, "inlier_sweep_trials"),
               ElementsAre("s-1 one PENDING = 1", "s-1 one RUNNING = 2", "s-1 one SUCCEEDED = 0",
                           "s-1 one DIVERGED = 0", "s-1 one FAILED = 0", "s-1 one CANCELLED = 0"));
@@ -40,8 +39,7 @@ TEST(LiveMetricsTest, AnActiveSweepHasSeriesUntilItEnds) {
   EXPECT_THAT(Lines(harness, "inlier_sweep_left_seconds"), IsEmpty());  // Nothing has a rate yet.
   for (const auto& [token, assignment] : worker.running()) worker.SetProgress(token, "train", 50);
   const Token token = worker.running().begin()->first;
-  worker.Emit(token, MeasurementEvent("loss", 4.5, false));
-  harness.Sync(worker);
+  harness.Report(worker, token, MeasurementEvent("loss", 4.5, false));
   EXPECT_THAT(Lines(harness, "inlier_sweep_left_seconds"), SizeIs(1));
   EXPECT_THAT(Lines(harness, "inlier_sweep_best"), ElementsAre("s-1 one loss FLOAT = 4.5"));
   harness.CancelSweep(sweep);
@@ -49,32 +47,22 @@ TEST(LiveMetricsTest, AnActiveSweepHasSeriesUntilItEnds) {
     EXPECT_THAT(Lines(harness, spec.name), IsEmpty()) << spec.name;
 }
 
-TEST(LiveMetricsTest, ALiveAttemptHasSeriesUntilItEnds) {
-  Harness harness;
-  harness.Submit(SmallSweep("one", 1));
-  HandWorker worker("w", 1);
-  harness.Sync(worker);
-  const Token token = worker.running().begin()->first;
+TEST_F(LiveMetricsTest, ALiveAttemptHasSeriesUntilItEnds) {
+  const Token token = Lease(SmallSweep("one", 1));
   worker.SetProgress(token, "train", 30);
-  worker.Emit(token, MeasurementEvent("max_inf_norm", 21, false));
-  harness.Sync(worker);
+  harness.Report(worker, token, MeasurementEvent("max_inf_norm", 21, false));
   const std::string labels = "s-1 t-1 TRAIN worker-w seed=1, bits=8";
   EXPECT_THAT(Lines(harness, "inlier_attempt_step"), ElementsAre(labels + " = 30"));
   EXPECT_THAT(Lines(harness, "inlier_attempt_steps_per_second"), ElementsAre(labels + " = 10"));
   EXPECT_THAT(Lines(harness, "inlier_attempt_loss"), IsEmpty());  // It reports none.
   EXPECT_THAT(Lines(harness, "inlier_attempt_latest"), ElementsAre(labels + " max_inf_norm = 21"));
-  worker.Finish(token);
-  harness.Sync(worker);
+  harness.Finish(worker, token);
   EXPECT_THAT(Lines(harness, "inlier_attempt_latest"), IsEmpty());
 }
 
-TEST(LiveMetricsTest, TheBestIsThatOfStoredAndLiveNumbers) {
-  Harness harness;
-  const SweepId sweep = harness.Submit(SmallSweep("one", 1));
-  HandWorker worker("w", 1);
-  harness.Sync(worker);
-  worker.Emit(worker.running().begin()->first, MeasurementEvent("loss", 4.5, false));
-  harness.Sync(worker);
+TEST_F(LiveMetricsTest, TheBestIsThatOfStoredAndLiveNumbers) {
+  Lease(SmallSweep("one", 1));
+  harness.Report(worker, MeasurementEvent("loss", 4.5, false));
   const auto stored = [&](const char* name, const char* setting, double best) {
     return std::map<SweepId, std::vector<SweepValue>>{
         {sweep, {{.info = FindMeasurement(name), .setting = setting, .best = best, .latest = std::nullopt}}}};
@@ -87,15 +75,13 @@ TEST(LiveMetricsTest, TheBestIsThatOfStoredAndLiveNumbers) {
   EXPECT_THAT(Lines(harness, "inlier_sweep_latest", 20, of_another), ElementsAre("s-1 one loss FLOAT = 4.5"));
 }
 
-TEST(LiveMetricsTest, OnlyTheLatestSweepsAndTheirAttemptsHaveSeries) {
-  Harness harness;
+TEST_F(LiveMetricsTest, OnlyTheLatestSweepsAndTheirAttemptsHaveSeries) {
   for (const char* name : {"one", "two", "three"}) {
     v1::SweepSpec sweep = SmallSweep(name, 1);
     sweep.mutable_base()->mutable_training()->set_steps(100 + name[1]);  // No stage in common.
     harness.Submit(sweep);
   }
-  HandWorker worker("w", 3);
-  harness.Sync(worker);
+  worker = harness.Connect("w", 3);
   EXPECT_THAT(Lines(harness, "inlier_sweep_paused", 2), ElementsAre("s-2 two = 0", "s-3 three = 0"));
   EXPECT_THAT(Lines(harness, "inlier_attempt_step", 2), SizeIs(2));
   EXPECT_THAT(Lines(harness, "inlier_attempt_step", 20), SizeIs(3));
@@ -103,11 +89,10 @@ TEST(LiveMetricsTest, OnlyTheLatestSweepsAndTheirAttemptsHaveSeries) {
   EXPECT_THAT(Lines(harness, "inlier_attempt_step", 0), IsEmpty());
 }
 
-TEST(LiveMetricsTest, TheSeriesOfAttemptsAreBounded) {
-  Harness harness;
+TEST_F(LiveMetricsTest, TheSeriesOfAttemptsAreBounded) {
   harness.SkipInvariants();
   harness.Submit(SmallSweep("many", 1200));
-  HandWorker worker("w", 1200);
+  worker = HandWorker("w", 1200);
   for (int i = 0; i < 10; ++i) {
     harness.Tick();
     harness.Sync(worker);

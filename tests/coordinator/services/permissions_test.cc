@@ -1,5 +1,7 @@
 // Who may make which call: every RPC of every service, by each kind of caller, about a sweep that one of them owns;
 // and the audit of all that.
+#include <google/protobuf/text_format.h>
+
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -34,23 +36,30 @@ template <typename Request>
 MessagePtr Empty(const Subject&) {
   return std::make_unique<Request>();
 }
+
 template <typename Request>
-MessagePtr OfSweep(const Subject& subject) {
+MessagePtr Parsed(const std::string& text) {
   auto request = std::make_unique<Request>();
-  request->set_sweep(subject.sweep());
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, request.get())) << text;
   return request;
 }
+
 template <typename Request>
-MessagePtr OfTrial(const Subject& subject) {
-  auto request = std::make_unique<Request>();
-  request->set_trial(subject.trial());
-  return request;
+MessagePtr AboutSweep(const Subject& subject) {
+  return Parsed<Request>(absl::StrCat("sweep: '", subject.sweep(), "'"));
 }
+
+template <typename Request>
+MessagePtr AboutTrial(const Subject& subject) {
+  return Parsed<Request>(absl::StrCat("trial: '", subject.trial(), "'"));
+}
+
 MessagePtr Submission(const Subject& subject) {
   auto request = std::make_unique<v1::SubmitSweepRequest>();
   *request->mutable_sweep() = SmallSweep(subject.name, 1);
   return request;
 }
+
 MessagePtr Edit(const Subject& subject) {
   auto request = std::make_unique<v1::EditSweepRequest>();
   request->set_sweep(subject.sweep());
@@ -58,35 +67,24 @@ MessagePtr Edit(const Subject& subject) {
   request->mutable_spec()->set_priority(1);
   return request;
 }
-MessagePtr Drain(const Subject&) {
-  auto request = std::make_unique<v1::DrainWorkerRequest>();
-  request->set_worker("w");
-  return request;
-}
+
+MessagePtr Drain(const Subject&) { return Parsed<v1::DrainWorkerRequest>("worker: 'w'"); }
+
 MessagePtr NewFleet(const Subject&) {
   auto request = std::make_unique<v1::SetFleetRequest>();
   *request->mutable_config() = SmallFleet();
   return request;
 }
-MessagePtr Scale(const Subject&) {
-  auto request = std::make_unique<v1::ScaleFleetRequest>();
-  request->set_maximum(2);
-  return request;
-}
+
+MessagePtr Scale(const Subject&) { return Parsed<v1::ScaleFleetRequest>("maximum: 2"); }
+
 MessagePtr Analysis(const Subject&) {
-  auto request = std::make_unique<v1::StoreAnalysisRequest>();
-  request->set_model("org/name");
-  v1::AnalysisNumber& number = *request->add_numbers();
-  number.set_setting("float");
-  number.set_name("max_inf_norm");
-  number.set_value(185.25);
-  return request;
+  return Parsed<v1::StoreAnalysisRequest>(
+      "model: 'org/name' numbers { setting: 'float' name: 'max_inf_norm' value: 185.25 }");
 }
-MessagePtr Sql(const Subject&) {
-  auto request = std::make_unique<v1::QueryRequest>();
-  request->set_sql("SELECT count(*) FROM sweeps");
-  return request;
-}
+
+MessagePtr Sql(const Subject&) { return Parsed<v1::QueryRequest>("sql: 'SELECT count(*) FROM sweeps'"); }
+
 MessagePtr WorkersSync(const Subject&) {
   HandWorker worker("w", 1);
   worker.fields().set_version(Version());
@@ -110,12 +108,12 @@ struct Rule {
 
 const Rule kRules[] = {
     {"SubmitSweep", "kkkddu", Kind::kChanges, Submission},
-    {"Cancel", "kdkddu", Kind::kChanges, OfSweep<v1::CancelRequest>},
-    {"Cancel", "kdkddu", Kind::kChanges, OfTrial<v1::CancelRequest>},
-    {"Retry", "kdkddu", Kind::kChanges, OfSweep<v1::RetryRequest>},
-    {"Retry", "kdkddu", Kind::kChanges, OfTrial<v1::RetryRequest>},
-    {"PauseSweep", "kdkddu", Kind::kChanges, OfSweep<v1::PauseSweepRequest>},
-    {"ResumeSweep", "kdkddu", Kind::kChanges, OfSweep<v1::ResumeSweepRequest>},
+    {"Cancel", "kdkddu", Kind::kChanges, AboutSweep<v1::CancelRequest>},
+    {"Cancel", "kdkddu", Kind::kChanges, AboutTrial<v1::CancelRequest>},
+    {"Retry", "kdkddu", Kind::kChanges, AboutSweep<v1::RetryRequest>},
+    {"Retry", "kdkddu", Kind::kChanges, AboutTrial<v1::RetryRequest>},
+    {"PauseSweep", "kdkddu", Kind::kChanges, AboutSweep<v1::PauseSweepRequest>},
+    {"ResumeSweep", "kdkddu", Kind::kChanges, AboutSweep<v1::ResumeSweepRequest>},
     {"EditSweep", "kdkddu", Kind::kChanges, Edit},
     {"StoreAnalysis", "kkkddu", Kind::kChanges, Analysis},
     {"DrainWorker", "ddkddu", Kind::kChanges, Drain},
@@ -124,16 +122,16 @@ const Rule kRules[] = {
     {"StopFleet", "ddkddu", Kind::kChanges, Empty<v1::StopFleetRequest>},
     {"Collect", "ddkddu", Kind::kChanges, Empty<v1::CollectRequest>},
     {"ListSweeps", "kkkkdu", Kind::kShows, Empty<v1::ListSweepsRequest>},
-    {"GetSweep", "kkkkdu", Kind::kShows, OfSweep<v1::GetSweepRequest>},
-    {"ListTrials", "kkkkdu", Kind::kShows, OfSweep<v1::ListTrialsRequest>},
-    {"WatchSweep", "kkkkdu", Kind::kShows, OfSweep<v1::WatchSweepRequest>},
-    {"Explain", "kkkkdu", Kind::kShows, OfTrial<v1::ExplainRequest>},
+    {"GetSweep", "kkkkdu", Kind::kShows, AboutSweep<v1::GetSweepRequest>},
+    {"ListTrials", "kkkkdu", Kind::kShows, AboutSweep<v1::ListTrialsRequest>},
+    {"WatchSweep", "kkkkdu", Kind::kShows, AboutSweep<v1::WatchSweepRequest>},
+    {"Explain", "kkkkdu", Kind::kShows, AboutTrial<v1::ExplainRequest>},
     {"ListWorkers", "kkkkdu", Kind::kShows, Empty<v1::ListWorkersRequest>},
     {"ListFleet", "kkkkdu", Kind::kShows, Empty<v1::ListFleetRequest>},
     {"Query", "kkkkdu", Kind::kShows, Sql},
-    {"BuildTable", "aaaadu", Kind::kShows, OfSweep<v1::BuildTableRequest>},
-    {"GetLogs", "kkkkdu", Kind::kShows, OfTrial<v1::GetLogsRequest>},
-    {"GetMatrix", "kkkkdu", Kind::kShows, OfSweep<v1::GetMatrixRequest>},
+    {"BuildTable", "aaaadu", Kind::kShows, AboutSweep<v1::BuildTableRequest>},
+    {"GetLogs", "kkkkdu", Kind::kShows, AboutTrial<v1::GetLogsRequest>},
+    {"GetMatrix", "kkkkdu", Kind::kShows, AboutSweep<v1::GetMatrixRequest>},
     {"Session", "ddddku", Kind::kOfWorkers, WorkersSync},
     {"Sync", "ddddku", Kind::kOfWorkers, WorkersSync},
     {"Upload", "ddddau", Kind::kOfWorkers, Empty<v1::UploadArtifactRequest>},
@@ -247,8 +245,9 @@ class PermissionsTest : public GuardedTest {
     if (!IsAudited(rule, letter)) return;
     // One that lacks the role is refused before its request is read.
     const bool read = letter == 'k' || status.error_message().find("belongs to") != std::string::npos;
-    const bool of_trial = rule.request == static_cast<decltype(rule.request)>(OfTrial<v1::CancelRequest>) ||
-                          rule.request == static_cast<decltype(rule.request)>(OfTrial<v1::RetryRequest>);
+    const bool of_trial =
+        rule.request == static_cast<decltype(rule.request)>(AboutTrial<v1::CancelRequest>) ||
+        rule.request == static_cast<decltype(rule.request)>(AboutTrial<v1::RetryRequest>);
     const std::set<std::string> without = {"Collect", "SetFleet", "ScaleFleet", "StopFleet"};
     const bool of_nothing = rule.request == Drain || rule.request == Analysis ||
                             rule.kind == Kind::kOfWorkers || without.contains(rule.method);
@@ -321,7 +320,7 @@ TEST_F(PermissionsTest, WithTokensEachCallIsAnsweredByRoleAndOwnerAndIsInTheAudi
   EXPECT_THAT(Rows(kReader, "SELECT request FROM audit WHERE method = 'EditSweep' AND who = 'bob'")[0],
               testing::AllOf(HasSubstr("sweep: \"s-"), HasSubstr("priority: 1")));
   EXPECT_THAT(Rows(kReader, "SELECT message FROM audit WHERE method = 'EditSweep' AND who = 'bob'")[0],
-              HasSubstr("belongs to alice, and bob is no admin"));
+              HasSubstr("belongs to alice, and bob is not an admin"));
   EXPECT_EQ(Rows(kReader, "SELECT DISTINCT owner FROM sweeps ORDER BY owner"),
             (std::vector<std::string>{"alice", "bob", "root"}));
 }
@@ -349,7 +348,7 @@ TEST_F(PermissionsTest, WithoutAdminsInTheConfigurationNoCertificateIsOne) {
   EXPECT_THAT(
       status.error_message(),
       HasSubstr(
-          "Collect needs the role admin, and the certificate of root has it not; ask an admin, or name it "
+          "Collect needs the role admin, and the certificate of root lacks it; ask an admin, or name it "
           "in `admins` of the coordinator's configuration"));
 }
 
@@ -371,15 +370,15 @@ TEST_F(PermissionsTest, RefusedStrangerDoesNotFillTheAuditAndTakesNoRowFromOther
   Start();
   const Subject subject = NewSubject();
   for (int i = 0; i < 1000; ++i)
-    ASSERT_EQ(LetterOf(Call(channels_[kNobody], "Cancel", *OfSweep<v1::CancelRequest>(subject))), 'u');
-  for (int i = 0; i < 150; ++i) Call(channels_[kBob], "Cancel", *OfSweep<v1::CancelRequest>(subject));
-  Call(channels_[kReader], "Cancel", *OfSweep<v1::CancelRequest>(subject));
+    ASSERT_EQ(LetterOf(Call(channels_[kNobody], "Cancel", *AboutSweep<v1::CancelRequest>(subject))), 'u');
+  for (int i = 0; i < 150; ++i) Call(channels_[kBob], "Cancel", *AboutSweep<v1::CancelRequest>(subject));
+  Call(channels_[kReader], "Cancel", *AboutSweep<v1::CancelRequest>(subject));
   AuditRows();
   EXPECT_EQ(Rows(kAlice, "SELECT who, count(*) FROM audit WHERE outcome <> 'OK' GROUP BY who ORDER BY who"),
             (std::vector<std::string>{"|100", "bob|100", "reader|1"}));
   // An allowed call has its row in any case.
   for (int i = 0; i < 150; ++i)
-    Call(channels_[kAlice], "ResumeSweep", *OfSweep<v1::ResumeSweepRequest>(subject));
+    Call(channels_[kAlice], "ResumeSweep", *AboutSweep<v1::ResumeSweepRequest>(subject));
   EXPECT_EQ(Rows(kAlice, "SELECT count(*) FROM audit WHERE method = 'ResumeSweep'"),
             std::vector<std::string>{"150"});
 }
@@ -407,7 +406,7 @@ TEST_F(PermissionsTest, RefusedStrangerDoesNotFillTheLog) {
 
 TEST_F(PermissionsTest, ConfigurationThatNamesCallersWhoAreNotKnownIsRefused) {
   config_.add_admins("root");
-  EXPECT_THAT(Refusal(), HasSubstr("admins: they are common names of certificates"));
+  EXPECT_THAT(Refusal(), HasSubstr("admins: lists common names of certificates"));
   UseTokens();
   EXPECT_THAT(Refusal(), HasSubstr("give admins a token with `inlier token add --role admin`"));
   config_.clear_admins();
@@ -417,7 +416,7 @@ TEST_F(PermissionsTest, ConfigurationThatNamesCallersWhoAreNotKnownIsRefused) {
   EXPECT_THAT(Refusal(), HasSubstr("callers: alice has two entries"));
   config_.mutable_callers()->RemoveLast();
   config_.clear_tokens_file();
-  EXPECT_THAT(Refusal(), HasSubstr("callers are not checked; set tokens_file or tls_client_ca"));
+  EXPECT_THAT(Refusal(), HasSubstr("callers: limits of callers require tokens_file or tls_client_ca"));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "coordinator/services/calls.h"
 #include "tests/coordinator/services/guarded_fixture.h"
+#include "tests/support/comes.h"
 
 namespace inlier {
 namespace {
@@ -21,7 +22,7 @@ constexpr char kHours[] =
 class QueriesTest : public CoordinatorTest {
  protected:
   // A call that its client may leave.
-  struct Call {
+  struct Running {
     grpc::ClientContext context;
     v1::QueryResponse response;
     grpc::Status status;
@@ -29,8 +30,8 @@ class QueriesTest : public CoordinatorTest {
     std::thread thread;
   };
 
-  std::unique_ptr<Call> Start(const std::string& sql) {
-    auto call = std::make_unique<Call>();
+  std::unique_ptr<Running> Start(const std::string& sql) {
+    auto call = std::make_unique<Running>();
     call->thread = std::thread([this, sql, call = call.get()] {
       v1::QueryRequest request;
       request.set_sql(sql);
@@ -45,11 +46,11 @@ class QueriesTest : public CoordinatorTest {
     return call->status;
   }
   // As many queries of hours as are taken, all of them there: one more is refused.
-  std::vector<std::unique_ptr<Call>> StartAll() {
-    std::vector<std::unique_ptr<Call>> calls;
+  std::vector<std::unique_ptr<Running>> StartAll() {
+    std::vector<std::unique_ptr<Running>> calls;
     for (int i = 0; i <= Calls::kQueries.calls_per_caller_max; ++i) calls.push_back(Start(kHours));
-    const auto ended = [](const std::unique_ptr<Call>& call) { return call->ended.load(); };
-    EXPECT_TRUE(ComesToPass([&] { return std::ranges::any_of(calls, ended); }));
+    const auto ended = [](const std::unique_ptr<Running>& call) { return call->ended.load(); };
+    EXPECT_TRUE(Comes([&] { return std::ranges::any_of(calls, ended); }));
     const auto refused = std::ranges::find_if(calls, ended);
     (*refused)->thread.join();
     EXPECT_EQ((*refused)->status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
@@ -57,23 +58,6 @@ class QueriesTest : public CoordinatorTest {
     return calls;
   }
   bool AllRun() { return Query("SELECT 1").error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED; }
-  static bool ComesToPass(const std::function<bool()>& condition) {
-    const Timestamp deadline = MonotonicNow() + std::chrono::minutes(1);
-    while (!condition()) {
-      if (MonotonicNow() > deadline) return false;
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
-    return true;
-  }
-  template <typename Request, typename Response>
-  void ExpectAnswer(grpc::Status (v1::SweepService::Stub::*method)(grpc::ClientContext*, const Request&,
-                                                                   Response*),
-                    const Request& request) {
-    Response response;
-    grpc::ClientContext context;
-    const grpc::Status status = (sweeps_.get()->*method)(&context, request, &response);
-    EXPECT_TRUE(status.ok()) << status.error_message();
-  }
 };
 
 TEST_F(QueriesTest, NothingElseWaitsForThem) {
@@ -81,20 +65,14 @@ TEST_F(QueriesTest, NothingElseWaitsForThem) {
   const auto calls = StartAll();
   EXPECT_THAT(Query("SELECT 1").error_message(),
               HasSubstr("too many queries at once by callers without a name, at most 10"));
-  v1::ListTrialsRequest list;
-  list.set_sweep("quiet");
-  ExpectAnswer(&v1::SweepService::Stub::ListTrials, list);
-  v1::BuildTableRequest table;
-  table.set_sweep("quiet");
-  ExpectAnswer(&v1::SweepService::Stub::BuildTable, table);
-  v1::GetLogsRequest logs;
-  logs.set_trial("t-1");
-  ExpectAnswer(&v1::SweepService::Stub::GetLogs, logs);
-  ExpectAnswer(&v1::SweepService::Stub::ListSweeps, v1::ListSweepsRequest());
+  Call(&Stub::ListTrials, OfSweep<v1::ListTrialsRequest>("quiet"));
+  Call(&Stub::BuildTable, OfSweep<v1::BuildTableRequest>("quiet"));
+  Call(&Stub::GetLogs, OfTrial<v1::GetLogsRequest>("t-1"));
+  Call(&Stub::ListSweeps, {});
   EXPECT_TRUE(AllRun()) << "a call waited until a query had reached its time limit";
   for (const auto& call : calls) call->context.TryCancel();
   for (const auto& call : calls) call->thread.join();
-  EXPECT_TRUE(ComesToPass([this] { return Query("SELECT 1").ok(); })) << "their places are not free again";
+  EXPECT_TRUE(Comes([this] { return Query("SELECT 1").ok(); })) << "their places are not free again";
 }
 
 TEST_F(QueriesTest, StopOfTheCoordinatorWaitsForNone) {

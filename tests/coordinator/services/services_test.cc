@@ -3,6 +3,7 @@
 
 #include "coordinator/services/listeners.h"
 #include "tests/coordinator/services/fixture.h"
+#include "tests/support/status_matchers.h"
 
 namespace inlier {
 namespace {
@@ -17,9 +18,7 @@ TEST_F(ServicesTest, SweepGoesFromSubmissionToItsTableOverASession) {
   EXPECT_EQ(submitted.trials(), 4u);
 
   grpc::ClientContext watch_context;
-  v1::WatchSweepRequest watch;
-  watch.set_sweep("whole");
-  auto updates = sweeps_->WatchSweep(&watch_context, watch);
+  auto updates = sweeps_->WatchSweep(&watch_context, OfSweep<v1::WatchSweepRequest>("whole"));
   v1::SweepUpdate update;
   ASSERT_TRUE(updates->Read(&update));  // The present state at once.
   EXPECT_EQ(update.status().trials().pending(), 4u);
@@ -33,9 +32,7 @@ TEST_F(ServicesTest, SweepGoesFromSubmissionToItsTableOverASession) {
     ASSERT_TRUE(session->Read(&reply));
     worker.Take(reply);
     if (worker.running().empty() && worker.outbox().empty()) break;
-    std::vector<Token> tokens;
-    for (const auto& [token, assignment] : worker.running()) tokens.push_back(token);
-    for (const Token token : tokens) {
+    for (const Token token : worker.tokens()) {
       v1::TrialEvent log;
       log.mutable_log()->set_text("line of token " + std::to_string(token));
       worker.Emit(token, log);
@@ -52,49 +49,33 @@ TEST_F(ServicesTest, SweepGoesFromSubmissionToItsTableOverASession) {
   EXPECT_EQ(update.status().trials().succeeded(), 4u);
   EXPECT_EQ(update.work_done(), 1.0);
 
-  v1::BuildTableRequest table_request;
-  table_request.set_sweep("whole");
+  auto table_request = OfSweep<v1::BuildTableRequest>("whole");
   v1::TableSpec& table_spec = *table_request.mutable_table();
   table_spec.add_rows("bits");
   table_spec.add_columns()->set_measurement("perplexity");
-  v1::Table table;
-  grpc::ClientContext table_context;
-  const grpc::Status built = sweeps_->BuildTable(&table_context, table_request, &table);
-  ASSERT_TRUE(built.ok()) << built.error_message();
+  const v1::Table table = Call(&Stub::BuildTable, table_request);
   ASSERT_EQ(table.rows_size(), 2);
   EXPECT_EQ(table.rows(0).cells(0).mean(), 12.5);
   EXPECT_EQ(table.rows(0).cells(0).count(), 2u);
   table_request.add_more_sweeps("whole");
-  grpc::ClientContext twice;
-  ASSERT_TRUE(sweeps_->BuildTable(&twice, table_request, &table).ok());
-  EXPECT_EQ(table.rows(0).cells(0).count(), 2u);
-  EXPECT_EQ(table.sweeps_size(), 1);
+  const v1::Table twice = Call(&Stub::BuildTable, table_request);
+  EXPECT_EQ(twice.rows(0).cells(0).count(), 2u);
+  EXPECT_EQ(twice.sweeps_size(), 1);
   for (int i = 0; i < 99; ++i) table_request.add_more_sweeps("whole");
-  grpc::ClientContext too_many;
-  EXPECT_EQ(sweeps_->BuildTable(&too_many, table_request, &table).error_message(),
+  EXPECT_EQ(Try(&Stub::BuildTable, table_request).error_message(),
             "more_sweeps: a table is of at most 100 sweeps");
 
-  v1::GetLogsRequest logs_request;
-  logs_request.set_trial("t-1");
-  v1::GetLogsResponse logs;
-  grpc::ClientContext logs_context;
-  ASSERT_TRUE(sweeps_->GetLogs(&logs_context, logs_request, &logs).ok());
+  const v1::GetLogsResponse logs = Call(&Stub::GetLogs, OfTrial<v1::GetLogsRequest>("t-1"));
   ASSERT_EQ(logs.lines_size(), 2);  // One of its training, one of its evaluation.
   EXPECT_EQ(logs.lines(0).text(), "line of token 1");
 
   v1::QueryRequest query;
   query.set_sql("SELECT count(*) FROM results");
-  v1::QueryResponse rows;
-  grpc::ClientContext query_context;
-  const grpc::Status queried = sweeps_->Query(&query_context, query, &rows);
-  ASSERT_TRUE(queried.ok()) << queried.error_message();
-  EXPECT_EQ(rows.rows(0).values(0).integer(), 4);
+  EXPECT_EQ(Call(&Stub::Query, query).rows(0).values(0).integer(), 4);
 }
 
 TEST_F(ServicesTest, AcknowledgedResultSurvivesARestartAndTheWorkerContinues) {
-  Submit(SmallSweep("restart", 1));
-  HandWorker worker = MakeWorker("w", 1);
-  Sync(worker);
+  HandWorker worker = Lease(SmallSweep("restart", 1));
   ASSERT_EQ(worker.running().size(), 1u);
   const Token token = worker.running().begin()->first;
   Restart();
@@ -103,8 +84,7 @@ TEST_F(ServicesTest, AcknowledgedResultSurvivesARestartAndTheWorkerContinues) {
   EXPECT_EQ(adopted.desired(0).token(), token);
   EXPECT_EQ(adopted.stop_size(), 0);
   worker.Finish(token);
-  const v1::CoordinatorSync acknowledged = Sync(worker);
-  EXPECT_EQ(acknowledged.acknowledged_sequence(), 2u);
+  EXPECT_EQ(Sync(worker).acknowledged_sequence(), 2u);
   Restart();
   EXPECT_EQ(GetSweep("restart").train_stages().ended(), 1u);
   RunAll(worker);
@@ -115,17 +95,11 @@ TEST_F(ServicesTest, SubmissionRepeatedWithItsRequestIdMakesOneSweep) {
   const v1::SubmitSweepResponse first = Submit(SmallSweep("once", 2), "id-1");
   const v1::SubmitSweepResponse again = Submit(SmallSweep("once", 2), "id-1");
   EXPECT_EQ(first.SerializeAsString(), again.SerializeAsString());
-  v1::ListSweepsResponse sweeps;
-  grpc::ClientContext context;
-  ASSERT_TRUE(sweeps_->ListSweeps(&context, {}, &sweeps).ok());
-  EXPECT_EQ(sweeps.sweeps_size(), 1);
+  EXPECT_EQ(Call(&Stub::ListSweeps, {}).sweeps_size(), 1);
   v1::SubmitSweepRequest other;
   other.set_request_id("id-1");
   *other.mutable_sweep() = SmallSweep("other", 1);
-  v1::SubmitSweepResponse response;
-  grpc::ClientContext other_context;
-  EXPECT_EQ(sweeps_->SubmitSweep(&other_context, other, &response).error_code(),
-            grpc::StatusCode::ALREADY_EXISTS);
+  EXPECT_EQ(Try(&Stub::SubmitSweep, other).error_code(), grpc::StatusCode::ALREADY_EXISTS);
 }
 
 TEST_F(ServicesTest, BadSubmissionsAreRefusedWithThePlaceAndTheRemedy) {
@@ -133,52 +107,33 @@ TEST_F(ServicesTest, BadSubmissionsAreRefusedWithThePlaceAndTheRemedy) {
     v1::SubmitSweepRequest request;
     *request.mutable_sweep() = sweep;
     request.set_max_trials(max_trials);
-    v1::SubmitSweepResponse response;
-    grpc::ClientContext context;
-    return sweeps_->SubmitSweep(&context, request, &response);
+    return Try(&Stub::SubmitSweep, request);
   };
   const grpc::Status large = refusal(SmallSweep("large", 20, {8, 6}), 10);
-  EXPECT_EQ(large.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
-  EXPECT_THAT(large.error_message(), HasSubstr("has 40 trials, more than the limit of 10"));
+  EXPECT_THAT(large, FailsWith(grpc::StatusCode::FAILED_PRECONDITION,
+                               HasSubstr("has 40 trials, more than the limit of 10")));
   EXPECT_THAT(large.error_message(), HasSubstr("--yes"));
-  const grpc::Status unnamed = refusal(SmallSweep("", 1), 10);
-  EXPECT_EQ(unnamed.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
-  EXPECT_THAT(unnamed.error_message(), HasSubstr("name"));
+  EXPECT_THAT(refusal(SmallSweep("", 1), 10),
+              FailsWith(grpc::StatusCode::INVALID_ARGUMENT, HasSubstr("name")));
   v1::SweepSpec unknown = SmallSweep("unknown", 1);
   unknown.mutable_axes(1)->set_field("quantization.weights.bit");
-  const grpc::Status misspelt = refusal(unknown, 10);
-  EXPECT_EQ(misspelt.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
-  EXPECT_THAT(misspelt.error_message(), HasSubstr("did you mean"));
+  EXPECT_THAT(refusal(unknown, 10), FailsWith(grpc::StatusCode::INVALID_ARGUMENT, HasSubstr("did you mean")));
   v1::SweepSpec out_of_range = SmallSweep("range", 1, {8, 77});
-  const grpc::Status range = refusal(out_of_range, 10);
-  EXPECT_EQ(range.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
-  EXPECT_THAT(range.error_message(), HasSubstr("77"));
-  v1::ListSweepsResponse sweeps;
-  grpc::ClientContext context;
-  ASSERT_TRUE(sweeps_->ListSweeps(&context, {}, &sweeps).ok());
-  EXPECT_EQ(sweeps.sweeps_size(), 0);
+  EXPECT_THAT(refusal(out_of_range, 10), FailsWith(grpc::StatusCode::INVALID_ARGUMENT, HasSubstr("77")));
+  EXPECT_EQ(Call(&Stub::ListSweeps, {}).sweeps_size(), 0);
 }
 
 TEST_F(ServicesTest, SweepsAreListedInPagesAndUnfinishedOnesApart) {
   for (int i = 1; i <= 230; ++i) Submit(SmallSweep("s" + std::to_string(i), 1));
   for (int i = 1; i <= 230; ++i) {
     if (i == 7 || i == 120) continue;
-    v1::CancelRequest request;
-    request.set_sweep("s-" + std::to_string(i));
-    v1::CancelResponse response;
-    grpc::ClientContext context;
-    ASSERT_TRUE(sweeps_->Cancel(&context, request, &response).ok());
+    Call(&Stub::Cancel, OfSweep<v1::CancelRequest>("s-" + std::to_string(i)));
   }
-  const auto list = [this](const v1::ListSweepsRequest& request, v1::ListSweepsResponse& response) {
-    grpc::ClientContext context;
-    return sweeps_->ListSweeps(&context, request, &response);
-  };
   const auto all = [&](v1::ListSweepsRequest request) {
     std::vector<int> sizes;
     std::vector<std::string> names;
     do {
-      v1::ListSweepsResponse page;
-      EXPECT_TRUE(list(request, page).ok());
+      const v1::ListSweepsResponse page = Call(&Stub::ListSweeps, request);
       sizes.push_back(page.sweeps_size());
       for (const v1::SweepStatus& sweep : page.sweeps()) names.push_back(sweep.name());
       request.set_page_token(page.next_page_token());
@@ -198,68 +153,46 @@ TEST_F(ServicesTest, SweepsAreListedInPagesAndUnfinishedOnesApart) {
   request.set_active(false);
   EXPECT_EQ(all(request).first[0], 100);
 
-  v1::ListSweepsResponse response;
   request.set_page_token("what");
-  const grpc::Status token = list(request, response);
-  EXPECT_EQ(token.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
-  EXPECT_EQ(token.error_message(), "page_token: not one that ListSweeps gave; start without one");
+  EXPECT_THAT(Try(&Stub::ListSweeps, request),
+              FailsWith(grpc::StatusCode::INVALID_ARGUMENT,
+                        "page_token: not one that ListSweeps gave; start without one"));
   request.clear_page_token();
   request.set_page_size(0);
-  EXPECT_EQ(list(request, response).error_message(), "page_size: must be at least 1");
+  EXPECT_EQ(Try(&Stub::ListSweeps, request).error_message(), "page_size: must be at least 1");
 }
 
 TEST_F(ServicesTest, RequestsThatCarryTooMuchAreRefusedWithTheLimitAndTheRemedy) {
   v1::SubmitSweepRequest submit;
   *submit.mutable_sweep() = SmallSweep("s", 1);
   submit.mutable_sweep()->set_group(std::string(300, 'g'));
-  v1::SubmitSweepResponse submitted;
-  grpc::ClientContext first;
-  const grpc::Status large = sweeps_->SubmitSweep(&first, submit, &submitted);
-  EXPECT_EQ(large.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
-  EXPECT_EQ(large.error_message(), "group: 300 bytes; at most 256 are taken; shorten it");
+  EXPECT_THAT(
+      Try(&Stub::SubmitSweep, submit),
+      FailsWith(grpc::StatusCode::INVALID_ARGUMENT, "group: 300 bytes; at most 256 are taken; shorten it"));
 
-  v1::PauseSweepRequest pause;
-  pause.set_sweep(std::string(1 << 20, 's'));
-  v1::PauseSweepResponse paused;
-  grpc::ClientContext second;
-  EXPECT_THAT(sweeps_->PauseSweep(&second, pause, &paused).error_message(),
-              HasSubstr("sweep: 1048576 bytes; at most 1024"));
+  const auto pause = OfSweep<v1::PauseSweepRequest>(std::string(1 << 20, 's'));
+  EXPECT_THAT(Try(&Stub::PauseSweep, pause).error_message(), HasSubstr("sweep: 1048576 bytes; at most 1024"));
 
   HandWorker worker = MakeWorker("w", 1);
   v1::WorkerSync sync = worker.Sync();
   sync.add_attempts()->mutable_progress()->set_phase(std::string(1 << 20, 'p'));
   v1::CoordinatorSync answer;
-  const grpc::Status refused = Sync(sync, answer);
-  EXPECT_EQ(refused.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
-  EXPECT_THAT(refused.error_message(), HasSubstr("attempts.progress.phase: 1048576 bytes; at most 256"));
-  v1::ListWorkersResponse workers;
-  grpc::ClientContext third;
-  ASSERT_TRUE(sweeps_->ListWorkers(&third, {}, &workers).ok());
-  EXPECT_EQ(workers.workers_size(), 0);  // Nothing of it is kept.
+  EXPECT_THAT(Sync(sync, answer),
+              FailsWith(grpc::StatusCode::INVALID_ARGUMENT,
+                        HasSubstr("attempts.progress.phase: 1048576 bytes; at most 256")));
+  EXPECT_EQ(Call(&Stub::ListWorkers, {}).workers_size(), 0);  // Nothing of it is kept.
 }
 
 TEST_F(ServicesTest, CancelStopsTheAttemptAndRetryStartsAnother) {
-  Submit(SmallSweep("stop", 2));
-  HandWorker worker = MakeWorker("w", 1);
-  Sync(worker);
+  HandWorker worker = Lease(SmallSweep("stop", 2));
   const v1::WorkerSync running = worker.Sync();
-  v1::CancelRequest cancel;
-  cancel.set_sweep("stop");
-  v1::CancelResponse cancelled;
-  grpc::ClientContext cancel_context;
-  ASSERT_TRUE(sweeps_->Cancel(&cancel_context, cancel, &cancelled).ok());
-  EXPECT_EQ(cancelled.cancelled(), 2u);
+  EXPECT_EQ(Call(&Stub::Cancel, OfSweep<v1::CancelRequest>("stop")).cancelled(), 2u);
   v1::CoordinatorSync reply;
   ASSERT_TRUE(Sync(running, reply).ok());
   ASSERT_EQ(reply.stop_size(), 1);
   EXPECT_EQ(reply.stop(0).reason(), "cancelled");
   worker.Take(reply);
-  v1::RetryRequest retry;
-  retry.set_sweep("stop");
-  v1::RetryResponse retried;
-  grpc::ClientContext retry_context;
-  ASSERT_TRUE(sweeps_->Retry(&retry_context, retry, &retried).ok());
-  EXPECT_EQ(retried.retried(), 2u);
+  EXPECT_EQ(Call(&Stub::Retry, OfSweep<v1::RetryRequest>("stop")).retried(), 2u);
   RunAll(worker);
   EXPECT_EQ(GetSweep("stop").trials().succeeded(), 2u);
 }
@@ -269,8 +202,8 @@ TEST_F(ServicesTest, WorkerOfAnotherVersionIsRefusedOnBothTransports) {
   worker.fields().set_version("9.0.0");
   v1::CoordinatorSync reply;
   const grpc::Status unary = Sync(worker.Sync(), reply);
-  EXPECT_EQ(unary.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
-  EXPECT_THAT(unary.error_message(), HasSubstr("runs inlier 9.0.0 and this coordinator inlier " + Version()));
+  EXPECT_THAT(unary, FailsWith(grpc::StatusCode::FAILED_PRECONDITION,
+                               HasSubstr("runs inlier 9.0.0 and this coordinator inlier " + Version())));
   grpc::ClientContext context;
   auto session = workers_->Session(&context);
   session->Write(worker.Sync());
@@ -292,11 +225,7 @@ TEST_F(ServicesTest, ASweepIsPushedToASessionThatWaitsAndSoIsItsEnd) {
   EXPECT_TRUE(push.pushed());
   ASSERT_EQ(push.desired_size(), 1);
   EXPECT_EQ(GetSweep("pushed").train_stages().running(), 1u);
-  v1::CancelRequest cancel;
-  cancel.set_sweep("pushed");
-  v1::CancelResponse cancelled;
-  grpc::ClientContext cancel_context;
-  ASSERT_TRUE(sweeps_->Cancel(&cancel_context, cancel, &cancelled).ok());
+  const v1::CancelResponse cancelled = Call(&Stub::Cancel, OfSweep<v1::CancelRequest>("pushed"));
   ASSERT_TRUE(session->Read(&push));
   EXPECT_EQ(push.desired_size(), 0);
   EXPECT_EQ(push.stop(0).reason(), "cancelled");
@@ -325,27 +254,18 @@ TEST(ListenersTest, OnlyTheStreamThatListensEndsIt) {
 }
 
 TEST_F(ServicesTest, StaleTokenIsAcknowledgedStoppedAndChangesNothing) {
-  Submit(SmallSweep("stale", 1));
-  HandWorker worker = MakeWorker("w", 1);
-  Sync(worker);
+  HandWorker worker = Lease(SmallSweep("stale", 1));
   const Token token = worker.running().begin()->first;
-  v1::CancelRequest cancel;
-  cancel.set_trial("t-1");
-  v1::CancelResponse cancelled;
-  grpc::ClientContext cancel_context;
-  ASSERT_TRUE(sweeps_->Cancel(&cancel_context, cancel, &cancelled).ok());
+  const v1::CancelResponse cancelled = Call(&Stub::Cancel, OfTrial<v1::CancelRequest>("t-1"));
   worker.Finish(token);
-  const v1::CoordinatorSync reply = Sync(worker);
-  EXPECT_EQ(reply.acknowledged_sequence(), 2u);
+  EXPECT_EQ(Sync(worker).acknowledged_sequence(), 2u);
   EXPECT_EQ(GetSweep("stale").trials().cancelled(), 1u);
   EXPECT_EQ(GetSweep("stale").train_stages().running(), 0u);
 }
 
 TEST_F(ServicesTest, WatchOfAnUnknownSweepIsNotFound) {
   grpc::ClientContext context;
-  v1::WatchSweepRequest watch;
-  watch.set_sweep("nothing");
-  auto updates = sweeps_->WatchSweep(&context, watch);
+  auto updates = sweeps_->WatchSweep(&context, OfSweep<v1::WatchSweepRequest>("nothing"));
   v1::SweepUpdate update;
   EXPECT_FALSE(updates->Read(&update));
   EXPECT_EQ(updates->Finish().error_code(), grpc::StatusCode::NOT_FOUND);
@@ -353,8 +273,7 @@ TEST_F(ServicesTest, WatchOfAnUnknownSweepIsNotFound) {
 
 TEST_F(ServicesTest, WatcherThatLeavesAndOneThatStaysBothLetTheCoordinatorStop) {
   Submit(SmallSweep("watched", 1));
-  v1::WatchSweepRequest watch;
-  watch.set_sweep("watched");
+  auto watch = OfSweep<v1::WatchSweepRequest>("watched");
   v1::SweepUpdate update;
   grpc::ClientContext leaving;
   auto left = sweeps_->WatchSweep(&leaving, watch);
@@ -383,21 +302,12 @@ TEST_F(ServicesTest, OpenSessionLetsTheCoordinatorStop) {
 }
 
 TEST_F(ServicesTest, ListsShowTrialsWithTheirLabelsAndWorkers) {
-  Submit(SmallSweep("lists", 2));
-  HandWorker worker = MakeWorker("w", 1);
-  Sync(worker);
-  v1::ListTrialsRequest request;
-  request.set_sweep("lists");
-  v1::ListTrialsResponse trials;
-  grpc::ClientContext trials_context;
-  const grpc::Status status = sweeps_->ListTrials(&trials_context, request, &trials);
-  ASSERT_TRUE(status.ok()) << status.error_message();
+  HandWorker worker = Lease(SmallSweep("lists", 2));
+  const v1::ListTrialsResponse trials = Call(&Stub::ListTrials, OfSweep<v1::ListTrialsRequest>("lists"));
   ASSERT_EQ(trials.trials_size(), 2);
   EXPECT_EQ(trials.trials(0).state(), v1::RUNNING);
   EXPECT_EQ(trials.trials(1).labels().at("seed"), "2");
-  v1::ListWorkersResponse workers;
-  grpc::ClientContext workers_context;
-  ASSERT_TRUE(sweeps_->ListWorkers(&workers_context, {}, &workers).ok());
+  const v1::ListWorkersResponse workers = Call(&Stub::ListWorkers, {});
   ASSERT_EQ(workers.workers_size(), 1);
   EXPECT_EQ(workers.workers(0).busy(), 1u);
   EXPECT_TRUE(workers.workers(0).connected());
@@ -406,9 +316,7 @@ TEST_F(ServicesTest, ListsShowTrialsWithTheirLabelsAndWorkers) {
 TEST_F(ServicesTest, WritingSqlIsRefused) {
   v1::QueryRequest query;
   query.set_sql("DELETE FROM trial");
-  v1::QueryResponse rows;
-  grpc::ClientContext context;
-  EXPECT_EQ(sweeps_->Query(&context, query, &rows).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(Try(&Stub::Query, query).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
 }
 
 }  // namespace

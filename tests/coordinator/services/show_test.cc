@@ -3,7 +3,6 @@
 #include <thread>
 
 #include "tests/coordinator/services/fixture.h"
-#include "tests/support/plain_channel.h"
 
 namespace inlier {
 namespace {
@@ -22,12 +21,7 @@ class ShowTest : public CoordinatorTest {
   void Start(Coordinator::Mode mode) {
     v1::CoordinatorConfig config = Config();
     config.set_lease_ttl_ms(200);
-    auto started = Coordinator::Start(
-        config, [](absl::Status status) { ADD_FAILURE() << "fatal: " << status; }, mode);
-    ASSERT_TRUE(started.ok()) << started.status();
-    coordinator_ = *std::move(started);
-    channel_ = PlainChannel(coordinator_->grpc_address());
-    sweeps_ = v1::SweepService::NewStub(channel_);
+    StartCoordinator(config, mode);
     // Longer than the lease and its margin.
     std::this_thread::sleep_for(std::chrono::milliseconds(200 + config.lease_margin_ms() + 500));
   }

@@ -1,15 +1,11 @@
 // A standby on a real folder: it shows that it waits, gets the folder when the other coordinator ends, and loses nothing.
 #include "coordinator/process/standby.h"
 
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/read.hpp>
-#include <boost/asio/streambuf.hpp>
-#include <boost/asio/write.hpp>
 #include <filesystem>
 #include <thread>
 
 #include "tests/coordinator/services/fixture.h"
-#include "tests/support/plain_channel.h"
+#include "tests/support/status_matchers.h"
 
 namespace inlier {
 namespace {
@@ -20,21 +16,6 @@ using testing::Not;
 using testing::StartsWith;
 
 constexpr auto kPatience = std::chrono::seconds(30);
-
-// The whole answer to GET `path`.
-std::string Ask(const std::string& server, const std::string& path) {
-  const auto address = ParseAddress(server, "http_listen");
-  boost::asio::io_context io;
-  boost::asio::ip::tcp::socket socket(io);
-  socket.connect({boost::asio::ip::make_address(address->host), address->port});
-  boost::asio::write(
-      socket,
-      boost::asio::buffer("GET " + path + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"));
-  std::string answer;
-  boost::system::error_code error;
-  boost::asio::read(socket, boost::asio::dynamic_buffer(answer), error);
-  return answer;
-}
 
 class StandbyTest : public CoordinatorTest {
  protected:
@@ -71,11 +52,11 @@ class StandbyTest : public CoordinatorTest {
 TEST_F(StandbyTest, ItShowsThatItWaitsAndTakesNothingWhileTheOtherWorks) {
   Waiting standby(Config());
   ASSERT_TRUE(standby.status().ok()) << standby.status();
-  EXPECT_THAT(Ask(standby.http(), "/readyz"), AllOf(StartsWith("HTTP/1.1 503"), HasSubstr("standby")));
-  EXPECT_THAT(Ask(standby.http(), "/healthz"), AllOf(StartsWith("HTTP/1.1 200"), HasSubstr("standby")));
-  EXPECT_THAT(Ask(standby.http(), "/metrics"),
+  EXPECT_THAT(HttpGet(standby.http(), "/readyz"), AllOf(StartsWith("HTTP/1.1 503"), HasSubstr("standby")));
+  EXPECT_THAT(HttpGet(standby.http(), "/healthz"), AllOf(StartsWith("HTTP/1.1 200"), HasSubstr("standby")));
+  EXPECT_THAT(HttpGet(standby.http(), "/metrics"),
               AllOf(HasSubstr("\ninlier_standby 1\n"), Not(HasSubstr("inlier_slots"))));
-  EXPECT_THAT(Ask(coordinator_->http_address(), "/metrics"), HasSubstr("\ninlier_standby 0\n"));
+  EXPECT_THAT(HttpGet(coordinator_->http_address(), "/metrics"), HasSubstr("\ninlier_standby 0\n"));
   EXPECT_FALSE(standby.HasTaken(2 * std::chrono::duration_cast<std::chrono::milliseconds>(Standby::kPeriod)));
 }
 
@@ -91,19 +72,13 @@ TEST_F(StandbyTest, ItTakesOverOnTheSamePortsWithAllThatWasAcknowledged) {
   EXPECT_EQ(standby.http(), "");
   coordinator_.reset();
   ASSERT_TRUE(standby.HasTaken(kPatience));
-  absl::StatusOr<FileLock> lock = standby.Take();
-  ASSERT_TRUE(lock.ok()) << lock.status();
+  FileLock lock = standby.Take().value();
 
   // A third one cannot take the folder in between.
   EXPECT_EQ(Coordinator::Start(Config(), [](absl::Status) {}).status().code(),
             absl::StatusCode::kFailedPrecondition);
-  auto next = Coordinator::Start(
-      config, [](absl::Status) {}, Coordinator::Mode::kRun, *std::move(lock));
-  ASSERT_TRUE(next.ok()) << next.status();
-  coordinator_ = *std::move(next);
+  StartCoordinator(config, Coordinator::Mode::kRun, std::move(lock));
   EXPECT_EQ(coordinator_->grpc_address(), config.listen());
-  channel_ = PlainChannel(coordinator_->grpc_address());
-  sweeps_ = v1::SweepService::NewStub(channel_);
   EXPECT_EQ(GetSweep(sweep).trials().succeeded(), 2u);
 }
 
@@ -128,8 +103,7 @@ TEST_F(StandbyTest, AWrongConfigurationIsFoundBeforeATakeover) {
   v1::CoordinatorConfig config = Config();
   config.set_listen("0.0.0.0:0");
   absl::Status status = Coordinator::Check(config);
-  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("listen"));
+  EXPECT_THAT(status, StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("listen")));
   config = Config();
   config.mutable_s3()->set_endpoint("https://s3.example.org");
   config.mutable_s3()->set_bucket("models");

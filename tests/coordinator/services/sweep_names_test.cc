@@ -17,23 +17,16 @@ class SweepNamesTest : public GuardedTest {
   };
 
   void Submit(const std::string& token, const std::string& name) {
-    v1::SubmitSweepRequest request;
-    *request.mutable_sweep() = SmallSweep(name, 1);
-    v1::SubmitSweepResponse response;
-    grpc::ClientContext context;
-    const auto stub = v1::SweepService::NewStub(Channel(WithToken(token)));
-    ASSERT_TRUE(stub->SubmitSweep(&context, request, &response).ok());
+    ASSERT_TRUE(GuardedTest::Submit(Channel(WithToken(token)), SmallSweep(name, 1)).ok());
   }
 
   template <typename Request, typename Response>
   Seen Call(const std::string& token,
             grpc::Status (v1::SweepService::Stub::*method)(grpc::ClientContext*, const Request&, Response*),
             const std::string& sweep, Response& response) {
-    Request request;
-    request.set_sweep(sweep);
     grpc::ClientContext context;
     const auto stub = v1::SweepService::NewStub(Channel(WithToken(token)));
-    Seen seen{((*stub).*method)(&context, request, &response), ""};
+    Seen seen{((*stub).*method)(&context, OfSweep<Request>(sweep), &response), ""};
     const auto note = context.GetServerTrailingMetadata().find(kNoteHeader);
     if (note != context.GetServerTrailingMetadata().end())
       seen.note = std::string(note->second.data(), note->second.size());
@@ -57,8 +50,7 @@ class SweepNamesTest : public GuardedTest {
     EXPECT_GT(matrix.trainings(0), 0u);
     v1::Explanation why;
     EXPECT_EQ(Call<v1::ExplainRequest>(token, &Stub::Explain, sweep, why).note, note);
-    v1::WatchSweepRequest watched;
-    watched.set_sweep(sweep);
+    const auto watched = OfSweep<v1::WatchSweepRequest>(sweep);
     grpc::ClientContext context;
     v1::SweepUpdate update;
     const auto watch = v1::SweepService::NewStub(Channel(WithToken(token)))->WatchSweep(&context, watched);

@@ -81,7 +81,7 @@ TEST(WorkerRegistryTest, GoneWorkersWithManySlotsAreForgottenEarlier) {
   const auto forgotten = registry.Forget(kStart + seconds(21), [](const std::string&) { return false; });
   EXPECT_EQ(registry.all().size(), WorkerRegistry::kForgottenAfterSlots / kSlots);
   ASSERT_EQ(forgotten.size(), kMany - registry.all().size());
-  EXPECT_EQ(forgotten[0].incarnation, "0");
+  EXPECT_EQ(forgotten[0], "0");
 }
 
 TEST(WorkerRegistryTest, OwnersShareCountsTheirConnectedWorkers) {

@@ -2,7 +2,6 @@
 // or a copy of a damaged database.
 #include "coordinator/store/backup.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -12,6 +11,7 @@
 
 #include "coordinator/store/committer.h"
 #include "tests/coordinator/store/store_fixture.h"
+#include "tests/support/status_matchers.h"
 
 namespace inlier {
 namespace {
@@ -39,47 +39,25 @@ class BackupTest : public StoreTest {
   static std::vector<std::string> Ask(const std::filesystem::path& backup, const std::string& sql) {
     const TemporaryFolder folder;
     std::filesystem::copy_file(backup, folder.path() / "inlier.db");
-    const auto database = Database::Open(folder.path());
-    if (!database.ok()) return {database.status().ToString()};
-    const auto connection = GuardedConnection::Open((*database)->path());
-    if (!connection.ok()) return {connection.status().ToString()};
-    const auto response = (*connection)->Query(sql);
-    return response.ok() ? RowTexts(*response) : std::vector<std::string>{response.status().ToString()};
-  }
-  // Closes the database and damages pages that a copy takes along, and its check finds.
-  void DamageDatabase() {
-    Close();
-    ASSERT_TRUE(Database::Open(folder_.path()).ok());  // Moves the log into the file.
-    const std::filesystem::path file = folder_.path() / "inlier.db";
-    const int fd = ::open(file.c_str(), O_WRONLY | O_CLOEXEC);
-    ASSERT_GE(fd, 0);
-    const std::string garbage(200, '\xa5');
-    // The header of the second page and of some more.
-    for (int page = 1; page < 12; ++page)
-      ASSERT_EQ(::pwrite(fd, garbage.data(), garbage.size(), page * 4096),
-                static_cast<ssize_t>(garbage.size()));
-    ::close(fd);
+    return RowsIn(folder.path(), sql);
   }
   TemporaryFolder target_;
 };
 
 TEST_F(BackupTest, BackupOfAnOpenDatabaseHoldsCommitsThatAreOnlyInTheLog) {
-  MustAddTrial();
   MustTrain();
   ASSERT_GT(database_->WalBytes(), 0u);
-  const auto made = BackupStateFolder(folder_.path(), target_.path() / "copy.db");
-  ASSERT_TRUE(made.ok()) << made.status();
-  EXPECT_EQ(made->schema_version, database_->version());
-  EXPECT_EQ(made->bytes, std::filesystem::file_size(target_.path() / "copy.db"));
+  const auto made = BackupStateFolder(folder_.path(), target_.path() / "copy.db").value();
+  EXPECT_EQ(made.schema_version, database_->version());
+  EXPECT_EQ(made.bytes, std::filesystem::file_size(target_.path() / "copy.db"));
   EXPECT_THAT(Names(target_.path()), ElementsAre("copy.db"));
-  EXPECT_THAT(Ask(made->file, "SELECT state, result_token FROM stage"),
+  EXPECT_THAT(Ask(made.file, "SELECT state, result_token FROM stage"),
               ElementsAre("SUCCEEDED|1", "PENDING|NULL"));
   MustApply(Start(2, 2));  // The database changes meanwhile.
 }
 
 TEST_F(BackupTest, BackupsWhileTheCommitterWritesAreEachOfOneMoment) {
-  MustAddTrial();
-  MustApply(Start(1, 1));
+  MustStart();
   Committer committer(*store_, {}, nullptr);
   std::atomic<bool> stop = false;
   // Each transaction adds two points of one step: a copy of one moment has an even number of them.
@@ -96,9 +74,8 @@ TEST_F(BackupTest, BackupsWhileTheCommitterWritesAreEachOfOneMoment) {
   for (int i = 0; i < 3; ++i) {
     const std::uint64_t before = committed();
     while (committed() < before + 100) std::this_thread::yield();
-    const auto made = BackupStateFolder(folder_.path(), target_.path() / std::to_string(i));
-    ASSERT_TRUE(made.ok()) << made.status();
-    EXPECT_THAT(Ask(made->file, "SELECT count(*) % 2, count(*) >= 100 FROM measurement"), ElementsAre("0|1"));
+    const auto made = BackupStateFolder(folder_.path(), target_.path() / std::to_string(i)).value();
+    EXPECT_THAT(Ask(made.file, "SELECT count(*) % 2, count(*) >= 100 FROM measurement"), ElementsAre("0|1"));
   }
   stop = true;
   writer.join();
@@ -109,18 +86,17 @@ TEST_F(BackupTest, BackupOfAStoppedDatabaseWithALogLeftByAKillHoldsTheLog) {
   const TemporaryFolder killed;
   for (const char* name : {"inlier.db", "inlier.db-wal"})
     std::filesystem::copy_file(folder_.path() / name, killed.path() / name);
-  const auto made = BackupStateFolder(killed.path(), target_.path());
-  ASSERT_TRUE(made.ok()) << made.status();
-  EXPECT_THAT(made->file.filename().string(),
+  const auto made = BackupStateFolder(killed.path(), target_.path()).value();
+  EXPECT_THAT(made.file.filename().string(),
               StartsWith("inlier.db.v" + std::to_string(database_->version()) + "."));
-  EXPECT_THAT(Ask(made->file, "SELECT trial FROM trials"), ElementsAre("t-1"));
+  EXPECT_THAT(Ask(made.file, "SELECT trial FROM trials"), ElementsAre("t-1"));
 }
 
 TEST_F(BackupTest, FileThatExistsIsNeverOverwritten) {
   std::ofstream(target_.path() / "copy.db") << "precious";
-  const absl::Status status = BackupStateFolder(folder_.path(), target_.path() / "copy.db").status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kAlreadyExists);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("copy.db exists, and no backup is overwritten"));
+  EXPECT_THAT(
+      BackupStateFolder(folder_.path(), target_.path() / "copy.db"),
+      StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("copy.db exists, and no backup is overwritten")));
   std::ifstream in(target_.path() / "copy.db");
   std::string text;
   in >> text;
@@ -144,9 +120,8 @@ TEST_F(BackupTest, FolderWithoutADatabaseIsNotFound) {
 }
 
 TEST_F(BackupTest, FolderOfTheBackupThatIsMissingIsNamed) {
-  const absl::Status status = BackupStateFolder(folder_.path(), target_.path() / "no" / "x").status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
-  EXPECT_THAT(std::string(status.message()), HasSubstr((target_.path() / "no").string()));
+  EXPECT_THAT(BackupStateFolder(folder_.path(), target_.path() / "no" / "x"),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr((target_.path() / "no").string())));
 }
 
 TEST_F(BackupTest, ProgressReachesTheEnd) {
@@ -191,24 +166,22 @@ TEST_F(KeptBackupTest, TheNewestStayByTheirTimeAndEveryOtherFileToo) {
   for (const std::string& other : others) target_.Write(other, "is not of --keep");
   const std::string folder = "inlier.db.v9.20230102T000000.000Z.scheduled";
   std::filesystem::create_directory(target_.path() / folder);
-  const auto made = Keep(2);
-  ASSERT_TRUE(made.ok()) << made.status();
-  EXPECT_EQ(made->removed, 2u);
+  const auto made = Keep(2).value();
+  EXPECT_EQ(made.removed, 2u);
   std::vector<std::string> left = others;
   left.insert(left.end(),
-              {folder, "inlier.db.v10.20240103T000000.000Z.scheduled", made->file.filename().string()});
+              {folder, "inlier.db.v10.20240103T000000.000Z.scheduled", made.file.filename().string()});
   EXPECT_THAT(Names(target_.path()), UnorderedElementsAreArray(left));
-  EXPECT_THAT(Ask(made->file, "SELECT count(*) FROM trial"), ElementsAre("1"));
+  EXPECT_THAT(Ask(made.file, "SELECT count(*) FROM trial"), ElementsAre("1"));
 }
 
 TEST_F(KeptBackupTest, ManyBackupsLeaveAsManyAsAreKept) {
   std::filesystem::path latest;
   for (int i = 0; i < 4; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(2));  // A name has milliseconds.
-    const auto made = Keep(2);
-    ASSERT_TRUE(made.ok()) << made.status();
-    EXPECT_EQ(made->removed, i < 2 ? 0u : 1u);
-    latest = made->file;
+    const auto made = Keep(2).value();
+    EXPECT_EQ(made.removed, i < 2 ? 0u : 1u);
+    latest = made.file;
   }
   EXPECT_THAT(Names(target_.path()), AllOf(SizeIs(2), Contains(latest.filename().string())));
 }
@@ -216,9 +189,8 @@ TEST_F(KeptBackupTest, ManyBackupsLeaveAsManyAsAreKept) {
 TEST_F(KeptBackupTest, OneFromTheFutureGoesFirst) {
   target_.Write("inlier.db.v1.29990101T000000.000Z.scheduled", "made while the clock was wrong");
   target_.Write("inlier.db.v1.20240101T000000.000Z.scheduled", "earlier");
-  const auto made = Keep(2);
-  ASSERT_TRUE(made.ok()) << made.status();
-  EXPECT_THAT(Names(target_.path()), UnorderedElementsAre(made->file.filename().string(),
+  const auto made = Keep(2).value();
+  EXPECT_THAT(Names(target_.path()), UnorderedElementsAre(made.file.filename().string(),
                                                           "inlier.db.v1.20240101T000000.000Z.scheduled"));
 }
 
@@ -234,10 +206,9 @@ TEST_F(KeptBackupTest, AFolderThatIsNotThereIsNamedAndNotMade) {
   BackupOptions options;
   options.keep = 3;
   const std::filesystem::path missing = target_.path() / "disk";
-  const absl::Status status = BackupStateFolder(folder_.path(), missing, options).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
-  EXPECT_THAT(std::string(status.message()),
-              AllOf(HasSubstr(missing.string() + " is not a folder"), HasSubstr("; mount its disk")));
+  EXPECT_THAT(BackupStateFolder(folder_.path(), missing, options),
+              StatusIs(absl::StatusCode::kNotFound, AllOf(HasSubstr(missing.string() + " is not a folder"),
+                                                          HasSubstr("; mount its disk"))));
   EXPECT_FALSE(std::filesystem::exists(missing));
 }
 
@@ -246,10 +217,9 @@ TEST_F(KeptBackupTest, AFolderInTheStateFolderIsRefused) {
   options.keep = 3;
   std::filesystem::create_directory(folder_.path() / "backups");
   for (const char* name : {"", "/", "/backups", "/backups/..", "/backups/."}) {
-    const absl::Status status =
-        BackupStateFolder(folder_.path(), folder_.path().string() + name, options).status();
-    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << name << status;
-    EXPECT_THAT(std::string(status.message()), HasSubstr("name a folder outside"));
+    EXPECT_THAT(BackupStateFolder(folder_.path(), folder_.path().string() + name, options),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("name a folder outside")))
+        << name;
   }
   const std::filesystem::path beside = folder_.path().string() + "-backups";  // Begins with its name.
   std::filesystem::create_directory(beside);

@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "tests/coordinator/store/fault_vfs.h"
 #include "tests/coordinator/store/store_fixture.h"
+#include "tests/support/status_matchers.h"
 #include "tests/support/temporary_folder.h"
 
 namespace inlier {
@@ -111,8 +112,7 @@ TEST_F(CommitterTest, AllThatWasSubmittedIsCommittedWhenItEnds) {
 }
 
 TEST_F(CommitterTest, ManyBatchesShareATransaction) {
-  MustAddTrial();
-  MustApply(Start(1, 1));
+  MustStart();
   std::vector<std::uint64_t> groups;
   CommitterOptions options;
   options.on_commit = [&](const CommitStats& stats) { groups.push_back(stats.batches); };
@@ -121,14 +121,13 @@ TEST_F(CommitterTest, ManyBatchesShareATransaction) {
     committer_->Submit(Batch(Lane::kBulk, Point(1, "train_loss", i, 1)), answers_.For(0));
   committer_->Flush();
   EXPECT_THAT(Rows("SELECT count(*), min(step), max(step) FROM measurement"), ElementsAre("1000|1|1000"));
-  EXPECT_THAT(Rows("SELECT count(*) FROM measurement WHERE step <> id"),
-              ElementsAre("0"));  // In the order submitted.
+  // In the order submitted.
+  EXPECT_THAT(Rows("SELECT count(*) FROM measurement WHERE step <> id"), ElementsAre("0"));
   EXPECT_LT(groups.size(), 500u);
 }
 
 TEST_F(CommitterTest, BrokenBatchFailsAloneWithItsReason) {
-  MustAddTrial();
-  MustApply(Start(1, 1));
+  MustStart();
   vfs_.SetFull(true);  // Hold the writer, so that the three go into one transaction.
   StartCommitter();
   committer_->Submit(Batch(Lane::kControl, Sweep(5)), answers_.For(5));
@@ -139,8 +138,7 @@ TEST_F(CommitterTest, BrokenBatchFailsAloneWithItsReason) {
   vfs_.SetFull(false);
   committer_->Flush();
   EXPECT_TRUE(answers_.Wait(2).ok());
-  EXPECT_EQ(answers_.Wait(3).code(), absl::StatusCode::kInternal);
-  EXPECT_THAT(std::string(answers_.Wait(3).message()), HasSubstr("UNIQUE constraint failed"));
+  EXPECT_THAT(answers_.Wait(3), StatusIs(absl::StatusCode::kInternal, HasSubstr("UNIQUE constraint failed")));
   EXPECT_TRUE(answers_.Wait(4).ok());
   EXPECT_THAT(Rows("SELECT sweep_id FROM sweeps ORDER BY 1"), ElementsAre("s-1", "s-2", "s-4", "s-5"));
 }
@@ -158,9 +156,10 @@ TEST_F(CommitterTest, FullDiskAcknowledgesNothingAndRecoversByItself) {
   committer_->Submit(Batch(Lane::kControl, Sweep(1)), answers_.For(1));
   const CommitterHealth health =
       WaitForHealth([](const CommitterHealth& health) { return !health.status.ok(); });
-  EXPECT_EQ(health.status.code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_THAT(std::string(health.status.message()),
-              HasSubstr("database or disk is full; free space on the file system of the state folder"));
+  EXPECT_THAT(
+      health.status,
+      StatusIs(absl::StatusCode::kResourceExhausted,
+               HasSubstr("database or disk is full; free space on the file system of the state folder")));
   committer_->Submit(Batch(Lane::kControl, Sweep(2)), answers_.For(2));
   EXPECT_EQ(answers_.count(), 0u);
   EXPECT_EQ(committer_->Health().queued_rows, 2u);
@@ -215,8 +214,7 @@ TEST_F(CommitterTest, AQuotaIsWaitedForAsAFullDiskIs) {
   committer_->Submit(Batch(Lane::kControl, Sweep(2)), answers_.For(2));
   const CommitterHealth health =
       WaitForHealth([](const CommitterHealth& health) { return !health.status.ok(); });
-  EXPECT_EQ(health.status.code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_THAT(std::string(health.status.message()), HasSubstr("or raise its quota"));
+  EXPECT_THAT(health.status, StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("or raise its quota")));
   EXPECT_EQ(answers_.count(), 1u);
   EXPECT_EQ(fatal_.count(), 0u);
   vfs_.SetOverQuota(false);
@@ -240,10 +238,8 @@ TEST_F(CommitterTest, FailedFsyncIsFatalAndNothingIsCommittedAfterIt) {
   StartCommitter();
   vfs_.SetSyncFails(true);
   committer_->Submit(Batch(Lane::kControl, Sweep(1)), answers_.For(1));
-  const absl::Status reason = fatal_.Wait(0);
-  EXPECT_EQ(reason.code(), absl::StatusCode::kDataLoss);
-  EXPECT_THAT(std::string(reason.message()),
-              HasSubstr("disk I/O error (SQLite's code 1034); the disk failed"));
+  EXPECT_THAT(fatal_.Wait(0), StatusIs(absl::StatusCode::kDataLoss,
+                                       HasSubstr("disk I/O error (SQLite's code 1034); the disk failed")));
   EXPECT_EQ(answers_.Wait(1).code(), absl::StatusCode::kDataLoss);
   vfs_.SetSyncFails(false);
   committer_->Submit(Batch(Lane::kControl, Sweep(2)), answers_.For(2));
@@ -269,8 +265,7 @@ TEST_F(CommitterTest, FailedFsyncOfACheckpointIsFatalToo) {
 }
 
 TEST_F(CommitterTest, BulkAboveTheLimitIsRefusedAndControlIsNot) {
-  MustAddTrial();
-  MustApply(Start(1, 1));
+  MustStart();
   vfs_.SetFull(true);
   CommitterOptions options;
   options.queued_bytes_max = 2000;
@@ -319,10 +314,9 @@ TEST_F(CommitterTest, TheWalOfACrashIsInTheDatabaseAfterOpening) {
   const TemporaryFolder copy;
   for (const char* file : {"inlier.db", "inlier.db-wal"})
     std::filesystem::copy_file(folder_.path() / file, copy.path() / file);
-  const auto database = Database::Open(copy.path());
-  ASSERT_TRUE(database.ok()) << database.status();
-  EXPECT_EQ((*database)->WalBytes(), 0u);
-  Store store(**database);
+  const auto database = Database::Open(copy.path()).value();
+  EXPECT_EQ(database->WalBytes(), 0u);
+  Store store(*database);
   EXPECT_EQ(store.Load()->sweeps.at(0).spec.description(), large.spec.description());
 }
 

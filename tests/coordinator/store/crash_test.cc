@@ -19,27 +19,18 @@ class CrashTest : public StoreTest {
         std::filesystem::copy_file(folder_.path() / name, copy.path() / name);
     }
   }
-  static std::vector<std::string> Ask(const TemporaryFolder& copy, const std::string& sql) {
-    const auto database = Database::Open(copy.path());
-    if (!database.ok()) return {database.status().ToString()};
-    const auto connection = GuardedConnection::Open((*database)->path());
-    if (!connection.ok()) return {connection.status().ToString()};
-    const auto response = (*connection)->Query(sql);
-    return response.ok() ? RowTexts(*response) : std::vector<std::string>{response.status().ToString()};
-  }
 };
 
 TEST_F(CrashTest, AcknowledgedBatchesSurviveWithTheLogNotMoved) {
-  MustAddTrial();
   MustTrain();
   const TemporaryFolder copy;
   CopyTo(copy);
-  EXPECT_THAT(Ask(copy, "SELECT state, result_token FROM stage"), ElementsAre("SUCCEEDED|1", "PENDING|NULL"));
+  EXPECT_THAT(RowsIn(copy.path(), "SELECT state, result_token FROM stage"),
+              ElementsAre("SUCCEEDED|1", "PENDING|NULL"));
 }
 
 TEST_F(CrashTest, CopiesTakenBetweenCommitsHoldAllThatWasAcknowledgedByThen) {
-  MustAddTrial();
-  MustApply(Start(1, 1));
+  MustStart();
   Committer committer(*store_, {}, nullptr);
   for (int round = 0; round < 5; ++round) {
     for (std::uint64_t i = 1; i <= 40; ++i) {
@@ -50,7 +41,7 @@ TEST_F(CrashTest, CopiesTakenBetweenCommitsHoldAllThatWasAcknowledgedByThen) {
     committer.Flush();
     const TemporaryFolder copy;
     CopyTo(copy);
-    EXPECT_THAT(Ask(copy, "SELECT count(*), max(step) FROM measurement"),
+    EXPECT_THAT(RowsIn(copy.path(), "SELECT count(*), max(step) FROM measurement"),
                 ElementsAre(std::to_string(40 * (round + 1)) + "|" + std::to_string(40 * (round + 1))));
   }
 }
@@ -58,8 +49,7 @@ TEST_F(CrashTest, CopiesTakenBetweenCommitsHoldAllThatWasAcknowledgedByThen) {
 // A power cut may tear the end of the log at any byte: everything up to the last complete transaction
 // remains, and no transaction is half there.
 TEST_F(CrashTest, TornLogLosesOnlyWholeTransactions) {
-  MustAddTrial();
-  MustApply(Start(1, 1));
+  MustStart();
   ASSERT_TRUE(database_->CheckpointWal(/*truncate=*/true).ok());
   std::vector<std::uintmax_t> ends = {0};
   for (std::uint64_t i = 1; i <= 6; ++i) {
@@ -72,7 +62,8 @@ TEST_F(CrashTest, TornLogLosesOnlyWholeTransactions) {
     std::filesystem::resize_file(copy.path() / "inlier.db-wal", cut);
     int whole = 0;
     while (whole + 1 < static_cast<int>(ends.size()) && ends[whole + 1] <= cut) ++whole;
-    EXPECT_THAT(Ask(copy, "SELECT count(*) FROM measurement"), ElementsAre(std::to_string(2 * whole)))
+    EXPECT_THAT(RowsIn(copy.path(), "SELECT count(*) FROM measurement"),
+                ElementsAre(std::to_string(2 * whole)))
         << "cut at " << cut;
   }
 }
@@ -83,7 +74,7 @@ TEST_F(CrashTest, GarbageAtTheEndOfTheLogIsIgnored) {
   CopyTo(copy);
   std::ofstream(copy.path() / "inlier.db-wal", std::ios::app | std::ios::binary)
       << std::string(10000, '\0') << "garbage";
-  EXPECT_THAT(Ask(copy, "SELECT trial FROM trials"), ElementsAre("t-1"));
+  EXPECT_THAT(RowsIn(copy.path(), "SELECT trial FROM trials"), ElementsAre("t-1"));
 }
 
 TEST_F(CrashTest, LoadAfterACrashGivesBackTheLiveAttempt) {
@@ -91,9 +82,8 @@ TEST_F(CrashTest, LoadAfterACrashGivesBackTheLiveAttempt) {
   MustApply(Start(7, 1));
   const TemporaryFolder copy;
   CopyTo(copy);
-  const auto database = Database::Open(copy.path());
-  ASSERT_TRUE(database.ok()) << database.status();
-  const auto snapshot = Store(**database).Load();
+  const auto database = Database::Open(copy.path()).value();
+  const auto snapshot = Store(*database).Load();
   ASSERT_EQ(snapshot->live_attempts.size(), 1u);
   EXPECT_EQ(snapshot->live_attempts[0].token, 7u);
   EXPECT_EQ(snapshot->next_token, 8u);

@@ -34,11 +34,10 @@ void MakeFile(const TemporaryFolder& folder, const std::string& sql) {
 
 TEST(DatabaseTest, NewDatabaseIsMadeWithFolderAndIsDurable) {
   const TemporaryFolder folder;
-  const auto database = Database::Open(folder.path() / "deep" / "state");
-  ASSERT_TRUE(database.ok()) << database.status();
-  EXPECT_EQ((*database)->path(), folder.path() / "deep" / "state" / "inlier.db");
-  EXPECT_EQ((*database)->version(), NewestVersion());
-  SQLite::Database& connection = (*database)->connection();
+  const auto database = Database::Open(folder.path() / "deep" / "state").value();
+  EXPECT_EQ(database->path(), folder.path() / "deep" / "state" / "inlier.db");
+  EXPECT_EQ(database->version(), NewestVersion());
+  SQLite::Database& connection = database->connection();
   EXPECT_EQ(connection.execAndGet("PRAGMA journal_mode").getString(), "wal");
   EXPECT_EQ(connection.execAndGet("PRAGMA synchronous").getInt(), 2);
   EXPECT_EQ(connection.execAndGet("PRAGMA foreign_keys").getInt(), 1);
@@ -57,8 +56,7 @@ TEST(DatabaseTest, NewDatabaseHasNoBackup) {
 
 TEST(DatabaseTest, SecondCoordinatorIsRefusedWithThePid) {
   const TemporaryFolder folder;
-  const auto first = Database::Open(folder.path());
-  ASSERT_TRUE(first.ok());
+  const auto first = Database::Open(folder.path()).value();
   EXPECT_EQ(MessageOf(folder), "FAILED_PRECONDITION: the state folder " + folder.path().string() +
                                    " is in use by another coordinator (pid " + std::to_string(::getpid()) +
                                    "); stop that one, or name another folder with --set state_dir=FOLDER");
@@ -76,10 +74,9 @@ class FolderTest : public ::testing::Test {
   std::filesystem::path File(const std::string& name) const { return folder_.path() / name; }
   // A folder with a database and a checkpoint of its attempt; the database's id.
   std::string Make() {
-    const auto database = Database::Open(folder_.path());
-    EXPECT_TRUE(database.ok()) << database.status();
+    const auto database = Database::Open(folder_.path()).value();
     WriteCheckpoint("old");
-    return (*database)->id();
+    return database->id();
   }
   void WriteCheckpoint(const std::string& content) {
     std::filesystem::create_directories(File("attempts/st-1/1"));
@@ -100,9 +97,7 @@ class FolderTest : public ::testing::Test {
 TEST_F(FolderTest, TheIdOfADatabaseStays) {
   const std::string id = Make();
   EXPECT_GE(id.size(), 16u);
-  const auto again = Database::Open(folder_.path());
-  ASSERT_TRUE(again.ok());
-  EXPECT_EQ((*again)->id(), id);
+  EXPECT_EQ(Database::Open(folder_.path()).value()->id(), id);
   const TemporaryFolder other;
   EXPECT_NE((*Database::Open(other.path()))->id(), id);
 }
@@ -153,8 +148,7 @@ TEST_F(FolderTest, AFirstStartThatWasKilledIsRepeated) {
 TEST_F(FolderTest, ANewDatabaseKeepsTheFilesOfTheOldOneWhichReturnWithIt) {
   const std::string old = Make();
   std::filesystem::rename(File("inlier.db"), File("away"));
-  const auto made = OpenNew();
-  ASSERT_TRUE(made.ok()) << made.status();
+  const auto made = OpenNew().value();
   EXPECT_EQ(Checkpoint(), "none");
   EXPECT_EQ(ReadFile(File("set-aside/" + old + "/attempts/st-1/1/checkpoint.safetensors")).value_or(""),
             "old");
@@ -175,9 +169,7 @@ TEST_F(FolderTest, ABackupOfTheDatabaseHasItsFiles) {
   ASSERT_TRUE(BackupStateFolder(folder_.path(), File("backup")).ok());
   std::filesystem::remove(File("inlier.db"));
   std::filesystem::rename(File("backup"), File("inlier.db"));
-  const auto restored = Database::Open(folder_.path());
-  ASSERT_TRUE(restored.ok()) << restored.status();
-  EXPECT_EQ((*restored)->id(), id);
+  EXPECT_EQ(Database::Open(folder_.path()).value()->id(), id);
   EXPECT_EQ(Checkpoint(), "old");
 }
 
@@ -202,9 +194,8 @@ TEST_F(FolderTest, ACopiedFolderIsToldFromAMovedOne) {
 TEST_F(FolderTest, ADatabaseFromBeforeGetsTheSameIdEachTime) {
   const std::vector<Migration> before(BuiltinMigrations().begin(), BuiltinMigrations().begin() + 2);
   {
-    const auto old = Database::Open(folder_.path(), before);
-    ASSERT_TRUE(old.ok()) << old.status();
-    (*old)->connection().exec(
+    const auto old = Database::Open(folder_.path(), before).value();
+    old->connection().exec(
         "INSERT INTO sweep (id, name, spec, points, trials, request_id, submitted_ms) VALUES (1, 'a', '{}', "
         "1, 1, "
         "'5f1c', 1700000000000)");
@@ -224,10 +215,9 @@ TEST_F(FolderTest, ALogIsNotAppliedToABackupThatWasCopiedOverItsDatabase) {
     const auto copy = [&](const char* name) {
       std::filesystem::copy_file(folder.path() / name, crashed.path() / name);
     };
-    const auto database = Database::Open(folder.path());
-    ASSERT_TRUE(database.ok());
+    const auto database = Database::Open(folder.path()).value();
     ASSERT_TRUE(BackupStateFolder(folder.path(), folder.path() / "backup").ok());
-    (*database)->connection().exec("CREATE TABLE later (x)");
+    database->connection().exec("CREATE TABLE later (x)");
     for (const char* name : {"inlier.db", "inlier.db-wal", "inlier.lock"})
       copy(name);  // As a kill leaves them.
     const std::filesystem::path file = crashed.path() / "inlier.db";
@@ -244,9 +234,8 @@ TEST_F(FolderTest, ALogIsNotAppliedToABackupThatWasCopiedOverItsDatabase) {
 // The first page says how large the file will be, and the rest is in the log still: without it the file cannot be read.
 TEST_F(FolderTest, AMoveOfTheLogThatWasCutShortGoesOn) {
   const TemporaryFolder folder, crashed;
-  const auto database = Database::Open(folder.path());
-  ASSERT_TRUE(database.ok());
-  (*database)->connection().exec("CREATE TABLE later AS SELECT randomblob(100000) AS x");
+  const auto database = Database::Open(folder.path()).value();
+  database->connection().exec("CREATE TABLE later AS SELECT randomblob(100000) AS x");
   for (const char* name : {"inlier.db", "inlier.db-wal", "inlier.lock"})
     std::filesystem::copy_file(folder.path() / name, crashed.path() / name);
   const std::string log = *ReadFile(crashed.path() / "inlier.db-wal");
@@ -257,29 +246,26 @@ TEST_F(FolderTest, AMoveOfTheLogThatWasCutShortGoesOn) {
   }
   ASSERT_EQ(first.size(), page);
   std::fstream(crashed.path() / "inlier.db", std::ios::in | std::ios::out | std::ios::binary) << first;
-  const auto again = Database::Open(crashed.path());
-  ASSERT_TRUE(again.ok()) << again.status();
-  EXPECT_EQ((*again)->connection().execAndGet("SELECT length(x) FROM later").getInt(), 100000);
+  const auto again = Database::Open(crashed.path()).value();
+  EXPECT_EQ(again->connection().execAndGet("SELECT length(x) FROM later").getInt(), 100000);
 }
 
 TEST_F(FolderTest, FilesThatWereReplacedAreSeenAndWhatWasCommittedIsRescued) {
   for (const std::string name : {"inlier.db", "inlier.db-wal", "inlier.lock"}) {
     const TemporaryFolder folder;
-    const auto database = Database::Open(folder.path());
-    ASSERT_TRUE(database.ok());
-    (*database)->connection().exec("CREATE TABLE kept AS SELECT 7 AS x");
-    EXPECT_EQ((*database)->DisplacedFile(), "");
+    const auto database = Database::Open(folder.path()).value();
+    database->connection().exec("CREATE TABLE kept AS SELECT 7 AS x");
+    EXPECT_EQ(database->DisplacedFile(), "");
     const std::filesystem::path file = folder.path() / name;
     std::filesystem::rename(file, folder.path() / "moved");
-    EXPECT_EQ((*database)->DisplacedFile(), file);
+    EXPECT_EQ(database->DisplacedFile(), file);
     std::filesystem::copy_file(folder.path() / "moved", file);
-    EXPECT_EQ((*database)->DisplacedFile(), file);
-    const auto rescued = (*database)->Rescue();
-    ASSERT_TRUE(rescued.ok()) << rescued.status();
-    EXPECT_EQ(SQLite::Database(rescued->string()).execAndGet("SELECT x FROM kept").getInt(), 7);
+    EXPECT_EQ(database->DisplacedFile(), file);
+    const auto rescued = database->Rescue().value();
+    EXPECT_EQ(SQLite::Database(rescued.string()).execAndGet("SELECT x FROM kept").getInt(), 7);
     std::filesystem::remove(file);
     std::filesystem::rename(folder.path() / "moved", file);
-    EXPECT_EQ((*database)->DisplacedFile(), "");
+    EXPECT_EQ(database->DisplacedFile(), "");
   }
 }
 
@@ -298,34 +284,32 @@ TEST(DatabaseTest, AFullDiskIsReportedAsFull) {
 TEST(DatabaseTest, ACheckpointBeyondAQuotaReportsItAndLosesNothing) {
   const FaultVfs disk;
   const TemporaryFolder folder;
-  const auto database = Database::Open(folder.path());
-  ASSERT_TRUE(database.ok()) << database.status();
-  (*database)->connection().exec("CREATE TABLE filler AS SELECT hex(zeroblob(100000)) AS x");
+  const auto database = Database::Open(folder.path()).value();
+  database->connection().exec("CREATE TABLE filler AS SELECT hex(zeroblob(100000)) AS x");
   disk.SetOverQuota(true);
-  const absl::Status moved = (*database)->CheckpointWal(/*truncate=*/false);
+  const absl::Status moved = database->CheckpointWal(/*truncate=*/false);
   EXPECT_EQ(moved.ToString(), "RESOURCE_EXHAUSTED: copying the log into " +
                                   (folder.path() / "inlier.db").string() +
                                   ": database or disk is full; free space on the file system of the state "
                                   "folder, or raise its quota");
   disk.SetOverQuota(false);
-  EXPECT_TRUE((*database)->CheckpointWal(/*truncate=*/false).ok());
-  EXPECT_EQ((*database)->WalBytes(), 0u);
+  EXPECT_TRUE(database->CheckpointWal(/*truncate=*/false).ok());
+  EXPECT_EQ(database->WalBytes(), 0u);
 }
 
 TEST(DatabaseTest, ALogThatWasCopiedIsWrittenOverAndShortenedToItsLimit) {
   const TemporaryFolder folder;
-  const auto database = Database::Open(folder.path());
-  ASSERT_TRUE(database.ok()) << database.status();
+  const auto database = Database::Open(folder.path()).value();
   const auto log_bytes = [&] { return std::filesystem::file_size(folder.path() / "inlier.db-wal"); };
-  SQLite::Database& connection = (*database)->connection();
+  SQLite::Database& connection = database->connection();
   connection.exec("CREATE TABLE filler AS SELECT hex(zeroblob(1500000)) AS x");
   const std::uintmax_t used = log_bytes();
   ASSERT_GT(used, 3'000'000u);
-  ASSERT_TRUE((*database)->CheckpointWal(/*truncate=*/false).ok());
-  EXPECT_EQ((*database)->WalBytes(), 0u);
+  ASSERT_TRUE(database->CheckpointWal(/*truncate=*/false).ok());
+  EXPECT_EQ(database->WalBytes(), 0u);
   connection.exec("CREATE TABLE one (x)");
   EXPECT_EQ(log_bytes(), used);
-  ASSERT_TRUE((*database)->CheckpointWal(/*truncate=*/false).ok());
+  ASSERT_TRUE(database->CheckpointWal(/*truncate=*/false).ok());
   connection.exec("PRAGMA journal_size_limit = 1048576");
   connection.exec("CREATE TABLE two (x)");
   EXPECT_EQ(log_bytes(), 1u << 20);
@@ -363,7 +347,7 @@ TEST(DatabaseTest, FileThatIsNoDatabaseIsRefusedAndUntouched) {
   const std::string text(2000, 'x');
   std::ofstream(folder.path() / "inlier.db") << text;
   EXPECT_EQ(MessageOf(folder), "FAILED_PRECONDITION: opening " + (folder.path() / "inlier.db").string() +
-                                   ": file is not a database; it is no SQLite database: move it away, or "
+                                   ": file is not a database; it is not an SQLite database: move it away, or "
                                    "name another folder with --set "
                                    "state_dir=FOLDER");
   EXPECT_EQ(std::filesystem::file_size(folder.path() / "inlier.db"), text.size());

@@ -21,16 +21,14 @@ class MeasurementRowsTest : public StoreTest {
 };
 
 TEST_F(MeasurementRowsTest, RowsOfManyLengthsAreAllStoredInTheirOrder) {
-  MustAddTrial();
-  MustApply(Start(1, 1));
+  MustStart();
   std::uint64_t step = 0;
   for (const int count : {1, 63, 64, 65, 130}) {
     ChangeBatch batch;
     for (int i = 0; i < count; ++i) batch.Add(Point(1, ++step));
-    const absl::StatusOr<ApplyStats> stats = store_->Apply(batch);
-    ASSERT_TRUE(stats.ok()) << stats.status();
-    EXPECT_EQ(stats->rows, static_cast<std::uint64_t>(count));
-    EXPECT_EQ(stats->fenced, 0u);
+    const auto stats = store_->Apply(batch).value();
+    EXPECT_EQ(stats.rows, static_cast<std::uint64_t>(count));
+    EXPECT_EQ(stats.fenced, 0u);
   }
   EXPECT_EQ(Rows("SELECT count(*), min(step), max(step), sum(step = id), sum(value = 0.5) FROM measurement"),
             std::vector<std::string>{"323|1|323|323|323"});
@@ -44,10 +42,9 @@ TEST_F(MeasurementRowsTest, ThoseOfAnAttemptThatHasEndedAreDroppedAndCounted) {
   for (int i = 1; i <= 80; ++i) batch.Add(Point(1, i));
   batch.Add(Point(2, 71));
   batch.Add(Point(9, 1));
-  const absl::StatusOr<ApplyStats> stats = store_->Apply(batch);
-  ASSERT_TRUE(stats.ok()) << stats.status();
-  EXPECT_EQ(stats->rows, 71u);
-  EXPECT_EQ(stats->fenced, 81u);
+  const auto stats = store_->Apply(batch).value();
+  EXPECT_EQ(stats.rows, 71u);
+  EXPECT_EQ(stats.fenced, 81u);
   EXPECT_EQ(Rows("SELECT token, count(*), max(step) FROM measurement GROUP BY token"),
             std::vector<std::string>{"2|71|71"});
 }

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "coordinator/store/backup.h"
 #include "tests/coordinator/store/store_fixture.h"
+#include "tests/support/status_matchers.h"
 
 namespace inlier {
 namespace {
@@ -33,10 +34,9 @@ class MigrationTest : public ::testing::Test {
  protected:
   // A database of version 1 with one sweep, as a killed coordinator leaves it: partly in the log.
   void SetUp() override {
-    const auto database = Database::Open(folder_.path(), First());
-    ASSERT_TRUE(database.ok()) << database.status();
-    ASSERT_EQ((*database)->version(), 1);
-    (*database)->connection().exec(
+    const auto database = Database::Open(folder_.path(), First()).value();
+    ASSERT_EQ(database->version(), 1);
+    database->connection().exec(
         "INSERT INTO sweep (id, name, spec, points, trials, submitted_ms) VALUES (1, 'gamma', '{}', 4, 4, "
         "5)");
   }
@@ -71,10 +71,9 @@ class MigrationTest : public ::testing::Test {
 
 TEST_F(MigrationTest, DatabaseOfTheFirstVersionIsBroughtForwardAfterABackupThatIsKept) {
   {
-    const auto migrated = Database::Open(folder_.path(), WithSecond(kColour));
-    ASSERT_TRUE(migrated.ok()) << migrated.status();
-    EXPECT_EQ((*migrated)->version(), 2);
-    EXPECT_EQ(Text((*migrated)->connection(), "SELECT colour FROM sweep"), "red");
+    const auto migrated = Database::Open(folder_.path(), WithSecond(kColour)).value();
+    EXPECT_EQ(migrated->version(), 2);
+    EXPECT_EQ(Text(migrated->connection(), "SELECT colour FROM sweep"), "red");
   }
   ASSERT_THAT(Backups(),
               ElementsAre(MatchesRegex("inlier\\.db\\.v1\\.[0-9]{8}T[0-9]{6}\\.[0-9]{3}Z\\.backup")));
@@ -95,9 +94,8 @@ TEST_F(MigrationTest, BackupIsAStateThatTheOlderProgramOpens) {
   ASSERT_TRUE(Database::Open(folder_.path(), WithSecond(kColour)).ok());
   const TemporaryFolder restored;
   std::filesystem::copy_file(folder_.path() / Backups()[0], restored.path() / "inlier.db");
-  const auto database = Database::Open(restored.path(), First());
-  ASSERT_TRUE(database.ok()) << database.status();
-  EXPECT_EQ(Text((*database)->connection(), "SELECT name FROM sweep"), "gamma");
+  const auto database = Database::Open(restored.path(), First()).value();
+  EXPECT_EQ(Text(database->connection(), "SELECT name FROM sweep"), "gamma");
 }
 
 TEST_F(MigrationTest, EachStepHasItsOwnBackup) {
@@ -190,13 +188,14 @@ TEST(OldDatabaseTest, ADatabaseFromBeforeTheFirstReleaseIsRefusedWithTheRemedyAn
       old.exec(absl::StrCat("CREATE TABLE ", table, "; PRAGMA application_id = ", kApplicationId,
                             "; PRAGMA user_version = ", version));
     }
-    const absl::Status refused = Database::Open(folder.path()).status();
-    EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
-    EXPECT_EQ(refused.message(),
-              absl::StrCat(file,
-                           " was made before the first release, and its tables cannot be read: start with an "
-                           "empty state folder (--set state_dir=FOLDER), or keep using the program that made "
-                           "it"));
+    EXPECT_THAT(
+        Database::Open(folder.path()),
+        StatusIs(
+            absl::StatusCode::kFailedPrecondition,
+            absl::StrCat(file,
+                         " was made before the first release, and its tables cannot be read: start with an "
+                         "empty state folder (--set state_dir=FOLDER), or keep using the program that made "
+                         "it")));
     SQLite::Database same(file);
     EXPECT_EQ(same.execAndGet("PRAGMA user_version").getInt(), version);
     EXPECT_EQ(same.execAndGet("SELECT count(*) FROM sqlite_schema").getInt(), 1);

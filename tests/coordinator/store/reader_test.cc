@@ -96,44 +96,39 @@ TEST_F(ReaderTest, TrialIsFoundById) {
 }
 
 TEST_F(ReaderTest, SweepStatusCountsTrialsAndSharedStagesOnce) {
-  MustAddTrial();
   MustTrain();
-  MustApply(Evaluate(3, 1), Trial(2, 1, 1, 1, 3), Start(2, 3),
-            TrialChange{.id = TrialId(2), .state = v1::RUNNING, .message = ""});
-  const auto status = reader_->GetSweep(SweepId(1));
-  ASSERT_TRUE(status.ok()) << status.status();
-  EXPECT_EQ(status->sweep_id(), "s-1");
-  EXPECT_EQ(status->spec().description(), "what gamma does");
-  EXPECT_EQ(status->trials().pending(), 1u);
-  EXPECT_EQ(status->trials().running(), 1u);
-  EXPECT_EQ(status->train_stages().total(), 1u);
-  EXPECT_EQ(status->train_stages().ended(), 1u);
-  EXPECT_EQ(status->evaluate_stages().total(), 2u);
-  EXPECT_EQ(status->evaluate_stages().running(), 1u);
-  EXPECT_FALSE(status->has_ended_unix_ms());
+  MustApply(Evaluate(3, 1), Trial(2, 1, 1, 1, 3), Start(2, 3), TrialIs(2, v1::RUNNING));
+  const auto status = reader_->GetSweep(SweepId(1)).value();
+  EXPECT_EQ(status.sweep_id(), "s-1");
+  EXPECT_EQ(status.spec().description(), "what gamma does");
+  EXPECT_EQ(status.trials().pending(), 1u);
+  EXPECT_EQ(status.trials().running(), 1u);
+  EXPECT_EQ(status.train_stages().total(), 1u);
+  EXPECT_EQ(status.train_stages().ended(), 1u);
+  EXPECT_EQ(status.evaluate_stages().total(), 2u);
+  EXPECT_EQ(status.evaluate_stages().running(), 1u);
+  EXPECT_FALSE(status.has_ended_unix_ms());
   EXPECT_EQ(reader_->GetSweep(SweepId(9)).status().ToString(), "NOT_FOUND: there is no sweep s-9");
 }
 
 TEST_F(ReaderTest, TrialsComeInPagesWithLabelsAndAttempts) {
-  MustAddTrial();
   MustTrain();
   MustApply(Trial(2, 1, 1, 1, 2), Trial(3, 1, 2, 1, 2));
   v1::ListTrialsRequest request;
   request.set_sweep("gamma");
   request.set_page_size(2);
-  auto page = reader_->ListTrials(request, "");
-  ASSERT_TRUE(page.ok()) << page.status();
-  ASSERT_EQ(page->trials_size(), 2);
-  EXPECT_EQ(page->trials(0).trial_id(), "t-1");
-  EXPECT_EQ(page->trials(0).labels().at("gamma"), "-0.03");
-  EXPECT_EQ(page->trials(0).attempts(), 1u);
-  EXPECT_EQ(page->trials(0).train_stage(), "st-1");
-  EXPECT_EQ(page->next_page_token(), "t-2");
-  request.set_page_token(page->next_page_token());
-  page = reader_->ListTrials(request, "");
-  ASSERT_EQ(page->trials_size(), 1);
-  EXPECT_EQ(page->trials(0).trial_id(), "t-3");
-  EXPECT_FALSE(page->has_next_page_token());
+  auto page = reader_->ListTrials(request, "").value();
+  ASSERT_EQ(page.trials_size(), 2);
+  EXPECT_EQ(page.trials(0).trial_id(), "t-1");
+  EXPECT_EQ(page.trials(0).labels().at("gamma"), "-0.03");
+  EXPECT_EQ(page.trials(0).attempts(), 1u);
+  EXPECT_EQ(page.trials(0).train_stage(), "st-1");
+  EXPECT_EQ(page.next_page_token(), "t-2");
+  request.set_page_token(page.next_page_token());
+  page = reader_->ListTrials(request, "").value();
+  ASSERT_EQ(page.trials_size(), 1);
+  EXPECT_EQ(page.trials(0).trial_id(), "t-3");
+  EXPECT_FALSE(page.has_next_page_token());
   request.set_page_token("nonsense");
   EXPECT_EQ(reader_->ListTrials(request, "").status().ToString(),
             "INVALID_ARGUMENT: page_token: not one that ListTrials gave; start without one");
@@ -141,7 +136,7 @@ TEST_F(ReaderTest, TrialsComeInPagesWithLabelsAndAttempts) {
 
 TEST_F(ReaderTest, TrialsAreFilteredByState) {
   MustAddTrial();
-  MustApply(Trial(2, 1, 1, 1, 2), TrialChange{.id = TrialId(2), .state = v1::FAILED, .message = "why"});
+  MustApply(Trial(2, 1, 1, 1, 2), TrialIs(2, v1::FAILED, "why"));
   v1::ListTrialsRequest request;
   request.set_sweep("s-1");
   request.set_state(v1::FAILED);
@@ -152,17 +147,15 @@ TEST_F(ReaderTest, TrialsAreFilteredByState) {
 }
 
 TEST_F(ReaderTest, LogsAreOldestFirstFromALineOnOrTheNewest) {
-  MustAddTrial();
   MustTrain();
   MustApply(Start(2, 2), LogRow{2, "one", {10}}, LogRow{2, "two", {20}}, LogRow{2, "three", {30}});
-  const auto newest = reader_->Logs(TrialId(1), 0, 2, /*newest=*/true);
-  ASSERT_TRUE(newest.ok()) << newest.status();
-  ASSERT_EQ(newest->lines_size(), 2);
-  EXPECT_EQ(newest->lines(0).text(), "two");
-  EXPECT_EQ(newest->lines(0).stage_id(), "st-2");
-  EXPECT_EQ(newest->lines(0).token(), 2u);
-  EXPECT_EQ(newest->lines(0).time_unix_ms(), 20);
-  EXPECT_EQ(newest->lines(1).text(), "three");
+  const auto newest = reader_->Logs(TrialId(1), 0, 2, /*newest=*/true).value();
+  ASSERT_EQ(newest.lines_size(), 2);
+  EXPECT_EQ(newest.lines(0).text(), "two");
+  EXPECT_EQ(newest.lines(0).stage_id(), "st-2");
+  EXPECT_EQ(newest.lines(0).token(), 2u);
+  EXPECT_EQ(newest.lines(0).time_unix_ms(), 20);
+  EXPECT_EQ(newest.lines(1).text(), "three");
   const auto first = reader_->Logs(TrialId(1), 0, 2, /*newest=*/false);
   ASSERT_EQ(first->lines_size(), 2);
   EXPECT_EQ(first->lines(1).text(), "two");
@@ -175,7 +168,6 @@ TEST_F(ReaderTest, LogsAreOldestFirstFromALineOnOrTheNewest) {
 
 // However many lines or trials are asked for.
 TEST_F(ReaderTest, APageOfLogsEndsAtItsBytes) {
-  MustAddTrial();
   MustTrain();
   MustApply(Start(2, 2));
   constexpr int kLines = 100;
@@ -183,13 +175,12 @@ TEST_F(ReaderTest, APageOfLogsEndsAtItsBytes) {
   std::vector<std::string> lines;
   int pages = 0;
   for (std::uint64_t after = 0;; ++pages) {
-    const auto page = reader_->Logs(TrialId(1), after, 100'000, /*newest=*/false);
-    ASSERT_TRUE(page.ok()) << page.status();
-    EXPECT_LE(page->ByteSizeLong(), 4u << 20);
-    if (page->lines().empty()) break;
-    for (const v1::LoggedLine& line : page->lines())
+    const auto page = reader_->Logs(TrialId(1), after, 100'000, /*newest=*/false).value();
+    EXPECT_LE(page.ByteSizeLong(), 4u << 20);
+    if (page.lines().empty()) break;
+    for (const v1::LoggedLine& line : page.lines())
       lines.push_back(line.text().substr(0, line.text().find('x')));
-    after = page->lines(page->lines_size() - 1).line();
+    after = page.lines(page.lines_size() - 1).line();
   }
   EXPECT_EQ(pages, 2);
   ASSERT_EQ(lines.size(), static_cast<std::size_t>(kLines));
@@ -207,20 +198,18 @@ TEST_F(ReaderTest, APageOfTrialsEndsAtItsBytes) {
   constexpr int kTrials = 80;
   const std::string message(60'000, 'm');
   for (int id = 2; id <= kTrials; ++id) {
-    MustApply(Trial(id, 1, id, 1, 2),
-              TrialChange{.id = TrialId(id), .state = v1::FAILED, .message = message});
+    MustApply(Trial(id, 1, id, 1, 2), TrialIs(id, v1::FAILED, message));
   }
   v1::ListTrialsRequest request;
   request.set_sweep("s-1");
   request.set_page_size(10'000);
   int trials = 0, pages = 0;
   do {
-    const auto page = reader_->ListTrials(request, "");
-    ASSERT_TRUE(page.ok()) << page.status();
-    EXPECT_LE(page->ByteSizeLong(), 4u << 20);
-    for (const v1::TrialStatus& trial : page->trials())
+    const auto page = reader_->ListTrials(request, "").value();
+    EXPECT_LE(page.ByteSizeLong(), 4u << 20);
+    for (const v1::TrialStatus& trial : page.trials())
       EXPECT_EQ(trial.trial_id(), TrialId(++trials).ToString());
-    request.set_page_token(page->next_page_token());
+    request.set_page_token(page.next_page_token());
     ++pages;
   } while (!request.page_token().empty());
   EXPECT_EQ(trials, kTrials);

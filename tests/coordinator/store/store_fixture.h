@@ -2,11 +2,13 @@
 #ifndef INLIER_TESTS_COORDINATOR_STORE_STORE_FIXTURE_H_
 #define INLIER_TESTS_COORDINATOR_STORE_STORE_FIXTURE_H_
 
+#include <SQLiteCpp/SQLiteCpp.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <utility>
@@ -63,9 +65,7 @@ class StoreTest : public ::testing::Test {
   }
 
   void Open() {
-    absl::StatusOr<std::unique_ptr<Database>> opened = Database::Open(folder_.path());
-    ASSERT_TRUE(opened.ok()) << opened.status();
-    database_ = *std::move(opened);
+    database_ = Database::Open(folder_.path()).value();
     store_ = std::make_unique<Store>(*database_);
     reader_ = std::make_unique<Reader>(database_->path());
   }
@@ -89,10 +89,9 @@ class StoreTest : public ::testing::Test {
   // Applies all of it, fencing nothing.
   template <typename... Changes>
   void MustApply(Changes... changes) {
-    const absl::StatusOr<ApplyStats> stats = Apply(std::move(changes)...);
-    ASSERT_TRUE(stats.ok()) << stats.status();
-    ASSERT_EQ(stats->fenced, 0u);
-    ASSERT_EQ(stats->rows, sizeof...(changes));
+    const auto stats = Apply(std::move(changes)...).value();
+    ASSERT_EQ(stats.fenced, 0u);
+    ASSERT_EQ(stats.rows, sizeof...(changes));
   }
 
   // People's SQL.
@@ -106,6 +105,30 @@ class StoreTest : public ::testing::Test {
     const absl::StatusOr<v1::QueryResponse> response = Query(sql);
     if (!response.ok()) return {response.status().ToString()};
     return RowTexts(*response);
+  }
+
+  // People's SQL to the database in a folder, which it opens.
+  static std::vector<std::string> RowsIn(const std::filesystem::path& folder, const std::string& sql) {
+    const auto database = Database::Open(folder).value();
+    return RowTexts(GuardedConnection::Open(database->path()).value()->Query(sql).value());
+  }
+  // Changes rows past every constraint, trigger and foreign key.
+  void Damage(const std::string& sql) {
+    SQLite::Database& connection = database_->connection();
+    const std::string drop = connection
+                                 .execAndGet(
+                                     "SELECT group_concat('DROP TRIGGER ' || name, ';') FROM sqlite_schema "
+                                     "WHERE type = 'trigger'")
+                                 .getString();
+    connection.exec("PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON;" + drop + ";" + sql);
+  }
+  // Closes the database and damages pages that a copy takes along, and its check finds.
+  void DamageDatabase() {
+    Close();
+    ASSERT_TRUE(Database::Open(folder_.path()).ok());  // Moves the log into the file.
+    std::fstream file(folder_.path() / "inlier.db", std::ios::in | std::ios::out | std::ios::binary);
+    for (int page = 1; page < 12; ++page) file.seekp(page * 4096) << std::string(300, '\xa5');
+    ASSERT_TRUE(file.flush().good());
   }
 
   // Of the model that Checkpoint(token, step, ...) is of.
@@ -146,6 +169,9 @@ class StoreTest : public ::testing::Test {
             .evaluate_stage = StageId(evaluate),
             .labels_json = labels};
   }
+  static TrialChange TrialIs(int id, v1::TrialState state, const std::string& message = "") {
+    return {.id = TrialId(id), .state = state, .message = message};
+  }
   static AttemptRow Start(Token token, int stage, std::uint32_t number = 1, std::uint64_t resume_step = 0) {
     return {.token = token,
             .stage = StageId(stage),
@@ -183,8 +209,16 @@ class StoreTest : public ::testing::Test {
 
   // Sweep 1 with trial 1: train stage 1, evaluate stage 2.
   void MustAddTrial() { MustApply(Sweep(1), Train(1), Evaluate(2, 1), Trial(1, 1, 0, 1, 2)); }
-  // Its training succeeds as attempt 1.
-  void MustTrain() { MustApply(Start(1, 1), Checkpoint(1, 200, true), End(1, v1::SUCCEEDED)); }
+  // The same, and its training is live as attempt 1.
+  void MustStart() {
+    MustAddTrial();
+    MustApply(Start(1, 1));
+  }
+  // The same, and it succeeds.
+  void MustTrain() {
+    MustStart();
+    MustApply(Checkpoint(1, 200, true), End(1, v1::SUCCEEDED));
+  }
 
   TemporaryFolder folder_;
   std::unique_ptr<Database> database_;

@@ -2,8 +2,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "coordinator/decisions/tick.h"
-#include "coordinator/status/explain.h"
 #include "tests/coordinator/harness.h"
 
 namespace inlier {
@@ -30,12 +28,9 @@ class DataWorker : public HandWorker {
     });
   }
   void SetData(const std::string& digest) { digest_ = digest; }
-  const std::string& digest() const { return digest_; }
   // Reports the digest of each attempt, then ends it well.
   void FinishAll() {
-    std::vector<Token> tokens;
-    for (const auto& [token, assignment] : running()) tokens.push_back(token);
-    for (const Token token : tokens) {
+    for (const Token token : tokens()) {
       Emit(token, StartedEvent(digest_));
       Finish(token);
       ++attempts;
@@ -48,44 +43,44 @@ class DataWorker : public HandWorker {
   std::string digest_;
 };
 
-// Until nothing is left to do.
-void RunToEnd(Harness& harness, const std::vector<DataWorker*>& workers) {
-  for (int quiet = 0; quiet < 4;) {
-    ++quiet;
-    harness.Tick();
-    for (DataWorker* worker : workers) {
-      harness.Sync(*worker);
-      if (!worker->running().empty() || !worker->outbox().empty() || !worker->checked().empty()) quiet = 0;
-      worker->FinishAll();
+struct KnownDataTest : testing::Test {
+  // Until nothing is left to do.
+  void RunToEnd(const std::vector<DataWorker*>& workers) {
+    for (int quiet = 0; quiet < 4;) {
+      ++quiet;
+      harness.Tick();
+      for (DataWorker* worker : workers) {
+        harness.Sync(*worker);
+        if (!worker->running().empty() || !worker->outbox().empty() || !worker->checked().empty()) quiet = 0;
+        worker->FinishAll();
+      }
     }
   }
-}
+  // A sweep that the worker runs to its end.
+  SweepId Run(const v1::SweepSpec& spec) {
+    const SweepId sweep = harness.Submit(spec);
+    RunToEnd({&worker});
+    return sweep;
+  }
 
-std::string Why(const Harness& harness, SweepId sweep) {
-  v1::ExplainRequest request;
-  request.set_sweep(sweep.ToString());
-  const auto why = Explain(const_cast<Harness&>(harness).orchestrator().state(), request, harness.now());
-  return why.ok() ? why->ShortDebugString() : why.status().ToString();
-}
-
-TEST(KnownDataTest, AKnownResultWaitsForAWorkerToFindTheSameData) {
   Harness harness;
-  DataWorker worker("w", 2);
-  harness.Submit(SmallSweep("first", 2, {8, 6}));
-  RunToEnd(harness, {&worker});
+  DataWorker worker{"w", 1};
+};
+
+TEST_F(KnownDataTest, AKnownResultWaitsForAWorkerToFindTheSameData) {
+  Run(SmallSweep("first", 2, {8, 6}));
   EXPECT_EQ(worker.attempts, 6);
   EXPECT_EQ(worker.checks, 0);  // New trainings cost no check.
 
-  const auto response = harness.TrySubmit(SmallSweep("second", 2, {8, 6}));
-  ASSERT_TRUE(response.ok());
-  EXPECT_EQ(response->trials_known(), 4u);
-  const SweepId second = *SweepId::Parse(response->sweep_id());
+  const auto response = harness.TrySubmit(SmallSweep("second", 2, {8, 6})).value();
+  EXPECT_EQ(response.trials_known(), 4u);
+  const SweepId second = *SweepId::Parse(response.sweep_id());
   EXPECT_EQ(harness.Status(second).state(), v1::ACTIVE);
-  EXPECT_THAT(Why(harness, second), HasSubstr("waits for a worker to compare data.text.corpus kjv"));
+  EXPECT_THAT(harness.Why(second), HasSubstr("waits for a worker to compare data.text.corpus kjv"));
   harness.Restart();  // It waits after a restart, too.
   harness.Tick();
   EXPECT_EQ(harness.Status(second).state(), v1::ACTIVE);
-  RunToEnd(harness, {&worker});
+  RunToEnd({&worker});
   EXPECT_EQ(harness.Status(second).state(), v1::COMPLETE);
   EXPECT_EQ(worker.attempts, 6);
   EXPECT_EQ(worker.checks, 1);
@@ -93,14 +88,10 @@ TEST(KnownDataTest, AKnownResultWaitsForAWorkerToFindTheSameData) {
             "8|1|" + kOld + "\n");
 }
 
-TEST(KnownDataTest, ChangedDataRunAgainAndBothResultsStay) {
-  Harness harness;
-  DataWorker worker("w", 1);
-  harness.Submit(SmallSweep("first", 1));
-  RunToEnd(harness, {&worker});
+TEST_F(KnownDataTest, ChangedDataRunAgainAndBothResultsStay) {
+  Run(SmallSweep("first", 1));
   worker.SetData(kNew);
-  const SweepId second = harness.Submit(SmallSweep("second", 1));
-  RunToEnd(harness, {&worker});
+  const SweepId second = Run(SmallSweep("second", 1));
   EXPECT_EQ(harness.Status(second).trials().succeeded(), 1u);
   EXPECT_EQ(worker.attempts, 4);
   EXPECT_EQ(harness.Query("SELECT sweep, dataset_digest FROM results ORDER BY sweep"),
@@ -110,24 +101,19 @@ TEST(KnownDataTest, ChangedDataRunAgainAndBothResultsStay) {
   harness.Restart();
   // The old files are back: the old result is known again, and so is the new one after that.
   worker.SetData(kOld);
-  harness.Submit(SmallSweep("third", 1));
-  RunToEnd(harness, {&worker});
+  Run(SmallSweep("third", 1));
   worker.SetData(kNew);
-  harness.Submit(SmallSweep("fourth", 1));
-  RunToEnd(harness, {&worker});
+  Run(SmallSweep("fourth", 1));
   EXPECT_EQ(worker.attempts, 4);
   EXPECT_EQ(harness.Query(
                 "SELECT sweep, dataset_digest FROM results WHERE sweep > 's' ORDER BY sweep DESC LIMIT 1"),
             "third|" + kOld + "\n");
 }
 
-TEST(KnownDataTest, ATrainingThatReadOldDataIsNotJoined) {
-  Harness harness;
-  DataWorker worker("w", 1);
+TEST_F(KnownDataTest, ATrainingThatReadOldDataIsNotJoined) {
   const SweepId first = harness.Submit(SmallSweep("first", 1));
   harness.Sync(worker);
-  worker.Emit(worker.running().begin()->first, StartedEvent(kOld));
-  harness.Sync(worker);  // It runs, on the old data.
+  harness.Report(worker, StartedEvent(kOld));  // It runs, on the old data.
   DataWorker other("other", 1, kNew);
   other.fields().set_name("other");
   worker.SetData(kNew);
@@ -139,30 +125,25 @@ TEST(KnownDataTest, ATrainingThatReadOldDataIsNotJoined) {
   }
   ASSERT_EQ(other.running().size(), 1u);  // A training of its own.
   other.FinishAll();
-  worker.Finish(worker.running().begin()->first);
+  worker.Finish(OnlyToken(worker));
   worker.SetData(kOld);
-  RunToEnd(harness, {&worker, &other});
+  RunToEnd({&worker, &other});
   EXPECT_EQ(harness.Status(first).state(), v1::COMPLETE);
   EXPECT_EQ(harness.Query("SELECT sweep, dataset_digest FROM results ORDER BY sweep"),
             "first|" + kOld + "\nsecond|" + kNew + "\n");
 }
 
-TEST(KnownDataTest, ATrainingThatHasNotBegunIsSharedWithoutACheck) {
-  Harness harness;
-  DataWorker worker("w", 1);
+TEST_F(KnownDataTest, ATrainingThatHasNotBegunIsSharedWithoutACheck) {
   harness.Submit(SmallSweep("first", 1));
-  const SweepId second = harness.Submit(SmallSweep("second", 1));
-  RunToEnd(harness, {&worker});
+  const SweepId second = Run(SmallSweep("second", 1));
   EXPECT_EQ(worker.attempts, 2);
   EXPECT_EQ(worker.checks, 0);
   EXPECT_EQ(harness.Status(second).state(), v1::COMPLETE);
 }
 
-TEST(KnownDataTest, DataThatNobodyCanReadRunAsANewTraining) {
-  Harness harness;
-  DataWorker worker("w", 1), other("other", 1);
-  harness.Submit(SmallSweep("first", 1));
-  RunToEnd(harness, {&worker});
+TEST_F(KnownDataTest, DataThatNobodyCanReadRunAsANewTraining) {
+  DataWorker other("other", 1);
+  Run(SmallSweep("first", 1));
   worker.SetData("");
   other.SetData("");
   const SweepId second = harness.Submit(SmallSweep("second", 1));
@@ -174,36 +155,30 @@ TEST(KnownDataTest, DataThatNobodyCanReadRunAsANewTraining) {
   EXPECT_EQ(worker.checks + other.checks, 2);
   ASSERT_EQ(worker.running().size() + other.running().size(), 1u);
   DataWorker& runs = worker.running().empty() ? other : worker;
-  runs.Emit(runs.running().begin()->first, FailureEvent(v1::INVALID_SPEC, "no file"));
-  harness.Sync(runs);
+  harness.Report(runs, FailureEvent(v1::INVALID_SPEC, "no file"));
   EXPECT_EQ(harness.Status(second).trials().failed(), 1u);
 }
 
-TEST(KnownDataTest, AnotherWorkerIsAskedWhenOneIsLost) {
-  Harness harness;
-  DataWorker worker("w", 1), other("other", 1);
-  harness.Submit(SmallSweep("first", 1));
-  RunToEnd(harness, {&worker});
+TEST_F(KnownDataTest, AnotherWorkerIsAskedWhenOneIsLost) {
+  DataWorker other("other", 1);
+  Run(SmallSweep("first", 1));
   const SweepId second = harness.Submit(SmallSweep("second", 1));
   harness.Sync(worker);  // Is asked, and never answers.
   EXPECT_EQ(worker.checks, 1);
-  EXPECT_THAT(Why(harness, second), HasSubstr("worker worker-w was asked"));
+  EXPECT_THAT(harness.Why(second), HasSubstr("worker worker-w was asked"));
   for (int i = 0; i < 5; ++i) {
-    harness.Advance(std::chrono::seconds(5));
-    harness.Tick();
+    harness.TickAfter(std::chrono::seconds(5));
     harness.Sync(other);
   }
-  RunToEnd(harness, {&other});
+  RunToEnd({&other});
   EXPECT_EQ(other.checks, 1);
   EXPECT_EQ(harness.Status(second).state(), v1::COMPLETE);
 }
 
-TEST(KnownDataTest, AWorkerThatReadsOnIsWaitedForAndOneThatDoesNotIsNot) {
-  Harness harness;
-  DataWorker worker("w", 1), other("other", 1);
-  harness.Submit(SmallSweep("first", 1));
-  RunToEnd(harness, {&worker});
-  const Duration stall = harness.orchestrator().state().options.stall;
+TEST_F(KnownDataTest, AWorkerThatReadsOnIsWaitedForAndOneThatDoesNotIsNot) {
+  DataWorker other("other", 1);
+  Run(SmallSweep("first", 1));
+  const Duration stall = harness.state().options.stall;
   int bytes = 0;
   bool reads_on = true;
   worker.CheckData([&](const v1::DataCheck&, v1::DataChecked& answer) {
@@ -213,8 +188,7 @@ TEST(KnownDataTest, AWorkerThatReadsOnIsWaitedForAndOneThatDoesNotIsNot) {
   const SweepId second = harness.Submit(SmallSweep("second", 1));
   const auto pass = [&](Duration time) {
     for (const Timestamp until = harness.now().at + time; harness.now().at < until;) {
-      harness.Advance(std::chrono::seconds(5));
-      harness.Tick();
+      harness.TickAfter(std::chrono::seconds(5));
       harness.Sync(worker);
       harness.Sync(other);
     }
@@ -222,78 +196,59 @@ TEST(KnownDataTest, AWorkerThatReadsOnIsWaitedForAndOneThatDoesNotIsNot) {
   pass(3 * stall);
   EXPECT_EQ(other.checks, 0);
   EXPECT_GT(bytes, 10);
-  EXPECT_THAT(Why(harness, second), AllOf(HasSubstr("worker worker-w was asked and is reading: "),
-                                          HasSubstr(" of 1000000 bytes"), Not(HasSubstr("no answer for"))));
+  EXPECT_THAT(harness.Why(second), AllOf(HasSubstr("worker worker-w was asked and is reading: "),
+                                         HasSubstr(" of 1000000 bytes"), Not(HasSubstr("no answer for"))));
   reads_on = false;
   pass(2 * stall);
-  RunToEnd(harness, {&worker, &other});
+  RunToEnd({&worker, &other});
   EXPECT_EQ(other.checks, 1);
   EXPECT_EQ(harness.Status(second).state(), v1::COMPLETE);
 }
 
-TEST(KnownDataTest, AnAnswerToAnEarlierQuestionDoesNotCountForALaterSweep) {
-  Harness harness;
-  DataWorker worker("w", 1);
-  harness.Submit(SmallSweep("first", 1));
-  RunToEnd(harness, {&worker});
+TEST_F(KnownDataTest, AnAnswerToAnEarlierQuestionDoesNotCountForALaterSweep) {
+  Run(SmallSweep("first", 1));
   harness.Submit(SmallSweep("second", 1));
   harness.Sync(worker);  // Has found the old data, and has not reported them yet.
   worker.SetData(kNew);
-  const SweepId third = harness.Submit(SmallSweep("third", 1));
-  RunToEnd(harness, {&worker});
+  const SweepId third = Run(SmallSweep("third", 1));
   EXPECT_EQ(harness.Status(third).state(), v1::COMPLETE);
   EXPECT_EQ(harness.Query("SELECT sweep, dataset_digest FROM results ORDER BY sweep"),
             "first|" + kOld + "\nsecond|" + kOld + "\nthird|" + kNew + "\n");
 }
 
-TEST(KnownDataTest, PointsThatAnEditAddsAreOfTheDataWithWhichTheSweepBegan) {
-  Harness harness;
-  DataWorker worker("w", 1);
-  const SweepId sweep = harness.Submit(SmallSweep("s", 1, {8}));
-  RunToEnd(harness, {&worker});
-  v1::EditSweepRequest edit;
-  edit.set_sweep(sweep.ToString());
-  *edit.mutable_spec() = SmallSweep("s", 1, {8, 4});
-  edit.set_max_trials(10);
-  ASSERT_TRUE(harness.Ask(&EditSweep, edit).ok());
-  RunToEnd(harness, {&worker});
+TEST_F(KnownDataTest, PointsThatAnEditAddsAreOfTheDataWithWhichTheSweepBegan) {
+  const SweepId sweep = Run(SmallSweep("s", 1, {8}));
+  ASSERT_TRUE(harness.EditSweep(sweep, SmallSweep("s", 1, {8, 4}), "", 10).ok());
+  RunToEnd({&worker});
   EXPECT_EQ(harness.Status(sweep).trials().succeeded(), 2u);
   EXPECT_EQ(worker.attempts, 3);  // One training.
   EXPECT_EQ(worker.checks, 0);
 }
 
-TEST(KnownDataTest, ACancelledSweepWaitsNoMore) {
-  Harness harness;
-  DataWorker worker("w", 1);
-  harness.Submit(SmallSweep("first", 1));
-  RunToEnd(harness, {&worker});
+TEST_F(KnownDataTest, ACancelledSweepWaitsNoMore) {
+  Run(SmallSweep("first", 1));
   const SweepId second = harness.Submit(SmallSweep("second", 1));
   EXPECT_EQ(harness.CancelSweep(second), 1u);
-  RunToEnd(harness, {&worker});
+  RunToEnd({&worker});
   EXPECT_EQ(harness.Status(second).state(), v1::SWEEP_CANCELLED);
   EXPECT_EQ(harness.RetrySweep(second), 1u);
-  RunToEnd(harness, {&worker});
+  RunToEnd({&worker});
   EXPECT_EQ(harness.Status(second).state(), v1::COMPLETE);
   EXPECT_EQ(worker.attempts, 2);
 }
 
-TEST(KnownDataTest, AgainRunsWhatIsKnownOnceMore) {
-  Harness harness;
-  DataWorker worker("w", 1);
-  harness.Submit(SmallSweep("first", 2));
-  RunToEnd(harness, {&worker});
-  const auto response = harness.TrySubmit(SmallSweep("first", 2), "request", 100, /*again=*/true);
-  ASSERT_TRUE(response.ok());
-  RunToEnd(harness, {&worker});
+TEST_F(KnownDataTest, AgainRunsWhatIsKnownOnceMore) {
+  Run(SmallSweep("first", 2));
+  const auto response = harness.TrySubmit(SmallSweep("first", 2), "request", 100, /*again=*/true).value();
+  RunToEnd({&worker});
   EXPECT_EQ(worker.attempts, 8);
   EXPECT_EQ(worker.checks, 0);
   EXPECT_EQ(harness.Query("SELECT count(*), min(equal), min(digest_before = digest_now) FROM reruns"),
             "2|1|1\n");
   harness.Restart();
   // The same request again is the same sweep; without `again` it is another request.
-  const auto repeated = harness.TrySubmit(SmallSweep("first", 2), "request", 100, /*again=*/true);
-  ASSERT_TRUE(repeated.ok());
-  EXPECT_EQ(repeated->sweep_id(), response->sweep_id());
+  const auto repeated = harness.TrySubmit(SmallSweep("first", 2), "request", 100, /*again=*/true).value();
+  EXPECT_EQ(repeated.sweep_id(), response.sweep_id());
   EXPECT_TRUE(absl::IsAlreadyExists(harness.TrySubmit(SmallSweep("first", 2), "request").status()));
 }
 

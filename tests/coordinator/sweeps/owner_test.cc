@@ -13,13 +13,6 @@ using testing::HasSubstr;
 const Caller kAlice = Harness::Named("alice"), kBob = Harness::Named("bob"),
              kRoot = Harness::Named("root", /*admin=*/true);
 
-template <typename Request>
-Request OfSweep(SweepId sweep) {
-  Request request;
-  request.set_sweep(sweep.ToString());
-  return request;
-}
-
 v1::EditSweepRequest EditOf(SweepId sweep, const v1::SweepSpec& spec) {
   auto request = OfSweep<v1::EditSweepRequest>(sweep);
   *request.mutable_spec() = spec;
@@ -28,35 +21,31 @@ v1::EditSweepRequest EditOf(SweepId sweep, const v1::SweepSpec& spec) {
 
 // Every change of a sweep and of its trial, each as often as it is asked for; the code of each answer.
 std::vector<absl::StatusCode> ChangeAll(Harness& harness, SweepId sweep) {
-  v1::CancelRequest cancel_trial;
-  cancel_trial.set_trial("t-1");
-  v1::RetryRequest retry_trial;
-  retry_trial.set_trial("t-1");
   return {
-      harness.Ask(&PauseSweep, OfSweep<v1::PauseSweepRequest>(sweep)).status().code(),
+      harness.PauseSweep(sweep).status().code(),
       harness.Ask(&ResumeSweep, OfSweep<v1::ResumeSweepRequest>(sweep)).status().code(),
       harness.Ask(&EditSweep, EditOf(sweep, SmallSweep("alices", 3))).status().code(),
-      harness.Ask(&Cancel, cancel_trial).status().code(),
-      harness.Ask(&Retry, retry_trial).status().code(),
+      harness.Ask(&Cancel, OfTrial<v1::CancelRequest>("t-1")).status().code(),
+      harness.Ask(&Retry, OfTrial<v1::RetryRequest>("t-1")).status().code(),
       harness.Ask(&Cancel, OfSweep<v1::CancelRequest>(sweep)).status().code(),
       harness.Ask(&Retry, OfSweep<v1::RetryRequest>(sweep)).status().code(),
   };
 }
 
-TEST(OwnerTest, OnlyTheOwnerAndAnAdminChangeASweepAndItsTrialsAlsoAfterARestart) {
-  Harness harness;
-  harness.SetCaller(kAlice);
-  const SweepId sweep = harness.Submit(SmallSweep("alices", 2));
+using OwnerTest = OneWorkerTest;
+
+TEST_F(OwnerTest, OnlyTheOwnerAndAnAdminChangeASweepAndItsTrialsAlsoAfterARestart) {
+  sweep = harness.SubmitAs(kAlice, SmallSweep("alices", 2));
   EXPECT_EQ(harness.Status(sweep).owner(), "alice");
   harness.Restart();
   EXPECT_EQ(harness.Status(sweep).owner(), "alice");
-  const std::string before = DurableState(harness.orchestrator().state());
+  const std::string before = DurableState(harness.state());
   harness.SetCaller(kBob);
   EXPECT_THAT(ChangeAll(harness, sweep), testing::Each(absl::StatusCode::kPermissionDenied));
-  EXPECT_EQ(DurableState(harness.orchestrator().state()), before);
+  EXPECT_EQ(DurableState(harness.state()), before);
   const auto refused = harness.Ask(&Cancel, OfSweep<v1::CancelRequest>(sweep)).status();
   EXPECT_EQ(std::string(refused.message()),
-            "sweep s-1 (alices) belongs to alice, and bob is no admin; ask its owner or an admin");
+            "sweep s-1 (alices) belongs to alice, and bob is not an admin; ask its owner or an admin");
   for (const Caller& may : {kAlice, kRoot, Caller()}) {
     harness.SetCaller(may);
     EXPECT_THAT(ChangeAll(harness, sweep), testing::Each(absl::StatusCode::kOk)) << may.name;
@@ -64,20 +53,18 @@ TEST(OwnerTest, OnlyTheOwnerAndAnAdminChangeASweepAndItsTrialsAlsoAfterARestart)
   EXPECT_EQ(harness.Status(sweep).owner(), "alice");  // Also after an admin has edited it.
 }
 
-TEST(OwnerTest, SweepOfTheTimeBeforeCallersWereCheckedIsForAdminsAlone) {
-  Harness harness;
-  const SweepId sweep = harness.Submit(SmallSweep("early", 1));
+TEST_F(OwnerTest, SweepOfTheTimeBeforeCallersWereCheckedIsForAdminsAlone) {
+  sweep = harness.Submit(SmallSweep("early", 1));
   EXPECT_FALSE(harness.Status(sweep).has_owner());
   harness.SetCaller(kBob);
-  const auto refused = harness.Ask(&PauseSweep, OfSweep<v1::PauseSweepRequest>(sweep)).status();
-  EXPECT_EQ(refused.code(), absl::StatusCode::kPermissionDenied);
-  EXPECT_THAT(std::string(refused.message()), AllOf(HasSubstr("has no owner"), HasSubstr("ask an admin")));
+  EXPECT_THAT(harness.PauseSweep(sweep),
+              StatusIs(absl::StatusCode::kPermissionDenied,
+                       AllOf(HasSubstr("has no owner"), HasSubstr("ask an admin"))));
   harness.SetCaller(kRoot);
-  EXPECT_TRUE(harness.Ask(&PauseSweep, OfSweep<v1::PauseSweepRequest>(sweep)).ok());
+  EXPECT_TRUE(harness.PauseSweep(sweep).ok());
 }
 
-TEST(OwnerTest, RequestIdOfAnotherCallerOpensNothing) {
-  Harness harness;
+TEST_F(OwnerTest, RequestIdOfAnotherCallerOpensNothing) {
   harness.SetCaller(kAlice);
   const v1::SweepSpec spec = SmallSweep("alices", 2);
   ASSERT_TRUE(harness.TrySubmit(spec, "one").ok());
@@ -91,16 +78,12 @@ TEST(OwnerTest, RequestIdOfAnotherCallerOpensNothing) {
   EXPECT_EQ(harness.Ask(&Cancel, cancel).status().code(), absl::StatusCode::kPermissionDenied);
 }
 
-TEST(OwnerTest, CancellingOnesSweepLeavesTheStageThatAnotherOwnerNeeds) {
-  Harness harness;
-  harness.SetCaller(kAlice);
-  const SweepId alices = harness.Submit(SmallSweep("alices", 1));
-  harness.SetCaller(kBob);
-  const SweepId bobs = harness.Submit(SmallSweep("bobs", 1));
-  HandWorker worker("w", 1);
+TEST_F(OwnerTest, CancellingOnesSweepLeavesTheStageThatAnotherOwnerNeeds) {
+  const SweepId alices = harness.SubmitAs(kAlice, SmallSweep("alices", 1));
+  const SweepId bobs = harness.SubmitAs(kBob, SmallSweep("bobs", 1));
   harness.Sync(worker);
   ASSERT_EQ(worker.running().size(), 1u);  // One training for both.
-  const Token token = worker.running().begin()->first;
+  const Token token = OnlyToken(worker);
   harness.SetCaller(kAlice);
   harness.CancelSweep(alices);
   harness.Sync(worker);
@@ -114,19 +97,14 @@ TEST(OwnerTest, CancellingOnesSweepLeavesTheStageThatAnotherOwnerNeeds) {
 
 // A stage that failed for both runs again when one of them asks for it. The other's trial stays as it ended; when its
 // owner retries it, it has the result at once.
-TEST(OwnerTest, RetryOfASharedStageChangesNothingInTheSweepOfTheOtherOwner) {
-  Harness harness;
+TEST_F(OwnerTest, RetryOfASharedStageChangesNothingInTheSweepOfTheOtherOwner) {
   v1::SweepSpec spec = SmallSweep("alices", 1);
   spec.mutable_retry()->set_max_crashes(1);
-  harness.SetCaller(kAlice);
-  const SweepId alices = harness.Submit(spec);
+  const SweepId alices = harness.SubmitAs(kAlice, spec);
   spec.set_name("bobs");
-  harness.SetCaller(kBob);
-  const SweepId bobs = harness.Submit(spec);
-  HandWorker worker("w", 1);
+  const SweepId bobs = harness.SubmitAs(kBob, spec);
   harness.Sync(worker);
-  worker.Emit(worker.running().begin()->first, FailureEvent(v1::CRASHED, "signal 11"));
-  harness.Sync(worker);
+  harness.Report(worker, FailureEvent(v1::CRASHED, "signal 11"));
   ASSERT_EQ(harness.Status(alices).trials().failed(), 1u);
   ASSERT_EQ(harness.Status(bobs).trials().failed(), 1u);
   v1::SweepStatus before = harness.Status(alices);

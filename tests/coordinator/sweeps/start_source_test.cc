@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "coordinator/scheduling/sources.h"
-#include "coordinator/status/explain.h"
 #include "spec/sweep/sweep_reader.h"
 #include "tests/coordinator/harness.h"
+#include "tests/support/status_matchers.h"
 
 namespace inlier {
 namespace {
@@ -19,17 +19,16 @@ constexpr char kThen[] = "{label: then, set: {training: {steps: 110, start_from:
 // `seeds` pre-trainings, each with the fine-tuning that starts from it: t-1 and t-2, t-3 and t-4, ...
 v1::SweepSpec Phases(const std::string& seeds = "[1]", const std::string& more = "",
                      const std::string& then = kThen) {
-  const absl::StatusOr<v1::SweepSpec> sweep = ReadSweepText(
-      "name: phases\n"
-      "base: {model: {bert: {preset: tiny}}, data: {text: {corpus: kjv}}, training: {steps: 100}}\n"
-      "axes:\n  - {field: seed, values: " +
-          seeds +
-          "}\n"
-          "  - {name: phase, variants: [{label: first, set: {}}, " +
-          then + "]}\n" + more,
-      "s.yaml");
-  EXPECT_TRUE(sweep.ok()) << sweep.status();
-  return sweep.ok() ? *sweep : v1::SweepSpec();
+  return ReadSweepText(
+             "name: phases\n"
+             "base: {model: {bert: {preset: tiny}}, data: {text: {corpus: kjv}}, training: {steps: 100}}\n"
+             "axes:\n  - {field: seed, values: " +
+                 seeds +
+                 "}\n"
+                 "  - {name: phase, variants: [{label: first, set: {}}, " +
+                 then + "]}\n" + more,
+             "s.yaml")
+      .value();
 }
 
 // One training that starts from a trial.
@@ -39,32 +38,9 @@ v1::SweepSpec From(const std::string& trial, const std::string& name = "tuned") 
   return sweep;
 }
 
-const State& StateOf(Harness& harness) { return harness.orchestrator().state(); }
-const Trial& TrialOf(Harness& harness, int id) { return StateOf(harness).trials.at(TrialId(id)); }
+const Trial& TrialOf(Harness& harness, int id) { return harness.state().trials.at(TrialId(id)); }
 const Stage& TrainingOf(Harness& harness, int id) {
-  return StateOf(harness).stages.at(TrialOf(harness, id).train);
-}
-
-std::string Why(Harness& harness, int trial) {
-  v1::ExplainRequest request;
-  request.set_trial(TrialId(trial).ToString());
-  const auto why = Explain(StateOf(harness), request, harness.now());
-  return why.ok() ? why->ShortDebugString() : why.status().ToString();
-}
-
-std::uint64_t RetriedStages(Harness& harness, int trial) {
-  v1::RetryRequest request;
-  request.set_trial(TrialId(trial).ToString());
-  const auto response = harness.Ask(&Retry, request);
-  EXPECT_TRUE(response.ok()) << response.status();
-  return response.ok() ? response->retried() : 0;
-}
-
-void CancelTrial(Harness& harness, int trial) {
-  v1::CancelRequest request;
-  request.set_trial(TrialId(trial).ToString());
-  const auto response = harness.Ask(&Cancel, request);
-  EXPECT_TRUE(response.ok()) << response.status();
+  return harness.state().stages.at(TrialOf(harness, id).train);
 }
 
 // The only attempt that runs.
@@ -73,16 +49,14 @@ const v1::Assignment& Running(const HandWorker& worker) {
   return worker.running().begin()->second;
 }
 
-TEST(StartSourceTest, AFineTuningWaitsForItsSourceAndGetsItsModel) {
-  Harness harness;
-  HandWorker worker("w", 4);
-  harness.Submit(Phases("[1, 2]"));
-  harness.Sync(worker);
+using StartSourceTest = OneWorkerTest;
+
+TEST_F(StartSourceTest, AFineTuningWaitsForItsSourceAndGetsItsModel) {
+  Lease(Phases("[1, 2]"), HandWorker("w", 4));
   ASSERT_EQ(worker.running().size(), 2u);  // The two pre-trainings; nothing else may start.
-  EXPECT_THAT(Why(harness, 2), HasSubstr("it waits for the training of t-1, which its start_from names"));
+  EXPECT_THAT(harness.Why("t-2"), HasSubstr("it waits for the training of t-1, which its start_from names"));
   EXPECT_EQ(TrialOf(harness, 2).state, v1::PENDING);
-  harness.Restart();
-  harness.Sync(worker);
+  harness.Restart(worker);
 
   std::vector<Token> tokens;
   for (const auto& [token, assignment] : worker.running()) {
@@ -90,8 +64,7 @@ TEST(StartSourceTest, AFineTuningWaitsForItsSourceAndGetsItsModel) {
     tokens.push_back(token);
   }
   worker.Emit(tokens[0], CheckpointEvent(100, true, 'b'));
-  worker.Emit(tokens[0], OutcomeEvent(v1::Outcome::SUCCEEDED));
-  harness.Sync(worker);
+  harness.Report(worker, tokens[0], OutcomeEvent(v1::Outcome::SUCCEEDED));
   harness.Sync(worker);
   bool found = false;
   for (const auto& [token, assignment] : worker.running()) {
@@ -102,7 +75,7 @@ TEST(StartSourceTest, AFineTuningWaitsForItsSourceAndGetsItsModel) {
   }
   EXPECT_TRUE(found);
   harness.Restart();  // A live attempt keeps its model.
-  for (const auto& [token, attempt] : StateOf(harness).attempts) {
+  for (const auto& [token, attempt] : harness.state().attempts) {
     if (attempt.stage == TrainingOf(harness, 2).id) {
       EXPECT_EQ(attempt.assignment.checkpoint_sha256(), std::string(64, 'b'));
     }
@@ -116,13 +89,9 @@ TEST(StartSourceTest, AFineTuningWaitsForItsSourceAndGetsItsModel) {
   harness.Restart();
 }
 
-TEST(StartSourceTest, TheIdentityOfAFineTuningHasThatOfItsSource) {
-  Harness harness;
-  HandWorker worker("w", 4);
-  harness.Submit(Phases());
-  harness.Sync(worker);
-  worker.Finish(Running(worker).token());
-  harness.Sync(worker);
+TEST_F(StartSourceTest, TheIdentityOfAFineTuningHasThatOfItsSource) {
+  Lease(Phases(), HandWorker("w", 4));
+  harness.Finish(worker, Running(worker).token());
   harness.Sync(worker);
   for (const auto& [token, assignment] : worker.running()) {
     if (assignment.kind() != v1::TRAIN_STAGE) continue;
@@ -130,53 +99,44 @@ TEST(StartSourceTest, TheIdentityOfAFineTuningHasThatOfItsSource) {
               HexOf(TrainingOf(harness, 1).fingerprint));
   }
   // Its data are those of the pre-training: the model is no file.
-  EXPECT_EQ(
-      TrainingOf(harness, 1).data_id(),
-      StateOf(harness).data.FindVersion(
-          StateOf(harness).data.FindSource(StateOf(harness).data.at(TrainingOf(harness, 2).data_id()).names),
-          Digest{}));
+  EXPECT_EQ(TrainingOf(harness, 1).data,
+            harness.state().data.FindVersion(
+                harness.state().data.FindSource(harness.state().data.at(TrainingOf(harness, 2).data).names),
+                Digest{}));
 }
 
-TEST(StartSourceTest, AFailedSourceEndsThoseThatWaitAndARetryOfThemRetriesIt) {
-  Harness harness;
-  HandWorker worker("w", 4);
-  const SweepId sweep = harness.Submit(Phases());
-  harness.Sync(worker);
-  worker.Emit(Running(worker).token(), FailureEvent(v1::INVALID_SPEC, "no such corpus"));
-  harness.Sync(worker);
+TEST_F(StartSourceTest, AFailedSourceEndsThoseThatWaitAndARetryOfThemRetriesIt) {
+  Lease(Phases(), HandWorker("w", 4));
+  harness.Report(worker, Running(worker).token(), FailureEvent(v1::INVALID_SPEC, "no such corpus"));
   EXPECT_EQ(TrialOf(harness, 2).state, v1::FAILED);
   EXPECT_THAT(
       TrialOf(harness, 2).message(),
       StartsWith("the training of t-1, which its start_from names, FAILED: INVALID_SPEC: no such corpus"));
   EXPECT_EQ(harness.Status(sweep).state(), v1::COMPLETE);
   harness.Restart();
-  EXPECT_EQ(RetriedStages(harness, 2), 1u);
-  harness.Restart();
-  harness.Sync(worker);
+  EXPECT_EQ(harness.RetryTrial(2), 1u);
+  harness.Restart(worker);
   EXPECT_EQ(Running(worker).stage_id(), TrainingOf(harness, 1).id.ToString());
   RunAll(harness, worker);
   EXPECT_EQ(TrialOf(harness, 2).state, v1::SUCCEEDED);
   EXPECT_EQ(TrialOf(harness, 1).state, v1::FAILED);  // It was not asked for.
-  EXPECT_EQ(RetriedStages(harness, 1), 1u);
+  EXPECT_EQ(harness.RetryTrial(1), 1u);
   RunAll(harness, worker);
   EXPECT_EQ(TrialOf(harness, 1).state, v1::SUCCEEDED);
 }
 
-TEST(StartSourceTest, ADivergedSourceIsTheResultOfThoseThatWait) {
-  Harness harness;
-  HandWorker worker("w", 4);
-  const SweepId sweep = harness.Submit(
+TEST_F(StartSourceTest, ADivergedSourceIsTheResultOfThoseThatWait) {
+  Lease(
       Phases("[1]", "",
-             std::string(kThen) + ", {label: last, set: {training: {start_from: {point: \"phase=then\"}}}}"));
-  harness.Sync(worker);
-  worker.Emit(Running(worker).token(), OutcomeEvent(v1::Outcome::DIVERGED));
-  harness.Sync(worker);
+             std::string(kThen) + ", {label: last, set: {training: {start_from: {point: \"phase=then\"}}}}"),
+      HandWorker("w", 4));
+  harness.Report(worker, Running(worker).token(), OutcomeEvent(v1::Outcome::DIVERGED));
   for (const int trial : {1, 2, 3}) EXPECT_EQ(TrialOf(harness, trial).state, v1::DIVERGED) << trial;
   EXPECT_EQ(harness.Status(sweep).state(), v1::COMPLETE);
   EXPECT_THAT(harness.Query("SELECT message FROM trial WHERE id = 3"),
               StartsWith("the training of t-1, which its start_from names, has DIVERGED"));
   harness.Restart();
-  EXPECT_THAT(Why(harness, 2), HasSubstr("the training of t-1, which its start_from names, has DIVERGED"));
+  EXPECT_THAT(harness.Why("t-2"), HasSubstr("the training of t-1, which its start_from names, has DIVERGED"));
   // The same for one that comes later.
   harness.Submit(From("t-1"));
   EXPECT_EQ(TrialOf(harness, 4).state, v1::DIVERGED);
@@ -185,40 +145,30 @@ TEST(StartSourceTest, ADivergedSourceIsTheResultOfThoseThatWait) {
   harness.Restart();
 }
 
-TEST(StartSourceTest, ACancelledTrialsTrainingGoesOnForThoseThatStartFromIt) {
-  Harness harness;
-  HandWorker worker("w", 4);
-  harness.Submit(Phases());
-  harness.Sync(worker);
-  CancelTrial(harness, 1);
-  harness.Restart();
-  harness.Sync(worker);
+TEST_F(StartSourceTest, ACancelledTrialsTrainingGoesOnForThoseThatStartFromIt) {
+  Lease(Phases(), HandWorker("w", 4));
+  harness.CancelTrial(1);
+  harness.Restart(worker);
   EXPECT_EQ(Running(worker).stage_id(), TrainingOf(harness, 1).id.ToString());
-  CancelTrial(harness, 2);
+  harness.CancelTrial(2);
   harness.Sync(worker);
   EXPECT_TRUE(worker.running().empty());
   EXPECT_EQ(TrainingOf(harness, 1).state, v1::CANCELLED);
-  EXPECT_EQ(RetriedStages(harness, 2), 1u);  // It needs the training once more.
+  EXPECT_EQ(harness.RetryTrial(2), 1u);  // It needs the training once more.
   RunAll(harness, worker);
   EXPECT_EQ(TrialOf(harness, 2).state, v1::SUCCEEDED);
   EXPECT_EQ(TrialOf(harness, 1).state, v1::CANCELLED);
 }
 
-TEST(StartSourceTest, ATrialOfAnotherSweepIsWaitedForAndKeptWhenItsSweepDropsIt) {
-  Harness harness;
-  HandWorker worker("w", 4);
+TEST_F(StartSourceTest, ATrialOfAnotherSweepIsWaitedForAndKeptWhenItsSweepDropsIt) {
+  worker = HandWorker("w", 4);
   const SweepId first = harness.Submit(SmallSweep("first", 2));
   const SweepId second = harness.Submit(From("t-2"));
   harness.Sync(worker);
   EXPECT_EQ(worker.running().size(), 2u);
-  v1::EditSweepRequest edit;
-  edit.set_sweep(first.ToString());
-  *edit.mutable_spec() = SmallSweep("first", 1);
-  edit.set_max_trials(100);
-  ASSERT_TRUE(harness.Ask(&EditSweep, edit).ok());
+  ASSERT_TRUE(harness.EditSweep(first, SmallSweep("first", 1)).ok());
   EXPECT_TRUE(TrialOf(harness, 2).withdrawn);
-  harness.Restart();
-  harness.Sync(worker);
+  harness.Restart(worker);
   EXPECT_EQ(worker.running().size(), 2u);
   RunAll(harness, worker);
   EXPECT_EQ(harness.Status(first).state(), v1::COMPLETE);
@@ -227,9 +177,8 @@ TEST(StartSourceTest, ATrialOfAnotherSweepIsWaitedForAndKeptWhenItsSweepDropsIt)
   EXPECT_EQ(TrainingOf(harness, 3).start, TrialOf(harness, 2).train);
 }
 
-TEST(StartSourceTest, AKnownSourceWorksAtOnceAndTheSameFineTuningIsKnown) {
-  Harness harness;
-  HandWorker worker("w", 4);
+TEST_F(StartSourceTest, AKnownSourceWorksAtOnceAndTheSameFineTuningIsKnown) {
+  worker = HandWorker("w", 4);
   harness.Submit(SmallSweep("first", 1));
   EXPECT_EQ(RunAll(harness, worker), 2u);
   const SweepId second = harness.Submit(From("t-1"));
@@ -250,17 +199,15 @@ TEST(StartSourceTest, AKnownSourceWorksAtOnceAndTheSameFineTuningIsKnown) {
   EXPECT_EQ(TrialOf(harness, 4).train, TrialOf(harness, 2).train);
 }
 
-TEST(StartSourceTest, AFineTuningOfATrainingOnOtherDataIsAnother) {
-  Harness harness;
-  HandWorker worker("w", 4);
+TEST_F(StartSourceTest, AFineTuningOfATrainingOnOtherDataIsAnother) {
+  worker = HandWorker("w", 4);
   std::string digest(64, '1');
   worker.CheckData([&](const v1::DataCheck&, v1::DataChecked& answer) { answer.set_digest(digest); });
   const auto run = [&] {
     for (int round = 0; round < 20; ++round) {
       harness.Tick();
       harness.Sync(worker);
-      std::vector<Token> tokens;
-      for (const auto& [token, assignment] : worker.running()) tokens.push_back(token);
+      const std::vector<Token> tokens = worker.tokens();
       for (const Token token : tokens) {
         worker.Emit(token, StartedEvent(digest));
         worker.Finish(token);
@@ -284,8 +231,7 @@ TEST(StartSourceTest, AFineTuningOfATrainingOnOtherDataIsAnother) {
   harness.Restart();
 }
 
-TEST(StartSourceTest, WhatIsNotThereIsRefusedAtSubmission) {
-  Harness harness;
+TEST_F(StartSourceTest, WhatIsNotThereIsRefusedAtSubmission) {
   harness.Submit(SmallSweep("first", 1));
   const auto error = [&](const v1::SweepSpec& sweep) {
     return std::string(harness.TrySubmit(sweep).status().message());
@@ -295,7 +241,7 @@ TEST(StartSourceTest, WhatIsNotThereIsRefusedAtSubmission) {
   v1::SweepSpec unknown = From("t-1");
   unknown.mutable_base()->mutable_training()->mutable_start_from()->set_training(std::string(64, 'e'));
   EXPECT_THAT(error(unknown), HasSubstr("this coordinator has no training with fingerprint eeee"));
-  EXPECT_EQ(StateOf(harness).sweeps.size(), 1u);
+  EXPECT_EQ(harness.state().sweeps.size(), 1u);
   v1::EditSweepRequest edit;
   edit.set_sweep("s-1");
   *edit.mutable_spec() = SmallSweep("first", 2);
@@ -312,13 +258,12 @@ TEST(StartSourceTest, WhatIsNotThereIsRefusedAtSubmission) {
               HasSubstr("axes[0].variants[0]: "));
 }
 
-TEST(StartSourceTest, ARowOfTrainingsAcrossSweepsHasAnEnd) {
-  Harness harness;
-  HandWorker worker("w", 4);
+TEST_F(StartSourceTest, ARowOfTrainingsAcrossSweepsHasAnEnd) {
+  worker = HandWorker("w", 4);
   harness.Submit(SmallSweep("first", 1));
   for (int i = 1; i < Limits::kStartsMax; ++i)
     harness.Submit(From(TrialId(i).ToString(), "s" + std::to_string(i)));
-  EXPECT_EQ(OpenSources(StateOf(harness), TrainingOf(harness, Limits::kStartsMax)).size(),
+  EXPECT_EQ(OpenSources(harness.state(), TrainingOf(harness, Limits::kStartsMax)).size(),
             static_cast<std::size_t>(Limits::kStartsMax) - 1);
   harness.Submit(From(TrialId(Limits::kStartsMax).ToString(), "last"));
   EXPECT_EQ(TrialOf(harness, Limits::kStartsMax + 1).state, v1::FAILED);
@@ -329,67 +274,56 @@ TEST(StartSourceTest, ARowOfTrainingsAcrossSweepsHasAnEnd) {
   EXPECT_EQ(TrialOf(harness, Limits::kStartsMax).state, v1::SUCCEEDED);
 }
 
-TEST(StartSourceTest, ATrainingInTheMiddleOfARowRunsForTheLastOneAlone) {
-  Harness harness;
-  HandWorker worker("w", 4);
+TEST_F(StartSourceTest, ATrainingInTheMiddleOfARowRunsForTheLastOneAlone) {
+  worker = HandWorker("w", 4);
   harness.Submit(SmallSweep("first", 1));
   harness.Submit(From("t-1", "second"));
   const SweepId third = harness.Submit(From("t-2", "third"));
-  CancelTrial(harness, 1);
-  CancelTrial(harness, 2);
+  harness.CancelTrial(1);
+  harness.CancelTrial(2);
   harness.Restart();
   EXPECT_EQ(RunAll(harness, worker), 4u);  // Three trainings and the last one's evaluation.
   EXPECT_EQ(harness.Status(third).state(), v1::COMPLETE);
   EXPECT_EQ(TrialOf(harness, 3).state, v1::SUCCEEDED);
 }
 
-TEST(StartSourceTest, ResumedFineTuningsResumeFromTheirOwnCheckpoint) {
-  Harness harness;
-  HandWorker worker("w", 1);
+TEST_F(StartSourceTest, ResumedFineTuningsResumeFromTheirOwnCheckpoint) {
   harness.Submit(SmallSweep("first", 1));
   RunAll(harness, worker);
-  harness.Submit(From("t-1"));
-  harness.Sync(worker);
+  Lease(From("t-1"));
   const Token token = Running(worker).token();
   worker.Emit(token, CheckpointEvent(40, false, 'c'));
-  worker.Emit(token, FailureEvent(v1::CRASHED, "gone"));
-  harness.Sync(worker);
-  harness.Advance(std::chrono::hours(1));
-  harness.Tick();
+  harness.Report(worker, token, FailureEvent(v1::CRASHED, "gone"));
+  harness.TickAfter(std::chrono::hours(1));
   harness.Sync(worker);
   EXPECT_EQ(Running(worker).resume_step(), 40u);
   EXPECT_EQ(Running(worker).checkpoint_sha256(), std::string(64, 'a'));  // Where the other is lost.
 }
 
-TEST(StartSourceTest, WhatStartsFromAPrunedTrainingIsPrunedWithIt) {
-  Harness harness;
-  HandWorker worker("w", 4);
-  harness.Submit(
-      Phases("[1, 2]", "pruning: {measurement: train_loss, median: {interval: 10, min_trials: 1}}\n"));
-  harness.Sync(worker);
+TEST_F(StartSourceTest, WhatStartsFromAPrunedTrainingIsPrunedWithIt) {
+  Lease(Phases("[1, 2]", "pruning: {measurement: train_loss, median: {interval: 10, min_trials: 1}}\n"),
+        HandWorker("w", 4));
   const auto point = [](double value) {
     v1::TrialEvent event = MeasurementEvent("train_loss", value, false);
     event.mutable_measurement()->set_step(10);
     return event;
   };
   worker.Emit(1, point(1));
-  worker.Emit(2, point(2));
-  harness.Sync(worker);
+  harness.Report(worker, 2, point(2));
   EXPECT_EQ(TrialOf(harness, 3).state, v1::CANCELLED);
   EXPECT_EQ(TrialOf(harness, 4).state, v1::CANCELLED);
   EXPECT_THAT(TrialOf(harness, 4).message(),
               StartsWith("the training of t-3, which its start_from names: pruned: train_loss 2"));
   harness.Restart();
   // A person wants it: then its source is not pruned again.
-  EXPECT_EQ(RetriedStages(harness, 4), 1u);
+  EXPECT_EQ(harness.RetryTrial(4), 1u);
   RunAll(harness, worker);
   EXPECT_EQ(TrialOf(harness, 4).state, v1::SUCCEEDED);
   EXPECT_EQ(TrialOf(harness, 3).state, v1::CANCELLED);
   harness.Restart();
 }
 
-TEST(StartSourceTest, ASourceWithATrialThatCanNeverRunIsNamed) {
-  Harness harness;
+TEST_F(StartSourceTest, ASourceWithATrialThatCanNeverRunIsNamed) {
   // The first phase has no point of its own that is valid: two heads do not divide 33.
   v1::SweepSpec sweep = Phases();
   auto& fields = *sweep.mutable_axes(1)->mutable_variants(0)->mutable_set()->mutable_fields();

@@ -31,11 +31,10 @@ v1::StoreAnalysisRequest SomeAnalysis(const std::string& request_id = "") {
   return request;
 }
 
-TEST(OrchestratorAnalysisTest, ARepeatedRequestGetsTheSameAnalysisAndAnotherOneTheNext) {
-  Harness harness;
-  const auto first = harness.Ask(&StoreAnalysis, SomeAnalysis("once"));
-  ASSERT_TRUE(first.ok()) << first.status();
-  EXPECT_EQ(first->analysis_id(), "a-1");
+using OrchestratorAnalysisTest = OneWorkerTest;
+
+TEST_F(OrchestratorAnalysisTest, ARepeatedRequestGetsTheSameAnalysisAndAnotherOneTheNext) {
+  EXPECT_EQ(harness.Ask(&StoreAnalysis, SomeAnalysis("once")).value().analysis_id(), "a-1");
   EXPECT_EQ(harness.Ask(&StoreAnalysis, SomeAnalysis("once"))->analysis_id(), "a-1");
   EXPECT_EQ(harness.Ask(&StoreAnalysis, SomeAnalysis("twice"))->analysis_id(), "a-2");
   EXPECT_EQ(harness.Ask(&StoreAnalysis, SomeAnalysis())->analysis_id(), "a-3");
@@ -44,17 +43,15 @@ TEST(OrchestratorAnalysisTest, ARepeatedRequestGetsTheSameAnalysisAndAnotherOneT
   EXPECT_EQ(harness.Ask(&StoreAnalysis, other).status().code(), absl::StatusCode::kAlreadyExists);
 }
 
-TEST(OrchestratorAnalysisTest, NumbersGoOnAfterARestart) {
-  Harness harness;
+TEST_F(OrchestratorAnalysisTest, NumbersGoOnAfterARestart) {
   EXPECT_EQ(harness.Ask(&StoreAnalysis, SomeAnalysis("before"))->analysis_id(), "a-1");
   harness.Restart();
   EXPECT_EQ(harness.Ask(&StoreAnalysis, SomeAnalysis("before"))->analysis_id(), "a-1");
   EXPECT_EQ(harness.Ask(&StoreAnalysis, SomeAnalysis("after"))->analysis_id(), "a-2");
 }
 
-TEST(OrchestratorAnalysisTest, AnAnalysisWithoutAModelOrNumbersIsRefused) {
-  Harness harness;
-  const auto error = [&harness](const v1::StoreAnalysisRequest& request) {
+TEST_F(OrchestratorAnalysisTest, AnAnalysisWithoutAModelOrNumbersIsRefused) {
+  const auto error = [this](const v1::StoreAnalysisRequest& request) {
     return std::string(harness.Ask(&StoreAnalysis, request).status().message());
   };
   v1::StoreAnalysisRequest request = SomeAnalysis();

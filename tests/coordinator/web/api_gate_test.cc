@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/status_matchers.h"
+
 namespace inlier {
 namespace {
 
@@ -21,9 +23,8 @@ TEST(ApiGateTest, PlainTextIsForThisMachineAlone) {
   HttpRequest request = FromHere();
   EXPECT_TRUE(CheckTransport(request, config).ok());
   request.from_loopback = false;
-  const absl::Status refused = CheckTransport(request, config);
-  EXPECT_EQ(refused.code(), absl::StatusCode::kPermissionDenied);
-  EXPECT_THAT(std::string(refused.message()), HasSubstr("set http_tls"));
+  EXPECT_THAT(CheckTransport(request, config),
+              StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("set http_tls")));
   request.encrypted = true;
   EXPECT_TRUE(CheckTransport(request, config).ok());
   request.encrypted = false;

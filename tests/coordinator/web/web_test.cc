@@ -8,6 +8,7 @@
 #include "inlier/v1/sweep_service.grpc.pb.h"
 #include "tests/coordinator/services/guarded_fixture.h"
 #include "tests/coordinator/web/client.h"
+#include "tests/support/comes.h"
 
 namespace inlier {
 namespace {
@@ -23,13 +24,7 @@ class WebTest : public GuardedTest {
 
   // A sweep by gRPC, submitted with `token`.
   void Submit(const v1::SweepSpec& sweep, const std::string& token = "") {
-    const auto stub = v1::SweepService::NewStub(Channel(WithToken(token)));
-    v1::SubmitSweepRequest request;
-    *request.mutable_sweep() = sweep;
-    v1::SubmitSweepResponse response;
-    grpc::ClientContext context;
-    const grpc::Status status = stub->SubmitSweep(&context, request, &response);
-    ASSERT_TRUE(status.ok()) << status.error_message();
+    ASSERT_TRUE(GuardedTest::Submit(Channel(WithToken(token)), sweep).ok());
   }
 };
 
@@ -130,8 +125,7 @@ TEST_F(WebTest, ACallByTheNetworkCannotNameItsAddress) {
   Start();
   Submit(SmallSweep("mine", 1), owner);
   const auto stub = v1::SweepService::NewStub(Channel(WithToken(owner)));
-  v1::CancelRequest request;
-  request.set_sweep("s-1");
+  const auto request = OfSweep<v1::CancelRequest>("s-1");
   v1::CancelResponse response;
   grpc::ClientContext context;
   context.AddMetadata("inlier-http-peer", "10.0.0.1:1");
@@ -188,14 +182,10 @@ TEST_F(WebTest, OpenWatchesAreBounded) {
   EXPECT_EQ(refused.status, 429);
   EXPECT_EQ(client.Post("ListSweeps", "{}").status, 200);
   open.clear();
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  std::string head;
-  while (head.find("200 OK") == std::string::npos && std::chrono::steady_clock::now() < deadline) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_TRUE(Comes([&] {
     EventStream next(client, "WatchSweep", R"({"sweep": "s-1"})");
-    head = next.head();
-  }
-  EXPECT_THAT(head, HasSubstr("200 OK"));
+    return next.head().find("200 OK") != std::string::npos;
+  }));
 }
 
 TEST_F(WebTest, AStopEndsWatchesAndCalls) {
@@ -244,17 +234,10 @@ TEST_F(WebTest, HttpTlsNeedsACertificate) {
 TEST_F(WebTest, TheMatrixHasEveryTrialWithItsLabelsStateAndValue) {
   Start();
   Submit(SmallSweep("grid", 2, {8, 4}));
-  const auto channel = Channel({});
-  const auto workers = v1::WorkerService::NewStub(channel);
   HandWorker worker("w", 1);
-  worker.fields().set_version(Version());
   for (int round = 0; round < 3; ++round) {  // The first training, and evaluations behind it.
-    v1::CoordinatorSync reply;
-    grpc::ClientContext context;
-    ASSERT_TRUE(workers->Sync(&context, worker.Sync(), &reply).ok());
-    worker.Take(reply);
-    for (const auto& [token, unused] : std::map(worker.running().begin(), worker.running().end()))
-      if (round < 2) worker.Finish(token);
+    ASSERT_TRUE(Sync(Channel({}), worker).ok());
+    if (round < 2) worker.FinishAll();
   }
   HttpClient client = Client();
   const json matrix = client.Post("GetMatrix", R"({"sweep": "grid", "measurement": "perplexity"})").json();
@@ -282,7 +265,7 @@ TEST_F(WebTest, TheMatrixHasEveryTrialWithItsLabelsStateAndValue) {
   EXPECT_FALSE(part.contains("values"));
   const Answer wrong = client.Post("GetMatrix", R"({"sweep": "grid", "measurement": "speed"})");
   EXPECT_EQ(wrong.status, 400);
-  EXPECT_THAT(wrong.body, HasSubstr("no final measurement"));
+  EXPECT_THAT(wrong.body, HasSubstr("not a final measurement"));
 }
 
 // protobuf's parser takes minutes for 64 KiB of it.
@@ -293,7 +276,7 @@ TEST_F(WebTest, ARequestThatIsNestedTooDeeplyIsNotParsed) {
   for (std::size_t i = 0; i + 20 < Api::kBodyBytesMax - deep.size(); i += 5) deep += "{\"a\":";
   const Answer refused = client.Post("SubmitSweep", deep.substr(0, Api::kBodyBytesMax));
   EXPECT_EQ(refused.status, 400);
-  EXPECT_EQ(refused.json()["message"], "the request is no SubmitSweepRequest: it is nested deeper than 50");
+  EXPECT_EQ(refused.json()["message"], "the request is not a SubmitSweepRequest: it is nested deeper than 50");
   // Brackets in texts are none.
   const Answer texts = client.Post("GetSweep", R"({"sweep": ")" + std::string(100, '[') + "\"}");
   EXPECT_EQ(texts.status, 404);
@@ -344,12 +327,7 @@ TEST_F(WebTest, AnswersThatNobodyReadsHaveALimitAndThenAreRefused) {
   EXPECT_EQ(client.Post("ListSweeps", "{}").status, 200);
   EXPECT_THAT(client.Post("Query", body).body, HasSubstr("the requests and answers of 127.0.0.1 would take"));
   unread.clear();
-  int status = 0;
-  for (int i = 0; i < 600 && status != 200; ++i) {
-    status = client.Post("Query", body).status;
-    if (status != 200) std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  }
-  EXPECT_EQ(status, 200);
+  EXPECT_TRUE(Comes([&] { return client.Post("Query", body).status == 200; }));
 }
 
 // Of those who are not known nobody makes the coordinator run a program.

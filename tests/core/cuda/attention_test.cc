@@ -217,6 +217,12 @@ TEST_P(AttentionTest, IsTheOneOfTheCpuAndTheSameBitsInAnyOrder) {
   EXPECT_TRUE(SameBits(a.d_null, again.d_null));
 }
 
+Case OneHead(Case c, double dropout = 0) {
+  c.heads = c.kv_heads = 1;
+  c.dropout = dropout;
+  return c;
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Cases, AttentionTest,
     ::testing::Values(
@@ -238,54 +244,22 @@ INSTANTIATE_TEST_SUITE_P(
              .kv_heads = 2,
              .hide = true,
              .null = true},
-        Case{.name = "TwoParts",
-             .tokens = 197,
-             .head_size = 64,
-             .heads = 1,
-             .kv_heads = 1,
-             .gamma = -0.001,
-             .dropout = 0.1},
-        Case{.name = "LargeHeads",
-             .tokens = 197,
-             .head_size = 128,
-             .heads = 1,
-             .kv_heads = 1,
-             .hide = true,
-             .null = true,
-             .dropout = 0.1},
-        Case{.name = "LargeHeadsFourParts", .tokens = 260, .head_size = 128, .heads = 1, .kv_heads = 1},
-        Case{.name = "LargeHeadsCausal",
-             .tokens = 140,
-             .head_size = 128,
-             .heads = 1,
-             .kv_heads = 1,
-             .causal = true},
-        Case{.name = "FourParts",
-             .tokens = 300,
-             .head_size = 32,
-             .heads = 1,
-             .kv_heads = 1,
-             .causal = true,
-             .null = true,
-             .dropout = 0.1},
-        Case{.name = "Long",
-             .tokens = 513,
-             .head_size = 32,
-             .heads = 1,
-             .kv_heads = 1,
-             .hide = true,
-             .null = true,
-             .zeta = 1.003,
-             .gamma = -0.0005,
-             .dropout = 0.1},
-        Case{.name = "LongCausal", .tokens = 530, .head_size = 32, .heads = 1, .kv_heads = 1, .causal = true},
+        OneHead({.name = "TwoParts", .tokens = 197, .head_size = 64, .gamma = -0.001}, 0.1),
+        OneHead({.name = "LargeHeads", .tokens = 197, .head_size = 128, .hide = true, .null = true}, 0.1),
+        OneHead({.name = "LargeHeadsFourParts", .tokens = 260, .head_size = 128}),
+        OneHead({.name = "LargeHeadsCausal", .tokens = 140, .head_size = 128, .causal = true}),
+        OneHead({.name = "FourParts", .tokens = 300, .head_size = 32, .causal = true, .null = true}, 0.1),
+        OneHead({.name = "Long",
+                 .tokens = 513,
+                 .head_size = 32,
+                 .hide = true,
+                 .null = true,
+                 .zeta = 1.003,
+                 .gamma = -0.0005},
+                0.1),
+        OneHead({.name = "LongCausal", .tokens = 530, .head_size = 32, .causal = true}),
         Case{.name = "OneVisibleKey", .tokens = 63, .head_size = 32, .null = true, .visible_keys = 1},
-        Case{.name = "FewVisibleKeys",
-             .tokens = 197,
-             .head_size = 32,
-             .heads = 1,
-             .kv_heads = 1,
-             .visible_keys = 130}),
+        OneHead({.name = "FewVisibleKeys", .tokens = 197, .head_size = 32, .visible_keys = 130})),
     [](const auto& info) { return info.param.name; });
 
 // With values that are the unit vectors, o is the probabilities.

@@ -3,6 +3,7 @@
 #define INLIER_TESTS_CORE_DATA_BATCH_ROWS_H_
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -15,6 +16,14 @@ namespace inlier {
 inline std::vector<std::int64_t> Row(const torch::Tensor& tensor, std::int64_t row) {
   const torch::Tensor flat = tensor[row].contiguous();
   return {flat.data_ptr<std::int64_t>(), flat.data_ptr<std::int64_t>() + flat.numel()};
+}
+
+// The text of ids, special tokens spelt out.
+template <typename Data>
+std::string Decoded(const Data& dataset, const torch::Tensor& ids) {
+  const torch::Tensor flat = ids.contiguous().view({-1});
+  return dataset.tokenizer().Decode(std::vector<std::uint32_t>(flat.data_ptr<std::int64_t>(),
+                                                               flat.data_ptr<std::int64_t>() + flat.numel()));
 }
 
 // Its id in a vocabulary that is trained here: special tokens, then the bytes, then the merges.

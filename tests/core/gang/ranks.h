@@ -23,9 +23,8 @@ void RunRanks(int processes, const Run& run) {
   for (int rank = 0; rank < processes; ++rank) {
     ranks.emplace_back([&, rank] {
       at::set_num_threads(1);
-      absl::StatusOr<Gang> gang =
-          Gang::Meet({.rank = rank, .processes = processes, .meeting = folder / "meeting"},
-                     std::chrono::minutes(2));
+      auto gang = Gang::Meet({.rank = rank, .processes = processes, .meeting = folder / "meeting"},
+                             std::chrono::minutes(2));
       ASSERT_TRUE(gang.ok()) << gang.status();
       run(*std::move(gang));
     });

@@ -24,18 +24,17 @@ std::string ExportError(const v1::TrialSpec& spec) {
   return config.ok() ? "OK" : std::string(config.status().message());
 }
 
+void ExpectReadBack(const std::string& text) {
+  SCOPED_TRACE(text);
+  const v1::TrialSpec spec = SmallHubSpec(text);
+  const std::int64_t outputs = SmallHubShape(spec).classes;
+  const json config = HuggingFaceConfigOfSpec(spec, {.outputs = outputs}).value();
+  const auto read = ParseHuggingFaceConfig(config).value();
+  EXPECT_EQ(config.dump(), HuggingFaceConfigOfSpec(read.spec, {.outputs = outputs}).value().dump());
+}
+
 TEST(HuggingFaceConfigTest, AWrittenConfigIsReadAsTheSameModel) {
-  for (const std::string& text : ExportableSpecs()) {
-    const v1::TrialSpec spec = SmallHubSpec(text);
-    const std::int64_t outputs = SmallHubShape(spec).classes;
-    const auto config = HuggingFaceConfigOfSpec(spec, {.outputs = outputs});
-    ASSERT_TRUE(config.ok()) << text << ": " << config.status();
-    const auto read = ParseHuggingFaceConfig(*config);
-    ASSERT_TRUE(read.ok()) << text << ": " << read.status();
-    const auto again = HuggingFaceConfigOfSpec(read->spec, {.outputs = outputs});
-    ASSERT_TRUE(again.ok()) << text << ": " << again.status();
-    EXPECT_EQ(config->dump(), again->dump()) << text;
-  }
+  for (const std::string& text : ExportableSpecs()) ExpectReadBack(text);
 }
 
 TEST(HuggingFaceConfigTest, SettingsThatNeitherTransformersNorOurCodeHasAreRefusedByName) {
@@ -52,8 +51,7 @@ TEST(HuggingFaceConfigTest, SettingsThatNeitherTransformersNorOurCodeHasAreRefus
 json OwnPartsOf(const std::string& text) {
   const auto config =
       HuggingFaceConfigOfSpec(SmallHubSpec(text), {.outputs = SmallHubShape(SmallHubSpec(text)).classes});
-  EXPECT_TRUE(config.ok()) << config.status();
-  return config.ok() ? config->value("inlier", json()) : json();
+  return config.value().value("inlier", json());
 }
 
 TEST(HuggingFaceConfigTest, OurOwnPartsAreNamedWithWhatLoadsThem) {
@@ -96,15 +94,7 @@ TEST(HuggingFaceConfigTest, OurOwnPartsAreReadBack) {
         "model { gpt2 {} } attention { gate { linear {} output_factor: 2 } }",
         "model { bert {} } data { classification {} } attention { softmax { softpick {} } }",
         "model { vit { patch_norm: true } } attention { softmax { sigmoid {} } }"}) {
-    const v1::TrialSpec spec = SmallHubSpec(text);
-    const std::int64_t outputs = SmallHubShape(spec).classes;
-    const auto config = HuggingFaceConfigOfSpec(spec, {.outputs = outputs});
-    ASSERT_TRUE(config.ok()) << text << ": " << config.status();
-    const auto read = ParseHuggingFaceConfig(*config);
-    ASSERT_TRUE(read.ok()) << text << ": " << read.status();
-    const auto again = HuggingFaceConfigOfSpec(read->spec, {.outputs = outputs});
-    ASSERT_TRUE(again.ok()) << text << ": " << again.status();
-    EXPECT_EQ(config->dump(), again->dump()) << text;
+    ExpectReadBack(text);
   }
   json config = *HuggingFaceConfigOfSpec(SmallHubSpec("model { gpt2 {} } norm: RMS_NORM_M"));
   config["inlier"]["norm"] = "BATCH_NORM";
@@ -115,20 +105,24 @@ TEST(HuggingFaceConfigTest, OurOwnPartsAreReadBack) {
   EXPECT_EQ(ReadError(config), "inlier: has no attention; export the model again");
 }
 
+json Gpt2() {
+  return {{"model_type", "gpt2"}, {"n_layer", 2},     {"n_embd", 8},
+          {"n_head", 2},          {"n_positions", 4}, {"vocab_size", 9}};
+}
+
+std::string ErrorWith(json config, const char* key, const json& value) {
+  config[key] = value;
+  return ReadError(config);
+}
+
 TEST(HuggingFaceConfigTest, SettingsThatInlierLacksAreRefusedByKey) {
   EXPECT_EQ(ReadError(json::array()), "config.json: is not an object of keys and values");
   EXPECT_EQ(ReadError({{"model_type", "mamba"}}),
             "model_type: is not known: bert, opt, gpt2, llama and vit are");
   EXPECT_EQ(ReadError({{"model_type", "bert"}}),
             "num_hidden_layers: is missing: this is not a whole config.json");
-  const json gpt2 = {{"model_type", "gpt2"}, {"n_layer", 2},     {"n_embd", 8},
-                     {"n_head", 2},          {"n_positions", 4}, {"vocab_size", 9}};
-  EXPECT_EQ(ReadError(gpt2), "OK");
-  const auto with = [&gpt2](const char* key, const json& value) {
-    json config = gpt2;
-    config[key] = value;
-    return ReadError(config);
-  };
+  EXPECT_EQ(ReadError(Gpt2()), "OK");
+  const auto with = [](const char* key, const json& value) { return ErrorWith(Gpt2(), key, value); };
   EXPECT_EQ(with("scale_attn_by_inverse_layer_idx", true),
             "scale_attn_by_inverse_layer_idx: true is not supported by inlier's models: only false is");
   EXPECT_EQ(with("n_layer", -1), "n_layer: is not a size: it must be a whole number of at least 1");
@@ -149,10 +143,9 @@ TEST(HuggingFaceConfigTest, AClassifierOfSentencesIsRecognisedByItsArchitecture)
   EXPECT_EQ((*config)["problem_type"], "single_label_classification");
   EXPECT_EQ((*config)["id2label"], (json{{"0", "LABEL_0"}, {"1", "LABEL_1"}, {"2", "LABEL_2"}}));
   const auto target = [&config] {
-    const auto spec = ParseHuggingFaceConfig(*config);
-    EXPECT_TRUE(spec.ok()) << spec.status();
-    EXPECT_TRUE(spec->spec.data().has_classification());
-    return spec->spec.data().classification().target();
+    const auto spec = ParseHuggingFaceConfig(*config).value();
+    EXPECT_TRUE(spec.spec.data().has_classification());
+    return spec.spec.data().classification().target();
   };
   EXPECT_EQ(target(), v1::ClassificationDataSpec::CLASS);
   config->erase("id2label");
@@ -174,16 +167,6 @@ TEST(HuggingFaceConfigTest, AClassifierOfSentencesIsRecognisedByItsArchitecture)
   (*config)["classifier_dropout"] = 0.5;
   EXPECT_EQ(ReadError(*config),
             "classifier_dropout: differs from hidden_dropout_prob, and there is one dropout here");
-}
-
-json Gpt2() {
-  return {{"model_type", "gpt2"}, {"n_layer", 2},     {"n_embd", 8},
-          {"n_head", 2},          {"n_positions", 4}, {"vocab_size", 9}};
-}
-
-std::string ErrorWith(json config, const char* key, const json& value) {
-  config[key] = value;
-  return ReadError(config);
 }
 
 // transformers takes null for false, where a class reads it as a flag, and fails for numbers; only keys that it fills in
@@ -274,11 +257,10 @@ TEST(HuggingFaceConfigTest, FoldersOfTransformersFiveAreRead) {
     "pad_token_id": null, "pretraining_tp": 1, "rms_norm_eps": 1e-06,
     "rope_parameters": {"rope_theta": 500000.0, "rope_type": "default"}, "tie_word_embeddings": true,
     "transformers_version": "5.24.0", "use_cache": true, "vocab_size": 31})");
-  const auto read = ParseHuggingFaceConfig(llama);
-  ASSERT_TRUE(read.ok()) << read.status();
-  EXPECT_EQ(read->spec.model().llama().rotary_theta(), 500000);
-  EXPECT_TRUE(read->spec.model().llama().tied_head());
-  EXPECT_EQ(read->spec.model().llama().kv_heads(), 2u);
+  const auto read = ParseHuggingFaceConfig(llama).value();
+  EXPECT_EQ(read.spec.model().llama().rotary_theta(), 500000);
+  EXPECT_TRUE(read.spec.model().llama().tied_head());
+  EXPECT_EQ(read.spec.model().llama().kv_heads(), 2u);
   json qwen = llama;
   qwen.update({{"model_type", "qwen2"}, {"use_sliding_window", false}});
   EXPECT_EQ(ReadError(qwen), "model_type: is not known: bert, opt, gpt2, llama and vit are");
@@ -290,10 +272,9 @@ TEST(HuggingFaceConfigTest, TheBodyOfAClassifierIsReadWithoutItsHeadsSettings) {
   config["problem_type"] = "multi_label_classification";
   config["classifier_dropout"] = 0.5;
   config["id2label"] = 7;
-  const auto body = ParseHuggingFaceConfig(config, FolderPart::kBody);
-  ASSERT_TRUE(body.ok()) << body.status();
-  EXPECT_TRUE(body->other_head);
-  EXPECT_FALSE(body->spec.has_data());
+  const auto body = ParseHuggingFaceConfig(config, FolderPart::kBody).value();
+  EXPECT_TRUE(body.other_head);
+  EXPECT_FALSE(body.spec.has_data());
   config["architectures"] = {"BertForQuestionAnswering"};
   config["tie_word_embeddings"] = false;
   EXPECT_EQ(ReadError(config), "OK") << "a head that is not read";

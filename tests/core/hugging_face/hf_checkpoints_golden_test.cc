@@ -4,17 +4,16 @@
 #include <gtest/gtest.h>
 #include <torch/types.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <limits>
-#include <map>
 #include <string>
 
 #include "core/hugging_face/weights.h"
 #include "core/models/language_model.h"
 #include "core/models/make_model.h"
 #include "core/outliers/activation_recorder.h"
+#include "tests/core/outliers/compare_outliers.h"
 #include "tests/core/support/case_settings.h"
 #include "tests/core/support/golden_case.h"
 #include "tests/core/support/recording_tap.h"
@@ -32,36 +31,33 @@ at::Tensor LastHidden(const HuggingFaceModel& opened, const RecordingTap& record
 }
 
 void CompareFolder(GoldenReport& report, const GoldenCase& golden, at::ScalarType precision) {
-  auto opened = OpenHuggingFaceModel(GoldenRoot() / golden.group / FolderOf(golden.name));
-  ASSERT_TRUE(opened.ok()) << opened.status();
-  EXPECT_TRUE(opened->has_head);
-  opened->model->to(precision);
+  auto opened = OpenHuggingFaceModel(GoldenRoot() / golden.group / FolderOf(golden.name)).value();
+  EXPECT_TRUE(opened.has_head);
+  opened.model->to(precision);
   GoldenComparison compare(report, golden, precision);
-  const double bound =
-      golden.json["tolerances"][precision == at::kDouble ? "float64" : "float32"]["logits_relmax"];
-  compare.Number("parameters", static_cast<double>(CountParameters(*opened->model)),
+  const double bound = TolerancesOf(golden, precision)["logits_relmax"];
+  compare.Number("parameters", static_cast<double>(CountParameters(*opened.model)),
                  golden.json["parameters_unique"], {});
   const ModelInput input = InputOfCase(golden);
   const at::Tensor real = input.attention_mask.to(at::kBool);
   RecordingTap recorder;
-  const at::Tensor logits = opened->model->Logits(input, &recorder);
+  const at::Tensor logits = opened.model->Logits(input, &recorder);
   const auto same = [&](const std::string& key, const at::Tensor& actual) {
     const at::Tensor expected = golden.Tensor(key).index({real});
     compare.Tensors(key, actual.index({real}), expected, RelativeToLargest(bound, expected));
   };
   same("out/logits", logits);
   same("out/hidden_first", recorder.seen.at("hidden.0"));
-  same("out/hidden_last", LastHidden(*opened, recorder));
+  same("out/hidden_last", LastHidden(opened, recorder));
 }
 
 // Its three sequences one by one, as in the case.
 void CompareMiniLm(GoldenReport& report, const GoldenCase& golden, const std::string& folder) {
-  auto opened = OpenHuggingFaceModel(folder);
-  ASSERT_TRUE(opened.ok()) << opened.status();
-  EXPECT_FALSE(opened->has_head) << "a sentence encoder has no head for masked tokens";
+  auto opened = OpenHuggingFaceModel(folder).value();
+  EXPECT_FALSE(opened.has_head) << "a sentence encoder has no head for masked tokens";
   GoldenComparison compare(report, golden, at::kFloat);
   ActivationRecorder outliers(v1::ModelSpec::kBert, {.kurtosis_batches = std::numeric_limits<int>::max()});
-  const auto& tolerances = golden.json["tolerances"]["float32"];
+  const auto& tolerances = TolerancesOf(golden, at::kFloat);
   const auto& sequences = golden.json["expected"]["sequences"];
   for (std::size_t i = 0; i < sequences.size(); ++i) {
     const std::string prefix = std::to_string(i) + "/";
@@ -70,7 +66,7 @@ void CompareMiniLm(GoldenReport& report, const GoldenCase& golden, const std::st
     RecordingTap recorder;
     std::vector<ActivationTap*> taps = {&recorder, &outliers};
     TapChain chain(taps);
-    opened->model->Logits(input, &chain);
+    opened.model->Logits(input, &chain);
     for (const std::string& key : golden.KeysUnder("out/" + prefix + "hidden/")) {
       const at::Tensor expected = golden.Tensor("out/" + prefix + "hidden/" + key);
       compare.Tensors(prefix + "hidden " + key, recorder.seen.at("hidden." + key), expected,
@@ -80,16 +76,8 @@ void CompareMiniLm(GoldenReport& report, const GoldenCase& golden, const std::st
                    recorder.seen.at("bert.encoder.layer.0.attention.self.probs"),
                    {.absolute = tolerances["attn_probs_abs"]});
   }
-  const OutlierSummary summary = outliers.Summary();
-  const auto& expected = golden.json["expected"]["bert_metrics_over_the_3_sequences"];
-  const auto number = [&](const char* name, double actual) {
-    compare.Number(name, actual, expected[name].get<double>(), {.relative = tolerances["metrics_rel"]});
-  };
-  number("max_inf_norm_F", summary.max_ffn_inf_norm);
-  number("max_inf_norm_N", summary.max_layer_inf_norm);
-  number("max_inf_norm_R", summary.max_residual_inf_norm.value());
-  number("avg_kurtosis", summary.avg_kurtosis);
-  number("max_kurtosis", summary.max_kurtosis);
+  CompareBertOutliers(compare, golden.json["expected"]["bert_metrics_over_the_3_sequences"], outliers,
+                      tolerances["metrics_rel"]);
 }
 
 TEST(HfCheckpointsGoldenTest, FoldersOfTransformersGiveItsNumbers) {
@@ -97,11 +85,9 @@ TEST(HfCheckpointsGoldenTest, FoldersOfTransformersGiveItsNumbers) {
   const char* named = std::getenv("INLIER_MINILM_DIR");
   const std::filesystem::path minilm = named != nullptr ? named : INLIER_MINILM_DEFAULT;
   for (const GoldenCase& golden : FindGoldenCases("hf_checkpoints")) {
-    CaseSettings file(golden, "");
-    file.DescribesTheFile();
-    file.Describes({"checkpoint", "files", "model_safetensors_sha256", "tensors", "parameters_unique",
-                    "package", "config"});
-    if (!report.Accepts(golden, file.AllUsed())) continue;
+    if (!report.Accepts(golden, FileIsUsed(golden, {"checkpoint", "files", "model_safetensors_sha256",
+                                                    "tensors", "parameters_unique", "package", "config"})))
+      continue;
     if (golden.json.contains("package")) {
       if (!std::filesystem::exists(minilm / "model.safetensors")) {
         ADD_FAILURE() << golden.name << " needs the model in " << minilm

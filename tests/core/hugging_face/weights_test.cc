@@ -21,13 +21,12 @@ namespace inlier {
 namespace {
 
 std::shared_ptr<Model> RandomModel(const v1::TrialSpec& spec) {
-  auto model = MakeModel(spec, SmallHubShape(spec));
-  EXPECT_TRUE(model.ok()) << model.status();
+  auto model = MakeModel(spec, SmallHubShape(spec)).value();
   torch::manual_seed(3);
   const at::NoGradGuard no_grad;
-  for (at::Tensor& parameter : (*model)->parameters()) parameter.normal_(0, 0.3);
-  (*model)->eval();
-  return *model;
+  for (at::Tensor& parameter : model->parameters()) parameter.normal_(0, 0.3);
+  model->eval();
+  return model;
 }
 
 ModelInput SomeInput(const v1::TrialSpec& spec) {
@@ -53,11 +52,7 @@ class HuggingFaceWeightsTest : public ::testing::Test {
     const v1::TrialSpec spec = SmallHubSpec("model { bert {} }");
     ASSERT_TRUE(Export(spec, *RandomModel(spec)).ok());
   }
-  TensorMap Tensors() {
-    auto tensors = LoadSafetensors(folder_.path() / "model.safetensors");
-    EXPECT_TRUE(tensors.ok()) << tensors.status();
-    return *tensors;
-  }
+  TensorMap Tensors() { return LoadSafetensors(folder_.path() / "model.safetensors").value(); }
   std::string ErrorWith(const TensorMap& tensors) {
     EXPECT_TRUE(SaveSafetensors(folder_.path() / "model.safetensors", tensors).ok());
     const auto opened = OpenHuggingFaceModel(folder_.path());
@@ -117,8 +112,7 @@ TEST_F(HuggingFaceWeightsTest, NothingIsOverwrittenUnlessAModelIsToBeReplaced) {
 
 TEST_F(HuggingFaceWeightsTest, ABaseModelBuffersAndOldNamesAreUnderstood) {
   ExportBert();
-  const auto whole = OpenHuggingFaceModel(folder_.path());
-  ASSERT_TRUE(whole.ok());
+  const auto whole = OpenHuggingFaceModel(folder_.path()).value();
   TensorMap base;
   for (const auto& [name, tensor] : Tensors()) {
     if (name.rfind("cls.", 0) == 0) continue;
@@ -132,7 +126,7 @@ TEST_F(HuggingFaceWeightsTest, ABaseModelBuffersAndOldNamesAreUnderstood) {
   const auto opened = OpenHuggingFaceModel(folder_.path());
   EXPECT_FALSE(opened->has_head);
   EXPECT_TRUE(opened->model->named_parameters()["bert.embeddings.LayerNorm.weight"].equal(
-      whole->model->named_parameters()["bert.embeddings.LayerNorm.weight"]));
+      whole.model->named_parameters()["bert.embeddings.LayerNorm.weight"]));
 }
 
 // Fine-tuning: the body from pre-training, the missing head newly drawn, the old head dropped.
@@ -142,9 +136,8 @@ TEST_F(HuggingFaceWeightsTest, AClassifierStartsFromAMaskedLanguageModelWithAFre
   const auto classifier = RandomModel(spec);
   const auto before = classifier->named_parameters();
   const at::Tensor classifier_before = before["classifier.weight"].clone();
-  const auto fresh = LoadStartingWeights(folder_.path(), {.spec = spec}, *classifier);
-  ASSERT_TRUE(fresh.ok()) << fresh.status();
-  EXPECT_THAT(*fresh, ::testing::UnorderedElementsAre("bert.pooler.dense.weight", "bert.pooler.dense.bias",
+  const auto fresh = LoadStartingWeights(folder_.path(), {.spec = spec}, *classifier).value();
+  EXPECT_THAT(fresh, ::testing::UnorderedElementsAre("bert.pooler.dense.weight", "bert.pooler.dense.bias",
                                                       "classifier.weight", "classifier.bias"));
   EXPECT_TRUE(classifier->named_parameters()["classifier.weight"].equal(classifier_before));
   const std::string query = "bert.encoder.layer.1.attention.self.query.weight";
@@ -157,9 +150,8 @@ TEST_F(HuggingFaceWeightsTest, AClassifierStartsFromAMaskedLanguageModelWithAFre
     tensors[name + "bias"] = torch::full({16}, 0.25);
     ASSERT_TRUE(SaveSafetensors(folder_ / "with_pooler.safetensors", tensors).ok());
     const auto with_pooler =
-        LoadStartingWeights(folder_ / "with_pooler.safetensors", {.spec = spec}, *classifier);
-    ASSERT_TRUE(with_pooler.ok()) << with_pooler.status();
-    EXPECT_THAT(*with_pooler, ::testing::UnorderedElementsAre("classifier.weight", "classifier.bias"));
+        LoadStartingWeights(folder_ / "with_pooler.safetensors", {.spec = spec}, *classifier).value();
+    EXPECT_THAT(with_pooler, ::testing::UnorderedElementsAre("classifier.weight", "classifier.bias"));
     EXPECT_EQ(classifier->named_parameters()["bert.pooler.dense.bias"][3].item<double>(), 0.25);
   }
 }
@@ -167,11 +159,10 @@ TEST_F(HuggingFaceWeightsTest, AClassifierStartsFromAMaskedLanguageModelWithAFre
 TEST_F(HuggingFaceWeightsTest, TheBodyOfAClassifierIsALanguageModelWithoutAHead) {
   const v1::TrialSpec spec = SmallHubSpec("model { bert {} } data { classification {} }");
   ASSERT_TRUE(Export(spec, *RandomModel(spec)).ok());
-  const auto body = OpenHuggingFaceBody(folder_.path());
-  ASSERT_TRUE(body.ok()) << body.status();
-  EXPECT_FALSE(body->has_head);
-  EXPECT_FALSE(body->spec.has_data());
-  EXPECT_EQ(body->model->Logits(SomeInput(spec)).sizes(), (std::vector<std::int64_t>{2, 10, 31}));
+  const auto body = OpenHuggingFaceBody(folder_.path()).value();
+  EXPECT_FALSE(body.has_head);
+  EXPECT_FALSE(body.spec.has_data());
+  EXPECT_EQ(body.model->Logits(SomeInput(spec)).sizes(), (std::vector<std::int64_t>{2, 10, 31}));
 
   TensorMap tensors = Tensors();
   tensors.erase("classifier.weight");
@@ -194,10 +185,9 @@ TEST_F(HuggingFaceWeightsTest, ShardsAreReadTogether) {
   ASSERT_TRUE(SaveSafetensors(folder_.path() / "part-2.safetensors", second).ok());
   const auto index = folder_.path() / "model.safetensors.index.json";
   std::ofstream(index) << "{\"weight_map\": {" << map << "}}";
-  const auto opened = OpenHuggingFaceModel(folder_.path());
-  ASSERT_TRUE(opened.ok()) << opened.status();
+  const auto opened = OpenHuggingFaceModel(folder_.path()).value();
   const ModelInput input = SomeInput(whole->spec);
-  EXPECT_TRUE(opened->model->Logits(input).equal(whole->model->Logits(input)));
+  EXPECT_TRUE(opened.model->Logits(input).equal(whole->model->Logits(input)));
 
   std::ofstream(index) << R"({"weight_map": {"x": "../../etc/passwd"}})";
   EXPECT_THAT(std::string(OpenHuggingFaceModel(folder_.path()).status().message()),
@@ -218,14 +208,12 @@ TEST_F(HuggingFaceWeightsTest, GatesAddedToATrainedModelChangeNothingAtFirst) {
           "model { " + architecture +
           " {} } attention { gate { linear { pi_init: 0.5 } output_factor: 2 initial_std: " + initial_std +
           " } }");
-      const auto made = MakeModel(gated);
-      EXPECT_TRUE(made.ok()) << made.status();
-      InitialiseWeights(**made, gated, 7);
-      const auto fresh = LoadStartingWeights(folder_.path(), {.spec = gated}, **made);
-      EXPECT_TRUE(fresh.ok()) << fresh.status();
-      EXPECT_EQ(fresh->size(), 2 * 4 * 2u) << "a weight and a bias of each head";
-      (*made)->eval();
-      return ((*made)->Logits(input) - before).abs().max().item<double>() / before.abs().max().item<double>();
+      const auto made = MakeModel(gated).value();
+      InitialiseWeights(*made, gated, 7);
+      const auto fresh = LoadStartingWeights(folder_.path(), {.spec = gated}, *made).value();
+      EXPECT_EQ(fresh.size(), 2 * 4 * 2u) << "a weight and a bias of each head";
+      made->eval();
+      return (made->Logits(input) - before).abs().max().item<double>() / before.abs().max().item<double>();
     };
     EXPECT_LT(difference("0"), 1e-6) << architecture;
     EXPECT_GT(difference("0.01"), 1e-6) << architecture;
@@ -286,16 +274,14 @@ TEST_F(HuggingFaceWeightsTest, MismatchesNameTheirTensor) {
 // As transformers leaves it: a save in shards, then one whole.
 TEST_F(HuggingFaceWeightsTest, AnIndexBesideAWholeFileIsOld) {
   ExportBert();
-  const auto whole = OpenHuggingFaceModel(folder_.path());
-  ASSERT_TRUE(whole.ok());
+  const auto whole = OpenHuggingFaceModel(folder_.path()).value();
   const auto index = folder_ / "model.safetensors.index.json";
   std::ofstream(index) << R"({"weight_map": {"x": "part-1.safetensors"}})";
   EXPECT_TRUE(OpenHuggingFaceModel(folder_.path()).ok()) << "its shards have gone";
   ASSERT_TRUE(SaveSafetensors(folder_ / "part-1.safetensors", {{"x", torch::zeros({2})}}).ok());
-  const auto opened = OpenHuggingFaceModel(folder_.path());
-  ASSERT_TRUE(opened.ok()) << opened.status();
-  const ModelInput input = SomeInput(whole->spec);
-  EXPECT_TRUE(opened->model->Logits(input).equal(whole->model->Logits(input)));
+  const auto opened = OpenHuggingFaceModel(folder_.path()).value();
+  const ModelInput input = SomeInput(whole.spec);
+  EXPECT_TRUE(opened.model->Logits(input).equal(whole.model->Logits(input)));
 
   ASSERT_TRUE(SaveSafetensors(folder_ / "part-2.safetensors", {{"x", torch::ones({2})}}).ok());
   std::filesystem::remove(folder_ / "model.safetensors");
@@ -312,9 +298,8 @@ TEST_F(HuggingFaceWeightsTest, HeadsForOtherPurposesAreLeftOut) {
   EXPECT_THAT(ErrorWith(tensors), ::testing::HasSubstr("has no place for the tensor number"));
   config["architectures"] = {"BertForQuestionAnswering"};
   std::ofstream(folder_ / "config.json") << config;
-  const auto opened = OpenHuggingFaceBody(folder_.path());
-  ASSERT_TRUE(opened.ok()) << opened.status();
-  EXPECT_FALSE(opened->has_head) << "the head of another class";
+  const auto opened = OpenHuggingFaceBody(folder_.path()).value();
+  EXPECT_FALSE(opened.has_head) << "the head of another class";
   tensors["bert.encoder.adapter.weight"] = torch::zeros({2, 2});
   EXPECT_THAT(ErrorWith(tensors), ::testing::HasSubstr("has no place for the tensor number"))
       << "it is of the body";
@@ -358,11 +343,10 @@ TEST_F(HuggingFaceWeightsTest, OutputsGoWhereTheDataHaveTheirClass) {
   const auto start = [&](const std::vector<std::string>& names, const std::vector<std::string>& classes) {
     ExportOptions options{.replace = true, .quantized = false, .files = {}, .data = {.class_names = names}};
     EXPECT_TRUE(ExportHuggingFaceModel(spec, *trained, folder_.path(), options).ok());
-    auto made = MakeModel(spec, SmallHubShape(spec));
-    EXPECT_TRUE(made.ok());
-    (*made)->eval();
-    const auto fresh = LoadStartingWeights(folder_.path(), {.spec = spec, .classes = classes}, **made);
-    return fresh.ok() ? *made : std::shared_ptr<Model>();
+    auto made = MakeModel(spec, SmallHubShape(spec)).value();
+    made->eval();
+    const auto fresh = LoadStartingWeights(folder_.path(), {.spec = spec, .classes = classes}, *made);
+    return fresh.ok() ? made : std::shared_ptr<Model>();
   };
   const ModelInput input = SomeInput(spec);
   const at::Tensor logits = trained->Logits(input);

@@ -35,14 +35,13 @@ TEST(IdxFileTest, ImagesAndLabelsAreReadInTheirOrder) {
   TemporaryFolder folder;
   folder.Write("train-images-idx3-ubyte", IdxImages(kThree));
   folder.Write("train-labels-idx1-ubyte", IdxLabels(kThreeLabels));
-  const auto part = IdxPart::Read(folder.path(), "train");
-  ASSERT_TRUE(part.ok()) << part.status();
-  ASSERT_EQ(part->size(), 3);
+  const auto part = IdxPart::Read(folder.path(), "train").value();
+  ASSERT_EQ(part.size(), 3);
   for (int i = 0; i < 3; ++i) {
-    EXPECT_EQ(part->ImageOf(i), kThree[i]);
-    EXPECT_EQ(part->LabelOf(i), kThreeLabels[i]);
+    EXPECT_EQ(part.ImageOf(i), kThree[i]);
+    EXPECT_EQ(part.LabelOf(i), kThreeLabels[i]);
   }
-  EXPECT_EQ(part->LargestLabel(), 7);
+  EXPECT_EQ(part.LargestLabel(), 7);
   EXPECT_TRUE(HasIdxPart(folder.path(), "train"));
   EXPECT_FALSE(HasIdxPart(folder.path(), "t10k"));
 }
@@ -81,10 +80,9 @@ TEST(IdxFileTest, AFourthAxisIsTheChannels) {
   const std::vector<Image> images = {Ramp(2, 2, 3), Image(2, 2, 3)};
   folder.Write("train-images-idx4-ubyte", IdxImages(images));
   folder.Write("train-labels-idx1-ubyte", IdxLabels({1, 0}));
-  const auto part = IdxPart::Read(folder.path(), "train");
-  ASSERT_TRUE(part.ok()) << part.status();
-  EXPECT_EQ(part->ImageOf(0), images[0]);
-  EXPECT_EQ(part->ImageOf(1), images[1]);
+  const auto part = IdxPart::Read(folder.path(), "train").value();
+  EXPECT_EQ(part.ImageOf(0), images[0]);
+  EXPECT_EQ(part.ImageOf(1), images[1]);
 }
 
 TEST(IdxFileTest, FilesThatAreNotIdxAreNamed) {
@@ -168,16 +166,15 @@ TEST(IdxFileTest, FashionMnistHasSixThousandImagesOfEachClass) {
   const std::filesystem::path folder = std::filesystem::path(INLIER_TEST_DATA_DIR) / "fashion-mnist";
   ASSERT_TRUE(HasIdxPart(folder, "train")) << "not fetched: run `make images`";
   for (const auto& [name, each] : {std::pair("train", 6000), std::pair("t10k", 1000)}) {
-    const auto part = IdxPart::Read(folder, name);
-    ASSERT_TRUE(part.ok()) << part.status();
-    ASSERT_EQ(part->size(), 10 * each);
-    EXPECT_EQ(part->LargestLabel(), 9);
+    const auto part = IdxPart::Read(folder, name).value();
+    ASSERT_EQ(part.size(), 10 * each);
+    EXPECT_EQ(part.LargestLabel(), 9);
     std::array<int, 10> counts = {};
-    for (std::int64_t i = 0; i < part->size(); ++i) ++counts[part->LabelOf(i)];
+    for (std::int64_t i = 0; i < part.size(); ++i) ++counts[part.LabelOf(i)];
     for (const int count : counts) EXPECT_EQ(count, each);
-    EXPECT_EQ(part->ImageOf(0).height, 28);
-    EXPECT_EQ(part->ImageOf(0).width, 28);
-    EXPECT_EQ(part->ImageOf(0).channels, 1);
+    EXPECT_EQ(part.ImageOf(0).height, 28);
+    EXPECT_EQ(part.ImageOf(0).width, 28);
+    EXPECT_EQ(part.ImageOf(0).channels, 1);
   }
 }
 

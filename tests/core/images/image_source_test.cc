@@ -53,18 +53,17 @@ class ImageTree {
 TEST(ImageSourceTest, AFolderIsAClassAndItsFilesAreInOrder) {
   for (const char* validation : {"validation", "val", "test"}) {
     const ImageTree tree(validation);
-    const auto source = tree.Open();
-    ASSERT_TRUE(source.ok()) << source.status();
-    EXPECT_EQ(source->class_names, (std::vector<std::string>{"ant", "bee"}));
-    ASSERT_EQ(source->train->size(), 3);
-    EXPECT_EQ(source->train->LabelOf(0), 0);
-    EXPECT_EQ(source->train->LabelOf(1), 1);
-    EXPECT_EQ(source->train->LabelOf(2), 1);
-    EXPECT_EQ(source->train->ImageOf(0).value(), Ramp(3, 4, 1));
-    EXPECT_EQ(source->train->ImageOf(1).value(), Ramp(4, 4, 3));
-    ASSERT_EQ(source->validation->size(), 2);
-    EXPECT_EQ(source->validation->LabelOf(1), 1);
-    EXPECT_EQ(source->validation->ImageOf(1).value(), Ramp(6, 4, 1));
+    const auto source = tree.Open().value();
+    EXPECT_EQ(source.class_names, (std::vector<std::string>{"ant", "bee"}));
+    ASSERT_EQ(source.train->size(), 3);
+    EXPECT_EQ(source.train->LabelOf(0), 0);
+    EXPECT_EQ(source.train->LabelOf(1), 1);
+    EXPECT_EQ(source.train->LabelOf(2), 1);
+    EXPECT_EQ(source.train->ImageOf(0).value(), Ramp(3, 4, 1));
+    EXPECT_EQ(source.train->ImageOf(1).value(), Ramp(4, 4, 3));
+    ASSERT_EQ(source.validation->size(), 2);
+    EXPECT_EQ(source.validation->LabelOf(1), 1);
+    EXPECT_EQ(source.validation->ImageOf(1).value(), Ramp(6, 4, 1));
   }
 }
 
@@ -132,9 +131,8 @@ TEST(ImageSourceTest, AFileWithADamagedBodyIsNamedWhenItIsRead) {
   const ImageTree tree;
   const std::string whole = PngBytes(Ramp(40, 40, 3));
   tree.Write("validation/bee/a.png", whole.substr(0, whole.size() / 2));
-  const auto source = tree.Open();
-  ASSERT_TRUE(source.ok()) << source.status();
-  EXPECT_THAT(std::string(source->validation->ImageOf(1).status().message()),
+  const auto source = tree.Open().value();
+  EXPECT_THAT(std::string(source.validation->ImageOf(1).status().message()),
               testing::StartsWith(tree.Path("validation/bee/a.png").string() + ": a damaged PNG ("));
 }
 
@@ -144,11 +142,10 @@ TEST(ImageSourceTest, IdxFilesBecomeClassesByNumber) {
   folder.Write("train-labels-idx1-ubyte", IdxLabels({1, 0}));
   folder.Write("t10k-images-idx3-ubyte.gz", Gzip(IdxImages({Image(2, 2, 1)})));
   folder.Write("t10k-labels-idx1-ubyte", IdxLabels({2}));
-  const auto source = OpenImageSource(folder.path(), 1, nullptr);
-  ASSERT_TRUE(source.ok()) << source.status();
-  EXPECT_EQ(source->class_names, (std::vector<std::string>{"0", "1", "2"}));
-  EXPECT_EQ(source->train->size(), 2);
-  EXPECT_EQ(source->validation->ImageOf(0).value(), Image(2, 2, 1));
+  const auto source = OpenImageSource(folder.path(), 1, nullptr).value();
+  EXPECT_EQ(source.class_names, (std::vector<std::string>{"0", "1", "2"}));
+  EXPECT_EQ(source.train->size(), 2);
+  EXPECT_EQ(source.validation->ImageOf(0).value(), Image(2, 2, 1));
   fs::remove(folder / "t10k-images-idx3-ubyte.gz");
   EXPECT_THAT(std::string(OpenImageSource(folder.path(), 1, nullptr).status().message()),
               HasSubstr("no file " + (folder / "t10k-images-idx3-ubyte").string()));

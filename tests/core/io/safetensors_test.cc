@@ -8,14 +8,13 @@
 #include <torch/utils.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string>
-#include <utility>
 
 #include "tests/support/peak_memory.h"
+#include "tests/support/temporary_folder.h"
 
 namespace inlier {
 namespace {
@@ -25,13 +24,6 @@ using ::testing::HasSubstr;
 
 class SafetensorsTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (std::filesystem::temp_directory_path() / "safetensors_test.XXXXXX").string();
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   // A file of the given header text and as many data bytes, with any announced header length.
   std::filesystem::path Write(const std::string& header, std::size_t data_bytes,
                               std::int64_t announced = -1) {
@@ -56,12 +48,12 @@ class SafetensorsTest : public ::testing::Test {
   // Names of the files in the folder.
   std::vector<std::string> Files() const {
     std::vector<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(folder_))
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.path()))
       names.push_back(entry.path().filename().string());
     return names;
   }
 
-  std::filesystem::path folder_;
+  const TemporaryFolder folder_;
 };
 
 TEST_F(SafetensorsTest, EveryTypeAndShapeComesBackWithItsBits) {
@@ -83,12 +75,11 @@ TEST_F(SafetensorsTest, EveryTypeAndShapeComesBackWithItsBits) {
   ASSERT_TRUE(SaveSafetensors(path, tensors, metadata).ok());
 
   StringMap read_metadata;
-  const auto read = LoadSafetensors(path, &read_metadata);
-  ASSERT_TRUE(read.ok()) << read.status();
+  const auto read = LoadSafetensors(path, &read_metadata).value();
   EXPECT_EQ(read_metadata, metadata);
-  ASSERT_EQ(read->size(), tensors.size());
+  ASSERT_EQ(read.size(), tensors.size());
   for (const auto& [name, tensor] : tensors) {
-    const at::Tensor& back = read->at(name);
+    const at::Tensor& back = read.at(name);
     EXPECT_EQ(back.scalar_type(), tensor.scalar_type()) << name;
     ASSERT_EQ(back.sizes(), tensor.sizes()) << name;
     const at::Tensor bytes = tensor.contiguous();
@@ -117,10 +108,9 @@ TEST_F(SafetensorsTest, TheBytesAreThoseOfTheFormat) {
 TEST_F(SafetensorsTest, SavingReplacesTheOldFileAndLeavesAnOpenReaderItsOwn) {
   const auto path = folder_ / "a.safetensors";
   ASSERT_TRUE(SaveSafetensors(path, {{"w", torch::ones({2})}}).ok());
-  const auto reader = SafetensorsReader::Open(path);
-  ASSERT_TRUE(reader.ok());
+  const auto reader = SafetensorsReader::Open(path).value();
   ASSERT_TRUE(SaveSafetensors(path, {{"w", torch::zeros({3})}}).ok());
-  EXPECT_TRUE(reader->Load("w")->equal(torch::ones({2})));
+  EXPECT_TRUE(reader.Load("w")->equal(torch::ones({2})));
   EXPECT_TRUE(LoadSafetensors(path)->at("w").equal(torch::zeros({3})));
   EXPECT_THAT(Files(), ElementsAre("a.safetensors"));
 }
@@ -139,7 +129,7 @@ TEST_F(SafetensorsTest, AFailedSaveLeavesTheOldFileAndNothingElse) {
 }
 
 TEST_F(SafetensorsTest, AMissingFolderIsNamed) {
-  const absl::Status status = SaveSafetensors(folder_ / "none" / "a.safetensors", {{"w", torch::ones({2})}});
+  const absl::Status status = SaveSafetensors(folder_ / "none/a.safetensors", {{"w", torch::ones({2})}});
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(std::string(status.message()), HasSubstr("none/a.safetensors"));
 }
@@ -163,9 +153,9 @@ TEST_F(SafetensorsTest, AMissingFileAndAMissingTensorAreNotFound) {
 }
 
 TEST_F(SafetensorsTest, AFolderIsNotAFile) {
-  const auto reader = SafetensorsReader::Open(folder_);
+  const auto reader = SafetensorsReader::Open(folder_.path());
   EXPECT_FALSE(reader.ok());
-  EXPECT_THAT(std::string(reader.status().message()), HasSubstr(folder_.string()));
+  EXPECT_THAT(std::string(reader.status().message()), HasSubstr(folder_.path().string()));
 }
 
 TEST_F(SafetensorsTest, ADamagedHeaderIsExplained) {
@@ -219,10 +209,9 @@ TEST_F(SafetensorsTest, FieldsOfOtherNamesAreIgnored) {
   const auto path = Write(R"({"a": {"dtype": "U8", "more": {"x": [1, {"y": null}], "dtype": 3}, "shape": [2],
                                "data_offsets": [0, 2], "last": [[], {}]}, "__metadata__": {"k": "v"}})",
                           2);
-  const auto reader = SafetensorsReader::Open(path);
-  ASSERT_TRUE(reader.ok()) << reader.status();
-  EXPECT_EQ(reader->entries().at("a").shape, (std::vector<std::int64_t>{2}));
-  EXPECT_EQ(reader->metadata().at("k"), "v");
+  const auto reader = SafetensorsReader::Open(path).value();
+  EXPECT_EQ(reader.entries().at("a").shape, (std::vector<std::int64_t>{2}));
+  EXPECT_EQ(reader.metadata().at("k"), "v");
 }
 
 TEST_F(SafetensorsTest, ADamagedEntryIsExplainedWithItsTensor) {

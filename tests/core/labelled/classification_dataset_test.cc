@@ -41,9 +41,7 @@ class ClassificationDatasetTest : public testing::Test {
     return ClassificationDataset::Open(spec, options);
   }
   std::unique_ptr<ClassificationDataset> Open(const v1::ClassificationDataSpec& spec) {
-    auto dataset = TryOpen(spec);
-    if (!dataset.ok()) ADD_FAILURE() << dataset.status();
-    return *std::move(dataset);
+    return TryOpen(spec).value();
   }
   std::string Error(const v1::ClassificationDataSpec& spec) {
     const auto dataset = TryOpen(spec);
@@ -350,9 +348,8 @@ TEST_F(ClassificationDatasetTest, TheVocabularyOfACorpusIsThatOfAPreTrainingOnIt
   text.set_validation(v1::LAST);
   text.mutable_tokenizer()->mutable_byte_pair()->set_vocab_size(300);
   text.set_sequence_length(8);
-  const auto pre_training = TextDataset::Open(text, v1::MLM, options);
-  ASSERT_TRUE(pre_training.ok()) << pre_training.status();
-  EXPECT_EQ((*pre_training)->vocab_size(), 300);
+  const auto pre_training = TextDataset::Open(text, v1::MLM, options).value();
+  EXPECT_EQ(pre_training->vocab_size(), 300);
 
   folder_.Write("train.tsv", "sentence\tlabel\nthe word number 7 of them zz\tpos\nb\tneg\n");
   folder_.Write("dev.tsv", "sentence\tlabel\nthe word number 7 of them zz\tpos\n");
@@ -366,7 +363,7 @@ TEST_F(ClassificationDatasetTest, TheVocabularyOfACorpusIsThatOfAPreTrainingOnIt
   const Batch batch = dataset->ValidationBatch(0, 1, 0);
   const std::int64_t length = batch.attention_mask.sum().item<std::int64_t>();
   const torch::Tensor ids = batch.ids[0].slice(0, 1, length - 1);
-  EXPECT_EQ((*pre_training)->Decode(ids), "the word number 7 of them zz");
+  EXPECT_EQ(Decoded(*pre_training, ids), "the word number 7 of them zz");
   EXPECT_LT(ids.numel(), 14) << "words of the corpus are few tokens";
   EXPECT_EQ(ids[-1].item<std::int64_t>(), ByteId('z')) << "unknown to the vocabulary";
 
@@ -378,22 +375,20 @@ TEST_F(ClassificationDatasetTest, TheVocabularyOfACorpusIsThatOfAPreTrainingOnIt
   other.mutable_tokenizer()->mutable_byte_pair()->set_corpus_validation(v1::LAST);
   other.set_validation_fraction(0.5);
   other.set_validation(v1::LAST);
-  const auto reused = TextDataset::Open(other, v1::MLM, options);
-  ASSERT_TRUE(reused.ok()) << reused.status();
-  const Batch packed = (*reused)->ValidationBatch(0, 1, 0);
-  EXPECT_EQ((*reused)->vocab_size(), 300);
-  const Batch train = (*reused)->TrainBatch(1, 0, 1);
+  const auto reused = TextDataset::Open(other, v1::MLM, options).value();
+  const Batch packed = reused->ValidationBatch(0, 1, 0);
+  EXPECT_EQ(reused->vocab_size(), 300);
+  const Batch train = reused->TrainBatch(1, 0, 1);
   const torch::Tensor original = torch::where(train.labels == -100, train.ids, train.labels);
   EXPECT_TRUE(torch::equal(original[0].slice(0, 1, 8), ids.slice(0, 0, 7)));
 
   // The other split is another vocabulary, again that of its pre-training.
   text.set_validation(v1::HASH);
   spec.mutable_tokenizer()->mutable_byte_pair()->set_corpus_validation(v1::HASH);
-  const auto spread = TextDataset::Open(text, v1::MLM, options);
-  ASSERT_TRUE(spread.ok()) << spread.status();
+  const auto spread = TextDataset::Open(text, v1::MLM, options).value();
   const Batch reread = Open(spec)->ValidationBatch(0, 1, 0);
   const std::int64_t tokens = reread.attention_mask.sum().item<std::int64_t>();
-  EXPECT_EQ((*spread)->Decode(reread.ids[0].slice(0, 1, tokens - 1)), "the word number 7 of them zz");
+  EXPECT_EQ(Decoded(*spread, reread.ids[0].slice(0, 1, tokens - 1)), "the word number 7 of them zz");
 
   spec.mutable_tokenizer()->mutable_byte_pair()->set_corpus("sometext");
   EXPECT_EQ(Error(spec), "data.classification.tokenizer.byte_pair.corpus: no corpus \"sometext\" in " +

@@ -39,9 +39,7 @@ class InstructionDatasetTest : public testing::Test {
     return InstructionDataset::Open(spec, options);
   }
   std::unique_ptr<InstructionDataset> Open(const v1::InstructionDataSpec& spec) {
-    auto dataset = TryOpen(spec);
-    if (!dataset.ok()) ADD_FAILURE() << dataset.status();
-    return *std::move(dataset);
+    return TryOpen(spec).value();
   }
   std::string Error(const v1::InstructionDataSpec& spec) {
     const auto dataset = TryOpen(spec);

@@ -23,13 +23,7 @@ using layer::Products;
 v1::TrialSpec Spec(const std::string& architecture, const std::string& attention,
                    const std::string& fields = "", const std::string& trial = "") {
   at::set_num_threads(1);  // For so little, threads would only wait for each other.
-  v1::TrialSpec spec;
-  const std::string text =
-      "model { " + architecture +
-      " { layers: 2 hidden_size: 64 heads: 2 ffn_size: 72 vocab_size: 31 max_positions: 12 " + fields +
-      " } } attention { " + attention + " } " + trial;
-  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &spec)) << text;
-  return spec;
+  return SmallSpec(architecture, attention, fields, trial, "hidden_size: 64 heads: 2 ffn_size: 72 ");
 }
 
 LossAndGradients OnDevice(Model& model, ModelInput input, const at::Tensor& labels) {

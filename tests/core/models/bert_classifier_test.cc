@@ -21,11 +21,10 @@ v1::TrialSpec ClassifierSpec(const std::string& model_fields = "initial_std: 0.3
 
 std::shared_ptr<BertClassifier> SmallClassifier(std::int64_t outputs,
                                                 const v1::TrialSpec& spec = ClassifierSpec()) {
-  const auto model = MakeModel(spec, {.classes = outputs});
-  EXPECT_TRUE(model.ok()) << model.status();
-  InitialiseWeights(**model, spec, 3);
-  (*model)->eval();
-  return std::dynamic_pointer_cast<BertClassifier>(*model);
+  const auto model = MakeModel(spec, {.classes = outputs}).value();
+  InitialiseWeights(*model, spec, 3);
+  model->eval();
+  return std::dynamic_pointer_cast<BertClassifier>(model);
 }
 
 // Hugging Face's BertForSequenceClassification of bert-base-uncased with two labels.

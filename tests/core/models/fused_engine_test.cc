@@ -78,10 +78,9 @@ TEST(FusedEngineTest, EqualsTheReferenceInDoubleWithEveryPartOfAttention) {
 TEST(FusedEngineTest, RoundingIsThatOfTheFormat) {
   for (const std::string architecture : kArchitectures) {
     for (const std::string placement : {"PRE", "POST"}) {
-      const auto model = SmallModel(SmallSpec(architecture, "softmax { clipped { gamma: -0.02 } }",
-                                              "activation: GELU_ERF norm_placement: " + placement, kDropout));
-      MoveWeights(*model, 0.2);
-      model->train();
+      const auto model =
+          TrainedModel(SmallSpec(architecture, "softmax { clipped { gamma: -0.02 } }",
+                                 "activation: GELU_ERF norm_placement: " + placement, kDropout));
       const ModelInput input = SmallInput(4, 12);
       const at::Tensor labels = SomeLabels(input);
       const LossAndGradients exact = Compute(*model, input, labels, Products::kReference);
@@ -99,13 +98,10 @@ TEST(FusedEngineTest, RoundingIsThatOfTheFormat) {
 
 TEST(FusedEngineTest, ThreadsChangeNoBit) {
   for (const std::string architecture : kArchitectures) {
-    const auto model = SmallModel(SmallSpec(architecture, "dropout: 0.1 gate { linear {} }", "", kDropout));
-    MoveWeights(*model, 0.2);
-    model->train();
+    const auto model = TrainedModel(SmallSpec(architecture, "dropout: 0.1 gate { linear {} }", "", kDropout));
     const ModelInput input = SmallInput(45, 11);
     const at::Tensor labels = SomeLabels(input);
-    for (const Products products : {Products::kFloat32, Products::kBfloat16}) {
-      if (products == Products::kBfloat16 && !layer::cpu::CanMultiply<layer::cpu::Bf16>()) continue;
+    for (const Products products : FusedProducts()) {
       at::set_num_threads(1);
       const LossAndGradients one = Compute(*model, input, labels, products);
       at::set_num_threads(2);
@@ -116,17 +112,12 @@ TEST(FusedEngineTest, ThreadsChangeNoBit) {
 
 TEST(FusedEngineTest, TheControlEqualsTheOrdinarySoftmaxBitForBit) {
   for (const std::string architecture : kArchitectures) {
-    const auto ordinary = SmallModel(SmallSpec(architecture, "dropout: 0.1", "", kDropout));
-    const auto control = SmallModel(
+    const auto ordinary = TrainedModel(SmallSpec(architecture, "dropout: 0.1", "", kDropout));
+    const auto control = TrainedModel(
         SmallSpec(architecture, "dropout: 0.1 softmax { clipped { gamma: 0 zeta: 1 } }", "", kDropout));
-    MoveWeights(*ordinary, 0.2);
-    MoveWeights(*control, 0.2);
-    ordinary->train();
-    control->train();
     const ModelInput input = SmallInput();
     const at::Tensor labels = SomeLabels(input);
-    for (const Products products : {Products::kReference, Products::kFloat32, Products::kBfloat16}) {
-      if (products == Products::kBfloat16 && !layer::cpu::CanMultiply<layer::cpu::Bf16>()) continue;
+    for (const Products products : AllProducts()) {
       ExpectEqualBits(Compute(*ordinary, input, labels, products), Compute(*control, input, labels, products),
                       architecture + (products == Products::kReference ? ", reference" : ", fused"));
     }
@@ -135,20 +126,8 @@ TEST(FusedEngineTest, TheControlEqualsTheOrdinarySoftmaxBitForBit) {
 
 TEST(FusedEngineTest, ImagesWithAnOddNumberOfTokens) {
   for (const std::string softmax : {"vanilla {}", "clipped { alpha: 1 }", "softmax_n { n: 1 }"}) {
-    v1::TrialSpec spec;
-    ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
-        "model { vit { layers: 2 hidden_size: 32 heads: 2 ffn_size: 64 image_size: 8 patch_size: 4 channels: "
-        "1 "
-        "classes: 2 } } data { images { } } dropout: 0.1 attention { softmax { " +
-            softmax + " } }",
-        &spec));
-    const auto made = MakeModel(spec, {});
-    ASSERT_TRUE(made.ok()) << made.status();
-    Model& model = **made;
-    InitialiseWeights(model, spec, 1);
-    model.to(at::kDouble);
-    MoveWeights(model, 0.2);
-    model.train();
+    const auto made = TrainedVit("softmax { " + softmax + " }");
+    Model& model = *made;
     ModelInput input;
     input.pixels = torch::randn({3, 1, 8, 8}, at::kDouble);
     const at::Tensor labels = torch::tensor({0L, 1L, 1L});
@@ -163,16 +142,14 @@ TEST(FusedEngineTest, PaddingAndPairs) {
   v1::TrialSpec spec =
       SmallSpec("bert", "softmax { ncs { beta: 0.5 length: UNPADDED zeta: 1.02 } }", "", kDropout);
   spec.mutable_data()->mutable_classification();
-  const auto made = MakeModel(spec, {.classes = 4});
-  ASSERT_TRUE(made.ok()) << made.status();
-  Model& model = **made;
+  const auto made = MakeModel(spec, {.classes = 4}).value();
+  Model& model = *made;
   InitialiseWeights(model, spec, 1);
   model.to(at::kDouble);
   MoveWeights(model, 0.2);
   model.train();
   ModelInput input = SmallInput();
-  input.attention_mask = torch::ones_like(input.ids);
-  input.attention_mask[1].slice(0, 6).zero_();
+  PadSecond(input);
   input.token_type_ids = torch::zeros_like(input.ids);
   const at::Tensor labels = torch::tensor({0L, 3L, 3L});
   EXPECT_LT(Difference(Compute(model, input, labels, Products::kReference),

@@ -58,10 +58,8 @@ TEST(FusedPenaltyTest, EqualsTheReferenceInDoubleAndInFloat32) {
     for (const std::string placement : {"PRE", "POST"}) {
       for (const std::string dropout : {"dropout: 0.1", "dropout: 0"}) {
         const auto model =
-            SmallModel(SmallSpec(architecture, "gate { linear {} } softmax { clipped { gamma: -0.02 } }",
-                                 "norm_placement: " + placement, dropout));
-        MoveWeights(*model, 0.2);
-        model->train();
+            TrainedModel(SmallSpec(architecture, "gate { linear {} } softmax { clipped { gamma: -0.02 } }",
+                                   "norm_placement: " + placement, dropout));
         ModelInput input = SmallInput(4, 12);
         input.dropout_seed = 77;
         const at::Tensor labels = SomeLabels(input);
@@ -75,21 +73,9 @@ TEST(FusedPenaltyTest, EqualsTheReferenceInDoubleAndInFloat32) {
 }
 
 TEST(FusedPenaltyTest, Images) {
-  v1::TrialSpec spec;
-  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
-      "model { vit { layers: 2 hidden_size: 32 heads: 2 ffn_size: 64 image_size: 8 patch_size: 4 channels: 1 "
-      "classes: 2 } } data { images { } } dropout: 0.1",
-      &spec));
-  const auto made = MakeModel(spec, {});
-  ASSERT_TRUE(made.ok()) << made.status();
-  Model& model = **made;
-  InitialiseWeights(model, spec, 1);
-  model.to(at::kDouble);
-  MoveWeights(model, 0.2);
-  model.train();
   ModelInput input;
   input.pixels = torch::randn({3, 1, 8, 8}, at::kDouble);
-  ExpectTheSameByBoth(model, input, torch::tensor({0L, 1L, 1L}), /*exact=*/true, "vit");
+  ExpectTheSameByBoth(*TrainedVit(), input, torch::tensor({0L, 1L, 1L}), /*exact=*/true, "vit");
 }
 
 // Tokens of padding count as others. On the left of a causal model there are rows without a visible key, whose layers
@@ -149,13 +135,10 @@ TEST(FusedPenaltyTest, Bfloat16IsAsNearAsThatOfAutocast) {
 
 TEST(FusedPenaltyTest, ThreadsChangeNoBit) {
   for (const std::string architecture : kArchitectures) {
-    const auto model = SmallModel(SmallSpec(architecture, "dropout: 0.1", "", "dropout: 0.1"));
-    MoveWeights(*model, 0.2);
-    model->train();
+    const auto model = TrainedModel(SmallSpec(architecture, "dropout: 0.1", "", "dropout: 0.1"));
     const ModelInput input = SmallInput(45, 11);
     const at::Tensor labels = SomeLabels(input);
-    for (const layer::Products products : {layer::Products::kFloat32, layer::Products::kBfloat16}) {
-      if (products == layer::Products::kBfloat16 && !layer::cpu::CanMultiply<layer::cpu::Bf16>()) continue;
+    for (const layer::Products products : FusedProducts()) {
       for (const kernels::ScaledPower& scaled : kPenaltyPowers) {
         at::set_num_threads(1);
         const Penalised one = Penalise(*model, input, labels, products, scaled);
@@ -172,14 +155,10 @@ TEST(FusedPenaltyTest, ThreadsChangeNoBit) {
 // The rows of a table with and without it share the arithmetic of everything else.
 TEST(FusedPenaltyTest, AWeightOfZeroChangesNoBit) {
   for (const std::string architecture : kArchitectures) {
-    const auto model = SmallModel(SmallSpec(architecture, "", "", "dropout: 0.1"));
-    MoveWeights(*model, 0.2);
-    model->train();
+    const auto model = TrainedModel(SmallSpec(architecture, "", "", "dropout: 0.1"));
     const ModelInput input = SmallInput();
     const at::Tensor labels = SomeLabels(input);
-    for (const layer::Products products :
-         {layer::Products::kReference, layer::Products::kFloat32, layer::Products::kBfloat16}) {
-      if (products == layer::Products::kBfloat16 && !layer::cpu::CanMultiply<layer::cpu::Bf16>()) continue;
+    for (const layer::Products products : AllProducts()) {
       const LossAndGradients without = Compute(*model, input, labels, products);
       const Penalised with = Penalise(*model, input, labels, products, kPenaltyPowers[0], /*weight=*/0);
       EXPECT_TRUE(at::equal(with.whole.loss, without.loss)) << architecture;

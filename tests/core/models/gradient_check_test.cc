@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/core/models/loss_and_gradients.h"
 #include "tests/core/models/test_models.h"
 
 namespace inlier {
@@ -17,14 +18,6 @@ namespace {
 double LossAt(Model& model, const ModelInput& input, const at::Tensor& labels) {
   const at::NoGradGuard no_grad;
   return model.Loss(input, labels).item<double>();
-}
-
-// Moves every weight away from its initial value, in float64.
-void Stir(Model& model) {
-  model.to(at::kDouble);
-  torch::manual_seed(21);
-  const at::NoGradGuard no_grad;
-  for (at::Tensor& parameter : model.parameters()) parameter.add_(torch::randn_like(parameter), 0.2);
 }
 
 void CheckGradientsOf(const std::shared_ptr<Model>& model, const ModelInput& input, const at::Tensor& labels,
@@ -74,12 +67,12 @@ void CheckGradientsOf(const std::shared_ptr<Model>& model, const ModelInput& inp
 
 void CheckGradients(const v1::TrialSpec& spec, bool padded, const std::string& what) {
   const auto model = SmallModel(spec);
-  Stir(*model);
+  model->to(at::kDouble);
+  MoveWeights(*model, 0.2);
   ModelInput input = SmallInput();
   at::Tensor labels = SomeLabels(input);
   if (padded) {
-    input.attention_mask = torch::ones_like(input.ids);
-    input.attention_mask[1].slice(0, 6).zero_();
+    PadSecond(input);
     labels = labels.masked_fill(input.attention_mask.eq(0), kIgnoredLabel);
   }
   CheckGradientsOf(model, input, labels, what);
@@ -160,18 +153,17 @@ TEST_F(GradientCheckTest, ClassifiersOfPairsWithClassesAndNumbers) {
     for (const bool numbers : {false, true}) {
       v1::TrialSpec spec = SmallSpec("bert", "softmax { " + softmax + " }", "activation: GELU_ERF");
       spec.mutable_data()->mutable_classification();
-      const auto model = MakeModel(spec, {.classes = numbers ? 1 : 4});
-      ASSERT_TRUE(model.ok()) << model.status();
-      InitialiseWeights(**model, spec, 1);
-      (*model)->eval();
-      Stir(**model);
+      const auto model = MakeModel(spec, {.classes = numbers ? 1 : 4}).value();
+      InitialiseWeights(*model, spec, 1);
+      model->eval();
+      model->to(at::kDouble);
+      MoveWeights(*model, 0.2);
       ModelInput input = SmallInput();
-      input.attention_mask = torch::ones_like(input.ids);
-      input.attention_mask[1].slice(0, 6).zero_();
+      PadSecond(input);
       input.token_type_ids = torch::zeros_like(input.ids);
       input.token_type_ids.slice(1, 4).fill_(1);
       const at::Tensor labels = numbers ? torch::tensor({0.5, -1.25, 3.0}) : torch::tensor({0L, 3L, 3L});
-      CheckGradientsOf(*model, input, labels, softmax + (numbers ? ", numbers" : ", classes"));
+      CheckGradientsOf(model, input, labels, softmax + (numbers ? ", numbers" : ", classes"));
     }
   }
 }

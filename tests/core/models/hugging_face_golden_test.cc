@@ -4,14 +4,13 @@
 #include <gtest/gtest.h>
 #include <torch/types.h>
 
-#include <algorithm>
-#include <map>
 #include <string>
 
 #include "core/models/make_model.h"
 #include "core/nn/attention/softmax.h"
 #include "core/outliers/activation_recorder.h"
 #include "spec/trial/architecture.h"
+#include "tests/core/outliers/compare_outliers.h"
 #include "tests/core/support/case_settings.h"
 #include "tests/core/support/golden_case.h"
 #include "tests/core/support/recording_tap.h"
@@ -38,7 +37,7 @@ class HuggingFaceCase {
       : golden_(golden),
         precision_(precision),
         architecture_(ArchitectureName(golden.spec->model())),
-        tolerances_(golden.json["tolerances"][precision == at::kDouble ? "float64" : "float32"]),
+        tolerances_(TolerancesOf(golden, precision)),
         compare_(report, golden, precision) {}
 
   void Run() {
@@ -103,17 +102,8 @@ class HuggingFaceCase {
   void CompareOutliers() {
     ActivationRecorder recorder(v1::ModelSpec::kBert, {.kurtosis_batches = 1, .count_padding = true});
     model_->Logits(input_, &recorder);
-    const OutlierSummary summary = recorder.Summary();
-    const auto& expected = golden_.json["expected"]["outliers"];
-    const Tolerance tolerance{.relative = precision_ == at::kDouble ? 1e-10 : 1e-4};
-    const auto number = [&](const char* name, double actual) {
-      compare_.Number(name, actual, expected[name].get<double>(), tolerance);
-    };
-    number("max_inf_norm_F", summary.max_ffn_inf_norm);
-    number("max_inf_norm_N", summary.max_layer_inf_norm);
-    number("max_inf_norm_R", summary.max_residual_inf_norm.value());
-    number("avg_kurtosis", summary.avg_kurtosis);
-    number("max_kurtosis", summary.max_kurtosis);
+    CompareBertOutliers(compare_, golden_.json["expected"]["outliers"], recorder,
+                        precision_ == at::kDouble ? 1e-10 : 1e-4);
   }
 
   // The training path: no tap, the head at the targets only.
@@ -222,8 +212,7 @@ v1::TrialSpec ReadLengthCase(CaseSettings& config, CaseSettings& method) {
 
 void CompareLengths(GoldenReport& report, const GoldenCase& golden, at::ScalarType precision) {
   GoldenComparison compare(report, golden, precision);
-  const Tolerance loss_tolerance{
-      .absolute = golden.json["tolerances"][precision == at::kDouble ? "float64" : "float32"]["loss_abs"]};
+  const Tolerance loss_tolerance{.absolute = TolerancesOf(golden, precision)["loss_abs"]};
   for (const auto& [name, attention] : golden.json["method"]["attention"].items()) {
     CaseSettings config(golden, "config"), method(golden, "method.attention." + name, attention);
     const auto model = MakeLanguageModel(ReadLengthCase(config, method));
@@ -266,11 +255,8 @@ void CompareHubModels(const std::string& group) {
   GoldenReport report(group);
   for (const GoldenCase& golden : FindGoldenCases(group)) {
     if (report.SkipWhatIsNotSupported(golden)) continue;
-    CaseSettings file(golden, "");
-    file.DescribesTheFile();
-    file.Describes({"config", "method", "rows", "columns", "formula"});
-    if (!report.Accepts(golden, All({file.AllUsed(), SpecIsUsed(golden, {"training.label_smoothing"})})))
-      continue;
+    const bool used = FileIsUsed(golden, {"config", "method", "rows", "columns", "formula"});
+    if (!report.Accepts(golden, All({used, SpecIsUsed(golden, {"training.label_smoothing"})}))) continue;
     const bool has_rows = golden.json.contains("rows");
     if (has_rows && golden.json["rows"][0].contains("parameters")) {
       CompareParameterCounts(report, golden);

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 #include <torch/types.h>
 
-#include <cmath>
 #include <map>
 #include <string>
 

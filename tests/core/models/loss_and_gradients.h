@@ -7,10 +7,13 @@
 #include <torch/utils.h>
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "core/layer_cpu/matmul.h"
 #include "core/models/model.h"
+#include "tests/core/models/test_models.h"
 
 namespace inlier {
 
@@ -60,6 +63,43 @@ inline void MoveWeights(Model& model, double deviation) {
   torch::manual_seed(21);
   const at::NoGradGuard no_grad;
   for (at::Tensor& parameter : model.parameters()) parameter.add_(torch::randn_like(parameter), deviation);
+}
+
+// With such weights, in train mode.
+inline std::shared_ptr<LanguageModel> TrainedModel(const v1::TrialSpec& spec) {
+  auto model = SmallModel(spec);
+  MoveWeights(*model, 0.2);
+  model->train();
+  return model;
+}
+
+// Two layers over four patches and a token of the class: an odd number of tokens. In double, otherwise as above.
+inline std::shared_ptr<Model> TrainedVit(const std::string& attention = "") {
+  v1::TrialSpec spec;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
+      "model { vit { layers: 2 hidden_size: 32 heads: 2 ffn_size: 64 image_size: 8 patch_size: 4 channels: 1 "
+      "classes: 2 } } data { images { } } dropout: 0.1 attention { " +
+          attention + " }",
+      &spec));
+  auto model = MakeModel(spec, {}).value();
+  InitialiseWeights(*model, spec, 1);
+  model->to(at::kDouble);
+  MoveWeights(*model, 0.2);
+  model->train();
+  return model;
+}
+
+// The engines of this processor whose products are not LibTorch's.
+inline std::vector<layer::Products> FusedProducts() {
+  std::vector<layer::Products> products = {layer::Products::kFloat32};
+  if (layer::cpu::CanMultiply<layer::cpu::Bf16>()) products.push_back(layer::Products::kBfloat16);
+  return products;
+}
+
+inline std::vector<layer::Products> AllProducts() {
+  std::vector<layer::Products> products = FusedProducts();
+  products.push_back(layer::Products::kReference);
+  return products;
 }
 
 }  // namespace inlier

@@ -173,10 +173,9 @@ TEST_F(InitialiseWeightsTest, PatchesStartAsTheOthersOrAsAConvolution) {
                                                       "classes: 2 " +
                                                           fields + " } }",
                                                       &spec));
-    const auto model = MakeModel(spec);
-    EXPECT_TRUE(model.ok()) << model.status();
-    InitialiseWeights(**model, spec, 1);
-    return (*model)->named_parameters();
+    const auto model = MakeModel(spec).value();
+    InitialiseWeights(*model, spec, 1);
+    return model->named_parameters();
   };
   const std::string projection = "vit.embeddings.patch_embeddings.projection.";
   const auto others = parameters("");

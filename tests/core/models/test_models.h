@@ -15,13 +15,13 @@
 namespace inlier {
 
 // A TrialSpec of two layers; `attention` is the text form of AttentionSpec, `model_fields` goes into the
-// model's message.
+// model's message, as `sizes` do.
 inline v1::TrialSpec SmallSpec(const std::string& architecture, const std::string& attention = "",
-                               const std::string& model_fields = "", const std::string& trial_fields = "") {
+                               const std::string& model_fields = "", const std::string& trial_fields = "",
+                               const std::string& sizes = "hidden_size: 16 heads: 4 ffn_size: 24 ") {
   v1::TrialSpec spec;
   const std::string text =
-      "model { " + architecture +
-      " { layers: 2 hidden_size: 16 heads: 4 ffn_size: 24 vocab_size: 31 max_positions: 12 " + model_fields +
+      "model { " + architecture + " { layers: 2 vocab_size: 31 max_positions: 12 " + sizes + model_fields +
       " } } attention { " + attention + " } " + trial_fields;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &spec)) << text;
   return spec;
@@ -29,11 +29,10 @@ inline v1::TrialSpec SmallSpec(const std::string& architecture, const std::strin
 
 // In eval mode, with weights drawn from `seed`.
 inline std::shared_ptr<LanguageModel> SmallModel(const v1::TrialSpec& spec, std::uint64_t seed = 1) {
-  auto model = MakeLanguageModel(spec);
-  EXPECT_TRUE(model.ok()) << model.status();
-  InitialiseWeights(**model, spec, seed);
-  (*model)->eval();
-  return *model;
+  auto model = MakeLanguageModel(spec).value();
+  InitialiseWeights(*model, spec, seed);
+  model->eval();
+  return model;
 }
 
 inline ModelInput SmallInput(std::int64_t batch = 3, std::int64_t tokens = 8) {
@@ -41,6 +40,12 @@ inline ModelInput SmallInput(std::int64_t batch = 3, std::int64_t tokens = 8) {
   ModelInput input;
   input.ids = torch::randint(3, 31, {batch, tokens}, at::kLong);
   return input;
+}
+
+// The second sequence of `input` ends after six tokens.
+inline void PadSecond(ModelInput& input) {
+  input.attention_mask = torch::ones_like(input.ids);
+  input.attention_mask[1].slice(0, 6).zero_();
 }
 
 // About a third of the ids as labels.

@@ -27,11 +27,10 @@ v1::TrialSpec SmallVit(const std::string& fields = "", const std::string& attent
 }
 
 std::shared_ptr<Model> MakeSmallVit(const v1::TrialSpec& spec) {
-  auto model = MakeModel(spec);
-  EXPECT_TRUE(model.ok()) << model.status();
-  InitialiseWeights(**model, spec, 3);
-  (*model)->eval();
-  return *model;
+  auto model = MakeModel(spec).value();
+  InitialiseWeights(*model, spec, 3);
+  model->eval();
+  return model;
 }
 
 ModelInput Images() {

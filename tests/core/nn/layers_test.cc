@@ -48,7 +48,7 @@ TEST(ParameterScopeTest, TensorsHandedOutStayTheModelsOwn) {
 TEST(LayerNormTest, UsesThePopulationVarianceAndWidensHalfWidthInput) {
   torch::nn::Module root;
   const Norm norm = Norm::Create(ParameterScope(root).Child("norm"), 4,
-                                 {.kind = NormOptions::Kind::kLayerNorm, .epsilon = 0.5});
+                                 {.kind = kernels::NormKind::kLayerNorm, .epsilon = 0.5});
   {
     const at::NoGradGuard no_grad;
     norm.gain.copy_(torch::tensor({1.0F, 2.0F, 3.0F, 4.0F}));
@@ -65,13 +65,13 @@ TEST(LayerNormTest, UsesThePopulationVarianceAndWidensHalfWidthInput) {
 
 TEST(NonlinearityTest, EachIsItsFormula) {
   const at::Tensor x = torch::linspace(-3, 3, 13, at::kDouble);
-  EXPECT_TRUE(torch::allclose(Apply(Nonlinearity::kGeluErf, x),
+  EXPECT_TRUE(torch::allclose(Apply(kernels::Activation::kGeluErf, x),
                               x * 0.5 * (1 + torch::erf(x / std::sqrt(2.0))), 0, 1e-14));
   const at::Tensor inner = std::sqrt(2 / M_PI) * (x + 0.044715 * x.pow(3));
-  EXPECT_TRUE(
-      torch::allclose(Apply(Nonlinearity::kGeluTanh, x), x * 0.5 * (1 + torch::tanh(inner)), 0, 1e-14));
-  EXPECT_TRUE(Apply(Nonlinearity::kRelu, x).equal(x.clamp_min(0)));
-  EXPECT_TRUE(torch::allclose(Apply(Nonlinearity::kSilu, x), x * torch::sigmoid(x), 0, 1e-14));
+  EXPECT_TRUE(torch::allclose(Apply(kernels::Activation::kGeluTanh, x), x * 0.5 * (1 + torch::tanh(inner)), 0,
+                              1e-14));
+  EXPECT_TRUE(Apply(kernels::Activation::kRelu, x).equal(x.clamp_min(0)));
+  EXPECT_TRUE(torch::allclose(Apply(kernels::Activation::kSilu, x), x * torch::sigmoid(x), 0, 1e-14));
 }
 
 TEST(AttentionMaskTest, HidesPaddingAndTheFuture) {

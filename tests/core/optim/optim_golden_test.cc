@@ -215,12 +215,9 @@ Method ReadMethod(const GoldenCase& golden, const Problem& problem, std::int64_t
 }
 
 bool TheRestIsUsed(const GoldenCase& golden) {
-  CaseSettings file(golden, "");
-  file.DescribesTheFile();
-  file.Describes({"config", "method"});
   CaseSettings config(golden, "config");
   config.Describes({"V", "E", "H1", "OUT", "B", "seed", "steps"});  // The sizes are those of the tensors.
-  return All({file.AllUsed(), config.AllUsed()});
+  return All({FileIsUsed(golden, {"config", "method"}), config.AllUsed()});
 }
 
 // Runs the case's problem. Its parameters before and after every update are compared with `trajectories`: the
@@ -228,7 +225,7 @@ bool TheRestIsUsed(const GoldenCase& golden) {
 void CompareTrajectory(const GoldenCase& golden, const GoldenCase& trajectories, at::ScalarType dtype,
                        GoldenReport& report) {
   const json& expected = golden.json.at("expected");
-  const json& tolerances = golden.json.at("tolerances").at(dtype == at::kDouble ? "float64" : "float32");
+  const json& tolerances = TolerancesOf(golden, dtype);
   const Tolerance of_parameters = {.absolute = tolerances.at("param_abs")};
   const Tolerance of_losses = {.absolute = tolerances.at("loss_abs")};
   const std::int64_t steps = golden.json.at("config").at("steps");
@@ -265,10 +262,7 @@ void CompareTrajectory(const GoldenCase& golden, const GoldenCase& trajectories,
 }
 
 void CompareSchedules(const GoldenCase& golden, GoldenReport& report) {
-  CaseSettings file(golden, "");
-  file.DescribesTheFile();
-  file.Describes({"rows"});
-  if (!report.Accepts(golden, file.AllUsed())) return;
+  if (!report.Accepts(golden, FileIsUsed(golden, {"rows"}))) return;
   GoldenComparison compare(report, golden, at::kDouble);
   const double relative = golden.json.at("tolerances").at("rel");
   for (const json& row : golden.json.at("rows")) {
@@ -291,10 +285,7 @@ void CompareSchedules(const GoldenCase& golden, GoldenReport& report) {
 }
 
 void CompareClipping(const GoldenCase& golden, at::ScalarType dtype, GoldenReport& report) {
-  CaseSettings file(golden, "");
-  file.DescribesTheFile();
-  file.Describes({"rows", "formula"});
-  if (!report.Accepts(golden, file.AllUsed())) return;
+  if (!report.Accepts(golden, FileIsUsed(golden, {"rows", "formula"}))) return;
   GoldenComparison compare(report, golden, dtype);
   const Tolerance tolerance = {
       .absolute = 1e-30,
@@ -414,11 +405,10 @@ const std::map<std::string, std::function<void(const json&, GoldenComparison&)>>
 }
 
 void CompareHaarContract(const GoldenCase& golden, GoldenReport& report) {
-  CaseSettings file(golden, "");
-  file.DescribesTheFile();
-  file.Describes({"contract", "definition", "theory_exact_for_haar", "simulated_with_sign_fix",
-                  "simulated_without_sign_fix_for_contrast"});
-  if (!report.Accepts(golden, file.AllUsed())) return;
+  if (!report.Accepts(golden,
+                      FileIsUsed(golden, {"contract", "definition", "theory_exact_for_haar",
+                                          "simulated_with_sign_fix", "simulated_without_sign_fix_for_contrast"})))
+    return;
   GoldenComparison compare(report, golden, at::kDouble);
   for (const json& property : golden.json.at("contract")) {
     const auto check = HaarProperties().find(property.at("property"));

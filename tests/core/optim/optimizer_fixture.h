@@ -5,8 +5,8 @@
 #include <ATen/Functions.h>
 #include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>
+#include <gtest/gtest.h>
 
-#include <cmath>
 #include <map>
 #include <string>
 #include <vector>
@@ -22,6 +22,25 @@ inline void SetGradient(at::Tensor& parameter, double value) {
 }
 
 inline double First(const at::Tensor& tensor) { return tensor.detach()[0].item<double>(); }
+
+// Three updates of a decayed parameter and of one that is not, made by `make(groups)`, against a formula in double:
+// formula(i, t, rate, gradient, value) is parameter i after update t.
+template <typename Make, typename Formula>
+void ExpectFormulaOf(const std::vector<double>& rates, double tolerance, Make make, Formula formula) {
+  at::Tensor parameters[2] = {Constant(0.5), Constant(-0.25)};
+  auto optimizer = make(ParameterGroups{{{"w.weight", parameters[0]}}, {{"w.bias", parameters[1]}}});
+  double expected[2] = {0.5, -0.25};
+  for (int t = 1; t <= 3; ++t) {
+    const double gradients[2] = {0.3 * t, -0.7 / t};
+    for (int i = 0; i < 2; ++i) SetGradient(parameters[i], gradients[i]);
+    optimizer.Step(rates[t - 1]);
+    for (int i = 0; i < 2; ++i) {
+      expected[i] = formula(i, t, rates[t - 1], gradients[i], expected[i]);
+      EXPECT_NEAR(First(parameters[i]), expected[i], tolerance) << "update " << t;
+      EXPECT_EQ(First(parameters[i].grad()), gradients[i]) << "the gradient was changed";
+    }
+  }
+}
 
 // Numbers that look random and are the same on every machine: a function of `salt`.
 inline at::Tensor Scattered(std::vector<std::int64_t> shape, double salt,

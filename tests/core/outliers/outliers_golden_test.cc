@@ -6,13 +6,13 @@
 #include <cmath>
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/models/language_model.h"
 #include "core/outliers/activation_recorder.h"
 #include "core/outliers/outlier_metrics.h"
+#include "tests/core/outliers/compare_outliers.h"
 #include "tests/core/outliers/six_sigma_counts.h"
 #include "tests/core/support/case_settings.h"
 #include "tests/core/support/golden_case.h"
@@ -44,44 +44,6 @@ void CompareSixSigma(GoldenComparison& compare, const GoldenCase& golden, at::Sc
       compare.Number(scope + "/" + name + " total", counts.per_position.sum().item<double>(),
                      golden.json["expected"][scope + "/" + name]["total"], {.absolute = 0.5});
     }
-  }
-}
-
-void CompareSummary(GoldenComparison& compare, const json& expected, const ActivationRecorder& recorder,
-                    double relative) {
-  const Tolerance tolerance = {.absolute = 1e-12, .relative = relative};
-  std::size_t kurtoses = 0;
-  for (const SiteOutliers& site : recorder.Sites()) {
-    if (expected.contains("inf_norm"))
-      compare.Number("inf_norm " + site.name, site.inf_norm, expected["inf_norm"].value(site.name, -1.0),
-                     tolerance);
-    if (!site.kurtosis) continue;
-    compare.Number("kurtosis " + site.name, *site.kurtosis, expected["kurtosis"].value(site.name, -1.0),
-                   tolerance);
-    ++kurtoses;
-  }
-  compare.Number("measured kurtoses", static_cast<double>(kurtoses),
-                 static_cast<double>(expected["kurtosis"].size()), {.absolute = 0.5});
-  if (expected.contains("inf_norm")) {
-    compare.Number("measured tensors", static_cast<double>(recorder.Sites().size()),
-                   static_cast<double>(expected["inf_norm"].size()), {.absolute = 0.5});
-  }
-  const OutlierSummary summary = recorder.Summary();
-  const json& wanted = expected["summary"];
-  compare.Number("avg_kurtosis", summary.avg_kurtosis, wanted["avg_kurtosis"], tolerance);
-  compare.Number("max_kurtosis", summary.max_kurtosis, wanted["max_kurtosis"], tolerance);
-  if (wanted.contains("max_ffn_out_inf_norm")) {  // BERT
-    compare.Number("max_inf_norm", summary.max_inf_norm, wanted["max_ffn_out_inf_norm"], tolerance);
-    compare.Number("max_layer_inf_norm", summary.max_layer_inf_norm, wanted["max_LN_out_inf_norm"],
-                   tolerance);
-    compare.Number("max_residual_inf_norm", summary.max_residual_inf_norm.value_or(-1),
-                   wanted["max_LN_inp_inf_norm"], tolerance);
-  } else {
-    compare.Number("max_inf_norm", summary.max_inf_norm, wanted["max_layer_inf_norm"], tolerance);
-    compare.Number("max_any_inf_norm", summary.max_any_inf_norm, wanted["max_inf_norm"], tolerance);
-    compare.Number("max_ffn_inf_norm", summary.max_ffn_inf_norm, wanted["max_ffn_inf_norm"], tolerance);
-    compare.Number("max_layer_kurtosis", summary.max_layer_kurtosis, wanted["max_kurtosis_layers"],
-                   tolerance);
   }
 }
 
@@ -139,14 +101,12 @@ void CompareOutliers(GoldenComparison& compare, const GoldenCase& golden, at::Sc
   }
   compare.Number("perplexity", std::exp(sum / static_cast<double>(rows)), expected["perplexity"],
                  {.relative = in_double ? 1e-8 : 1e-4});
-  CompareSummary(compare, expected, all, relative);
-  CompareSummary(compare, golden.json[stop.key], stopped, relative);
+  const Tolerance tolerance = {.absolute = 1e-12, .relative = relative};
+  CompareOutlierSummary(compare, expected, all, tolerance);
+  CompareOutlierSummary(compare, golden.json[stop.key], stopped, tolerance);
   for (const SiteOutliers& site : all.Sites()) {
-    compare.Tensor("out/row_inf_norm/" + site.name, site.row_inf_norm,
-                   {.absolute = 1e-12, .relative = relative});
-    if (site.kurtosis)
-      compare.Tensor("out/row_kurtosis/" + site.name, site.row_kurtosis,
-                     {.absolute = 1e-12, .relative = relative});
+    compare.Tensor("out/row_inf_norm/" + site.name, site.row_inf_norm, tolerance);
+    if (site.kurtosis) compare.Tensor("out/row_kurtosis/" + site.name, site.row_kurtosis, tolerance);
   }
 }
 
@@ -172,9 +132,7 @@ TEST_P(OutliersGoldenTest, MetricsAreThoseOfTheReference) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Precisions, OutliersGoldenTest, testing::Values(torch::kFloat64, torch::kFloat32),
-                         [](const testing::TestParamInfo<at::ScalarType>& info) {
-                           return std::string(info.param == torch::kFloat64 ? "Double" : "Float");
-                         });
+                         PrecisionName);
 
 }  // namespace
 }  // namespace inlier

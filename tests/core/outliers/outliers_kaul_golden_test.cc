@@ -23,12 +23,12 @@ namespace {
 using nlohmann::json;
 
 // The tolerances of a case in one precision; the models' in double are those of every model.
-struct Tolerances {
+struct MetricTolerances {
   Tolerance kurtosis, norm_ratio, max_abs, mass, share, pearson;
   double hidden_relmax;  // max|a - ref| / max(max|ref|, 0.01)
 };
 
-Tolerances TolerancesOf(const GoldenCase& golden, at::ScalarType dtype) {
+MetricTolerances MetricTolerancesOf(const GoldenCase& golden, at::ScalarType dtype) {
   const Tolerance exact = {.absolute = 1e-12};
   if (dtype == torch::kFloat64) {
     const json all = golden.json["tolerances"].value("float64", json::object());
@@ -41,7 +41,7 @@ Tolerances TolerancesOf(const GoldenCase& golden, at::ScalarType dtype) {
             .pearson = {.absolute = 1e-9},
             .hidden_relmax = 1e-10};
   }
-  const json& all = golden.json["tolerances"]["float32"];
+  const json& all = TolerancesOf(golden, dtype);
   return {.kurtosis = {.relative = all["kurtosis_rel"]},
           .norm_ratio = {.relative = all["max_abs_rel"]},
           .max_abs = {.relative = all["max_abs_rel"]},
@@ -72,20 +72,20 @@ class ExpectedNumbers {
 };
 
 void CompareTokens(ExpectedNumbers& expected, const TokenOutlierRecorder& recorder,
-                   const Tolerances& tolerances) {
+                   const MetricTolerances& tolerances) {
   const TokenOutlierSummary summary = recorder.Summary().value();
-  const TokenOutliers rest = summary.rest.value();
+  const TokenGroupSummary rest = summary.rest.value();
   expected.Number("kurtosis_first", summary.first.kurtosis, tolerances.kurtosis);
   expected.Number("kurtosis_rest", rest.kurtosis, tolerances.kurtosis);
   expected.Number("kurtosis_all", summary.kurtosis, tolerances.kurtosis);
-  expected.Number("kurtosis_first_over_ceiling", summary.first_over_ceiling, tolerances.kurtosis);
-  expected.Number("kurtosis_rest_over_ceiling", summary.rest_over_ceiling, tolerances.kurtosis);
+  expected.Number("kurtosis_first_over_ceiling", summary.first.over_ceiling, tolerances.kurtosis);
+  expected.Number("kurtosis_rest_over_ceiling", rest.over_ceiling, tolerances.kurtosis);
   expected.Number("max_abs_first", summary.first.max_abs, tolerances.max_abs);
   expected.Number("max_abs_rest", rest.max_abs, tolerances.max_abs);
   expected.Number("norm_ratio_first", summary.first.norm_ratio, tolerances.norm_ratio);
   expected.Number("norm_ratio_rest", rest.norm_ratio, tolerances.norm_ratio);
-  expected.Number("pearson_kurtosis_norm_ratio_first", summary.first_pearson, tolerances.pearson);
-  expected.Number("pearson_kurtosis_norm_ratio_rest", summary.rest_pearson, tolerances.pearson);
+  expected.Number("pearson_kurtosis_norm_ratio_first", summary.first.pearson, tolerances.pearson);
+  expected.Number("pearson_kurtosis_norm_ratio_rest", rest.pearson, tolerances.pearson);
 
   std::map<std::string, std::vector<double>> lists;
   double first_over_layers = 0, rest_over_layers = 0;
@@ -110,7 +110,7 @@ void CompareTokens(ExpectedNumbers& expected, const TokenOutlierRecorder& record
 }
 
 void CompareAttention(ExpectedNumbers& expected, const AttentionRecorder& recorder,
-                      const Tolerances& tolerances) {
+                      const MetricTolerances& tolerances) {
   const AttentionShares shares = recorder.Summary().value();
   double queries = 0;
   std::vector<double> share_per_layer, normalised_per_layer;
@@ -134,7 +134,7 @@ void CompareAttention(ExpectedNumbers& expected, const AttentionRecorder& record
 }
 
 void CompareTensors(GoldenComparison& compare, const GoldenCase& golden, at::ScalarType dtype) {
-  const Tolerances tolerances = TolerancesOf(golden, dtype);
+  const MetricTolerances tolerances = MetricTolerancesOf(golden, dtype);
   const at::Tensor hidden = golden.Tensor("input/hidden").to(dtype);
   const at::Tensor attention = golden.Tensor("input/attention").to(dtype);
   compare.Tensor("out/kurtosis", TokenKurtosis(hidden), tolerances.kurtosis);
@@ -181,7 +181,7 @@ void CompareKaulOutliers(GoldenComparison& compare, const GoldenCase& golden, at
   BlockCapture capture(architecture);
   TapChain taps({&tokens, &attention, &capture});
   model->Logits(InputOfCase(golden), &taps);
-  const Tolerances tolerances = TolerancesOf(golden, dtype);
+  const MetricTolerances tolerances = MetricTolerancesOf(golden, dtype);
   const double magnitude = std::max(golden.Tensor("out/hidden").abs().max().item<double>(), 0.01);
   compare.Tensor("out/hidden", capture.blocks(), {.absolute = tolerances.hidden_relmax * magnitude});
   compare.Tensor("out/kurtosis", TokenKurtosis(capture.blocks()), tolerances.kurtosis);
@@ -191,25 +191,10 @@ void CompareKaulOutliers(GoldenComparison& compare, const GoldenCase& golden, at
   CompareAttention(expected, attention, tolerances);
 }
 
-// A model case with the spec, the parameters and the inputs of the case that it refers to; `needs` names the
-// missing part.
 GoldenCase WithModel(const GoldenCase& golden) {
-  GoldenCase complete = golden;
   const std::string file = golden.json["params_and_inputs_from"];
   const std::size_t slash = file.find('/');
-  const std::string group = file.substr(0, slash);
-  const std::string name = file.substr(slash + 1, file.find(".safetensors") - slash - 1);
-  for (const GoldenCase& other : FindGoldenCases(group)) {
-    if (other.name != name) continue;
-    complete.spec = other.spec;
-    complete.needs = other.needs;
-    for (const auto& [key, tensor] : other.tensors) {
-      if (!absl::StartsWith(key, "out/")) complete.tensors.emplace(key, tensor);
-    }
-  }
-  if (!complete.spec && complete.needs.empty())
-    ADD_FAILURE() << golden.group << "/" << golden.name << ": there is no case " << file;
-  return complete;
+  return WithModelOf(golden, FindGoldenCases(file.substr(0, slash)), file.substr(slash + 1));
 }
 
 class OutliersKaulGoldenTest : public testing::TestWithParam<at::ScalarType> {};
@@ -217,10 +202,7 @@ class OutliersKaulGoldenTest : public testing::TestWithParam<at::ScalarType> {};
 TEST_P(OutliersKaulGoldenTest, MetricsAreThoseOfThePaper) {
   GoldenReport report("outliers_kaul");
   for (const GoldenCase& golden : FindGoldenCases("outliers_kaul")) {
-    CaseSettings file(golden, "");
-    file.DescribesTheFile();
-    file.Describes({"params_and_inputs_from", "hidden"});
-    if (!report.Accepts(golden, file.AllUsed())) continue;
+    if (!report.Accepts(golden, FileIsUsed(golden, {"params_and_inputs_from", "hidden"}))) continue;
     if (golden.Has("input/hidden")) {
       GoldenComparison compare(report, golden, GetParam());
       CompareTensors(compare, golden, GetParam());
@@ -238,9 +220,7 @@ TEST_P(OutliersKaulGoldenTest, MetricsAreThoseOfThePaper) {
 
 INSTANTIATE_TEST_SUITE_P(Precisions, OutliersKaulGoldenTest,
                          testing::Values(torch::kFloat64, torch::kFloat32),
-                         [](const testing::TestParamInfo<at::ScalarType>& info) {
-                           return std::string(info.param == torch::kFloat64 ? "Double" : "Float");
-                         });
+                         PrecisionName);
 
 }  // namespace
 }  // namespace inlier

@@ -54,7 +54,6 @@ TEST(TokenOutlierRecorderTest, OneTokenHasNoRest) {
   EXPECT_FALSE(recorder.Blocks()[0].rest);
   const TokenOutlierSummary summary = *recorder.Summary();
   EXPECT_FALSE(summary.rest);
-  EXPECT_FALSE(summary.rest_over_ceiling);
   EXPECT_DOUBLE_EQ(summary.kurtosis, summary.first.kurtosis);
 }
 
@@ -70,17 +69,17 @@ TEST(TokenOutlierRecorderTest, ASummaryIsAMeanOverBlocksInTheirOrder) {
   double kurtosis = 0;
   for (const BlockTokenOutliers& block : blocks) kurtosis += block.first.kurtosis / 3;
   EXPECT_NEAR(recorder.Summary()->first.kurtosis, kurtosis, 1e-12);
-  EXPECT_NEAR(*recorder.Summary()->first_over_ceiling, kurtosis / 6, 1e-12);
-  EXPECT_TRUE(recorder.Summary()->first_pearson.has_value());
+  EXPECT_NEAR(*recorder.Summary()->first.over_ceiling, kurtosis / 6, 1e-12);
+  EXPECT_TRUE(recorder.Summary()->first.pearson.has_value());
 }
 
 TEST(TokenOutlierRecorderTest, ACorrelationNeedsThreeBlocksThatVary) {
   TokenOutlierRecorder two(kGpt2), same(kGpt2), none(kGpt2);
   for (const char* site : {"hidden.1", "hidden.2"}) two.OnActivation(site, torch::randn({2, 4, 8}));
-  EXPECT_FALSE(two.Summary()->first_pearson);
+  EXPECT_FALSE(two.Summary()->first.pearson);
   const at::Tensor x = torch::randn({2, 4, 8});
   for (const char* site : {"hidden.1", "hidden.2", "hidden.3"}) same.OnActivation(site, x);
-  EXPECT_FALSE(same.Summary()->first_pearson);
+  EXPECT_FALSE(same.Summary()->first.pearson);
   EXPECT_FALSE(none.Summary());
 }
 

@@ -2,20 +2,11 @@
 //   gptq_tensors SPEC.json IN.safetensors OUT.safetensors …
 // SPEC is a QuantizationSpec of absmax or zeropoint with weights, smoothing and gptq. IN has `weight` and `other_weight`
 // (out, in), `input` (B, T, in) and `mask` (B, T), OUT `factors`, `moments` and `rounded`: of `weight` on the grids of its
-// rows or groups, without smoothing. Several specs and files follow each other.
-#include <google/protobuf/util/json_util.h>
-
-#include <cstdio>
-#include <fstream>
-#include <iterator>
-#include <string>
-
-#include "base/status.h"
-#include "core/io/safetensors.h"
+// rows or groups, without smoothing.
 #include "core/quant/gptq.h"
 #include "core/quant/slice_grid.h"
 #include "core/quant/smoothing.h"
-#include "inlier/v1/quantization_spec.pb.h"
+#include "tests/core/quant/tensor_program.h"
 
 namespace inlier {
 namespace {
@@ -37,13 +28,7 @@ at::Tensor RoundColumn(const at::Tensor& column, const SliceGrid& grid, std::int
   return RoundToGrid(column, of_column);
 }
 
-absl::Status Compute(const std::string& spec_path, const std::string& in, const std::string& out) {
-  std::ifstream file(spec_path);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  v1::QuantizationSpec spec;
-  if (!google::protobuf::util::JsonStringToMessage(text, &spec).ok())
-    return absl::InvalidArgumentError(spec_path + ": no QuantizationSpec as JSON");
-  ASSIGN_OR_RETURN(const TensorMap tensors, LoadSafetensors(in));
+absl::StatusOr<TensorMap> Compute(const v1::QuantizationSpec& spec, const TensorMap& tensors) {
   const at::Tensor weight = tensors.at("weight"), input = tensors.at("input"), mask = tensors.at("mask");
 
   const at::Tensor factors = SmoothingFactors(input.abs().amax({0, 1}), {weight, tensors.at("other_weight")},
@@ -58,22 +43,10 @@ absl::Status Compute(const std::string& spec_path, const std::string& in, const 
   };
   const GptqOptions options = {.damping = spec.gptq().damping(), .by_size = spec.gptq().by_size()};
   ASSIGN_OR_RETURN(const at::Tensor rounded, GptqRound(weight, moments.matrix(), options, round));
-  return SaveSafetensors(out, {{"factors", factors}, {"moments", moments.matrix()}, {"rounded", rounded}},
-                         {});
+  return TensorMap{{"factors", factors}, {"moments", moments.matrix()}, {"rounded", rounded}};
 }
 
 }  // namespace
 }  // namespace inlier
 
-int main(int count, char** arguments) {
-  if (count < 4 || count % 3 != 1) {
-    std::fprintf(stderr, "gptq_tensors SPEC.json IN.safetensors OUT.safetensors …\n");
-    return 2;
-  }
-  for (int i = 1; i < count; i += 3) {
-    const absl::Status done = inlier::Compute(arguments[i], arguments[i + 1], arguments[i + 2]);
-    if (done.ok()) continue;
-    std::fprintf(stderr, "%s\n", std::string(done.message()).c_str());
-    return 1;
-  }
-}
+int main(int count, char** arguments) { return inlier::RunTensorProgram(count, arguments, inlier::Compute); }

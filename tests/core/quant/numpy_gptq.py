@@ -41,3 +41,30 @@ def gptq(weight, moments, damping, by_size, round_column):
         for k in range(j + 1, channels):
             w[:, k] -= error * upper[j, k]
     return rounded
+
+
+def absmax_grid(group, bits):
+    """(scale, zero point, smallest, largest integer) of one group of a row."""
+    largest = group.dtype.type(2 ** (bits - 1) - 1)
+    scale = np.abs(group).max() / largest
+    return (scale if scale != 0 else group.dtype.type(1)), group.dtype.type(0), -largest, largest
+
+
+def zeropoint_grid(group, bits):
+    levels = group.dtype.type(2**bits - 1)
+    scale = (group.max() - group.min()) / levels
+    return scale, np.rint(-group.min() / scale), group.dtype.type(0), levels
+
+
+def rounder_of(weight, grid_of, bits, group_size):
+    """round_column of gptq, on grids made of `weight`."""
+    grids = [[grid_of(row[i : i + group_size], bits) for i in range(0, len(row), group_size)] for row in weight]
+
+    def round_column(column, index):
+        rounded = np.empty_like(column)
+        for row, value in enumerate(column):
+            scale, zero, low, high = map(np.float64, grids[row][index // group_size])
+            rounded[row] = (np.clip(np.rint(value / scale) + zero, low, high) - zero) * scale
+        return rounded
+
+    return round_column

@@ -7,7 +7,7 @@ import numpy as np
 
 import numpy_gptq
 from numpy_quantization_test import absmax, by_columns, by_rows, zeropoint
-from numpy_round_tensors import round_tensors
+from numpy_round_tensors import BitsTest, round_tensors
 from numpy_safetensors import TYPES
 
 NORM, READER, WRITER = "transformer.h.0.ln_1", "transformer.h.0.attn.c_attn", "transformer.h.0.mlp.c_proj"
@@ -64,11 +64,7 @@ def nvfp4(x):
     return by_rows(function, x, 4, 16)
 
 
-class NumpyMethodsTest(unittest.TestCase):
-    def assert_same_bits(self, ours, expected, what):
-        self.assertEqual((ours.dtype, ours.shape), (expected.dtype, expected.shape), what)
-        self.assertEqual(ours.tobytes(), np.ascontiguousarray(expected).tobytes(), what)
-
+class NumpyMethodsTest(BitsTest):
     def tensors(self, dtype, channels):
         random = np.random.default_rng(2)
         weight = (random.standard_normal((12, channels)) * 2.0 ** random.integers(-6, 6, (12, channels))).astype(dtype)
@@ -173,32 +169,15 @@ class NumpyMethodsTest(unittest.TestCase):
         gain = random.uniform(0.5, 2, 24)
         q = self.rotation(24, READER, {f"{NORM}.gain": np.ones(24)})
         bits, size = 3, 8
-        for scheme, function in (("absmax", absmax), ("zeropoint", zeropoint)):
+        for scheme, function, grid_of in (("absmax", absmax, numpy_gptq.absmax_grid), ("zeropoint", zeropoint, numpy_gptq.zeropoint_grid)):
             for method, turn in (({}, np.eye(24)), ({"smoothing": {"alpha": 0.6}}, np.diag(1 / smooth)), ({"rotation": {"seed": 5}}, np.diag(1 / gain) @ q)):
                 basis = weight @ np.linalg.inv(turn).T
-
-                def round_column(column, index):
-                    """On the grid of the weight's group: the column takes a place among extremes that it cannot move."""
-                    begin = index // size * size
-                    return np.array([on_grid(function, row[begin : begin + size], value, bits) for row, value in zip(basis, column)])
-
+                round_column = numpy_gptq.rounder_of(basis, grid_of, bits, size)
                 expected = numpy_gptq.gptq(basis, turn.T @ moments @ turn, 0.01, False, round_column)
                 spec = {"weights": {"bits": bits, "group_size": size}, "activations": {"bits": 16}, scheme: {}, "gptq": {}} | method
                 (ours,) = round_tensors([(spec, {f"{NORM}.gain": gain, f"{READER}.weight": weight, f"{READER}.calibration": inputs})])
                 np.testing.assert_allclose(ours[f"{READER}.weight"], expected, rtol=0, atol=1e-9, err_msg=f"{spec}")
                 self.assertGreater(np.abs(expected - by_rows(function, basis, bits, size)).max(), 1e-3, "the nearest is something else")
-
-
-def on_grid(function, group, value, bits):
-    """`value` on the grid that `function` makes of `group`."""
-    if function is absmax:
-        largest = 2 ** (bits - 1) - 1
-        scale = np.abs(group).max() / largest
-        return np.clip(np.rint(value / scale), -largest, largest) * scale
-    levels = 2**bits - 1
-    scale = (group.max() - group.min()) / levels
-    zero = np.rint(-group.min() / scale)
-    return (np.clip(np.rint(value / scale) + zero, 0, levels) - zero) * scale
 
 
 if __name__ == "__main__":

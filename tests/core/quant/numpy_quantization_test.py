@@ -5,7 +5,7 @@ import unittest
 
 import numpy as np
 
-from numpy_round_tensors import round_tensors
+from numpy_round_tensors import BitsTest, round_tensors
 from numpy_safetensors import TYPES
 
 
@@ -39,11 +39,7 @@ def by_columns(function, x, bits):
     return by_rows(function, x.reshape(-1, x.shape[-1]).T, bits).T.reshape(x.shape)
 
 
-class NumpyQuantizationTest(unittest.TestCase):
-    def assert_same_bits(self, ours, expected, what):
-        self.assertEqual((ours.dtype, ours.shape), (expected.dtype, expected.shape), what)
-        self.assertEqual(ours.tobytes(), np.ascontiguousarray(expected).tobytes(), what)
-
+class NumpyQuantizationTest(BitsTest):
     def rounded(self, cases):
         """What inlier rounds the weight and the input of each (spec, weight, input) to."""
         rounded = round_tensors([(spec, {"linear.weight": weight, "linear.input": inputs}) for spec, weight, inputs in cases])

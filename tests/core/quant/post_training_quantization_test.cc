@@ -25,9 +25,7 @@ v1::QuantizationSpec W8A8() {
 
 std::unique_ptr<PostTrainingQuantization> Make(const v1::QuantizationSpec& spec,
                                                v1::ModelSpec::ArchitectureCase architecture) {
-  auto ptq = PostTrainingQuantization::Create(spec, architecture);
-  EXPECT_TRUE(ptq.ok()) << ptq.status();
-  return *std::move(ptq);
+  return PostTrainingQuantization::Create(spec, architecture).value();
 }
 
 TEST(PostTrainingQuantizationTest, CalibrationQuantizesWithTheRangeThatIncludesTheTensorJustSeen) {
@@ -156,16 +154,15 @@ TEST(PostTrainingQuantizationTest, TheSpecDecidesBitsRangesAndPercentile) {
   spec.mutable_weights()->mutable_range()->mutable_mse();
   spec.mutable_activations()->set_bits(6);
   spec.mutable_activations()->mutable_range()->mutable_running_minmax()->set_percentile(99.9);
-  const auto options = PtqOptionsFromSpec(spec);
-  ASSERT_TRUE(options.ok());
-  EXPECT_EQ(options->weights->bits, 4);
-  EXPECT_EQ(options->weights->method, RangeMethod::kMseGrid);
-  EXPECT_TRUE(options->weights->symmetric);
-  EXPECT_EQ(options->activations->bits, 6);
-  EXPECT_EQ(options->activations->momentum, 0.9);
-  EXPECT_EQ(options->activations->percentile, 99.9);
-  EXPECT_FALSE(options->activations->symmetric);
-  EXPECT_EQ(options->setup, v1::ReferenceSchemeSpec::FP32_HEAD);
+  const auto options = PtqOptionsFromSpec(spec).value();
+  EXPECT_EQ(options.weights->bits, 4);
+  EXPECT_EQ(options.weights->method, RangeMethod::kMseGrid);
+  EXPECT_TRUE(options.weights->symmetric);
+  EXPECT_EQ(options.activations->bits, 6);
+  EXPECT_EQ(options.activations->momentum, 0.9);
+  EXPECT_EQ(options.activations->percentile, 99.9);
+  EXPECT_FALSE(options.activations->symmetric);
+  EXPECT_EQ(options.setup, v1::ReferenceSchemeSpec::FP32_HEAD);
 }
 
 TEST(PostTrainingQuantizationTest, EveryRangeOfTheSpecHasItsMethod) {

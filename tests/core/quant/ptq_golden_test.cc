@@ -16,8 +16,10 @@
 #include "core/models/language_model.h"
 #include "core/outliers/activation_recorder.h"
 #include "core/quant/post_training_quantization.h"
+#include "tests/core/outliers/compare_outliers.h"
 #include "tests/core/support/case_settings.h"
 #include "tests/core/support/golden_case.h"
+#include "tests/core/support/recording_tap.h"
 
 namespace inlier {
 namespace {
@@ -164,29 +166,19 @@ Evaluation Evaluate(LanguageModel& model, const GoldenCase& golden, ActivationTa
   return result;
 }
 
-void Calibrate(LanguageModel& model, const GoldenCase& golden, PostTrainingQuantization& ptq) {
+ModelInput CalibrationBatch(const GoldenCase& golden, std::int64_t index) {
   const std::int64_t batch_size = golden.json["batch_size"];
-  const std::string prefix = golden.Has("input/calib/input_ids") ? "input/calib/" : "input/eval/";
+  return InputOfCase(golden, golden.Has("input/calib/input_ids") ? "input/calib/" : "input/eval/",
+                     index * batch_size, batch_size);
+}
+
+void Calibrate(LanguageModel& model, const GoldenCase& golden, PostTrainingQuantization& ptq) {
   const std::int64_t batches =
       ptq.needs_calibration() ? golden.json["quantization"]["calibration_batches"].get<std::int64_t>() : 0;
   for (std::int64_t i = 0; i < batches; ++i)
-    model.Logits(InputOfCase(golden, prefix, i * batch_size, batch_size), &ptq);
+    model.Logits(CalibrationBatch(golden, i), &ptq);
   EXPECT_TRUE(ptq.Freeze().ok());
 }
-
-// Keeps the tensor of one site.
-class KeepOne : public ActivationTap {
- public:
-  explicit KeepOne(std::string site) : site_(std::move(site)) {}
-  at::Tensor OnActivation(const std::string& site, const at::Tensor& activation) override {
-    if (site == site_) seen = activation.detach().clone();
-    return activation;
-  }
-  at::Tensor seen;
-
- private:
-  const std::string site_;
-};
 
 // Nothing before the first activation quantizer depends on a search: the range that it found is as good as the
 // reference's, by the loss that was searched. A grid sums it over the batches, else the last batch decides.
@@ -200,17 +192,16 @@ void CompareFirstSearch(GoldenComparison& compare, const GoldenCase& golden, Lan
                                  [](const QuantizerReport& report) { return !report.is_weight(); });
   ASSERT_TRUE(theirs != quantizers.end() && ours != table.end());
   const ValueRange wanted = {{(*theirs)["estimated_min"]}, {(*theirs)["estimated_max"]}, false};
-  const std::string prefix = golden.Has("input/calib/input_ids") ? "input/calib/" : "input/eval/";
-  const std::int64_t batch_size = golden.json["batch_size"];
   const std::int64_t batches = golden.json["quantization"]["calibration_batches"];
   const bool adds_up = golden.json["quantization"]["act_ranges"] == "mse_grid";
   double found = 0, reference = 0;
   for (std::int64_t i = adds_up ? 0 : batches - 1; i < batches; ++i) {
-    KeepOne keep(ours->site);
-    TapChain taps({&keep, &ptq});
-    model.Logits(InputOfCase(golden, prefix, i * batch_size, batch_size), &taps);
-    found += RoundingError(keep.seen, ours->range, ours->bits, ours->symmetric, false)[0];
-    reference += RoundingError(keep.seen, wanted, ours->bits, ours->symmetric, false)[0];
+    RecordingTap recorder;
+    TapChain taps({&recorder, &ptq});
+    model.Logits(CalibrationBatch(golden, i), &taps);
+    const at::Tensor& seen = recorder.seen.at(ours->site);
+    found += RoundingError(seen, ours->range, ours->bits, ours->symmetric, false)[0];
+    reference += RoundingError(seen, wanted, ours->bits, ours->symmetric, false)[0];
   }
   std::printf("    %s: the first search's loss is %.6f of the reference's\n", golden.name.c_str(),
               found / reference);
@@ -248,36 +239,6 @@ void CompareTable(GoldenComparison& compare, const GoldenCase& golden, const Pos
     compare.Number(name + " zero_point", ours.grid.zero_point[0], theirs["zero_point"],
                    {.absolute = zero_point_tolerance});
   }
-}
-
-void CompareOutliers(GoldenComparison& compare, const GoldenCase& golden,
-                     const ActivationRecorder& recorder) {
-  const json& expected = golden.json["expected"]["quantized"];
-  if (!expected.contains("summary")) return;  // The reference takes them of quantized BERT only.
-  const Tolerance tolerance = {.absolute = 1e-12, .relative = 1e-6};
-  std::size_t kurtoses = 0;
-  const std::vector<SiteOutliers> sites = recorder.Sites();
-  compare.Number("measured tensors", static_cast<double>(sites.size()),
-                 static_cast<double>(expected["inf_norm"].size()), {.absolute = 0.5});
-  for (const SiteOutliers& site : sites) {
-    compare.Number("inf_norm " + site.name, site.inf_norm, expected["inf_norm"].value(site.name, -1.0),
-                   tolerance);
-    if (!site.kurtosis) continue;
-    compare.Number("kurtosis " + site.name, *site.kurtosis, expected["kurtosis"].value(site.name, -1.0),
-                   tolerance);
-    ++kurtoses;
-  }
-  compare.Number("measured kurtoses", static_cast<double>(kurtoses),
-                 static_cast<double>(expected["kurtosis"].size()), {.absolute = 0.5});
-  const OutlierSummary summary = recorder.Summary();
-  compare.Number("max_inf_norm", summary.max_inf_norm, expected["summary"]["max_ffn_out_inf_norm"],
-                 tolerance);
-  compare.Number("max_layer_inf_norm", summary.max_layer_inf_norm, expected["summary"]["max_LN_out_inf_norm"],
-                 tolerance);
-  compare.Number("max_residual_inf_norm", summary.max_residual_inf_norm.value_or(-1),
-                 expected["summary"]["max_LN_inp_inf_norm"], tolerance);
-  compare.Number("avg_kurtosis", summary.avg_kurtosis, expected["summary"]["avg_kurtosis"], tolerance);
-  compare.Number("max_kurtosis", summary.max_kurtosis, expected["summary"]["max_kurtosis"], tolerance);
 }
 
 // Only positions of real tokens: the attention of a padded position is unused.
@@ -370,30 +331,35 @@ void CompareWholeModel(GoldenReport& report, const GoldenCase& golden, at::Scala
                  {.relative = in_double ? 2e-6 : 0.03});
   CompareWeights(compare, golden, ptq);
   if (!in_double) return;
-  CompareOutliers(compare, golden, recorder);
+  if (expected["quantized"].contains("summary"))  // The reference takes them of quantized BERT only.
+    CompareOutlierSummary(compare, expected["quantized"], recorder, {.absolute = 1e-12, .relative = 1e-6});
   CompareFirstBatch(compare, golden, *model, ptq);
+}
+
+// compare(report, golden) of every case of the group whose settings are read.
+template <typename Compare>
+void ForEachCase(const std::string& group, Compare compare) {
+  GoldenReport report(group);
+  for (const GoldenCase& golden : FindGoldenCases(group)) {
+    if (report.SkipWhatIsNotSupported(golden) || !report.Accepts(golden, EveryPtqSettingIsUsed(golden)))
+      continue;
+    compare(report, golden);
+  }
+  report.Finish();
 }
 
 class PtqGoldenTest : public testing::TestWithParam<std::string> {};
 
 TEST_P(PtqGoldenTest, InDoubleEveryQuantizerAndEveryOutputIsThatOfTheReference) {
-  GoldenReport report(GetParam());
-  for (const GoldenCase& golden : FindGoldenCases(GetParam())) {
-    if (report.SkipWhatIsNotSupported(golden) || !report.Accepts(golden, EveryPtqSettingIsUsed(golden)))
-      continue;
+  ForEachCase(GetParam(), [](GoldenReport& report, const GoldenCase& golden) {
     CompareWholeModel(report, golden, torch::kFloat64);
-  }
-  report.Finish();
+  });
 }
 
 TEST_P(PtqGoldenTest, InFloatLossesAndRangesStayWithinRoundingFlips) {
-  GoldenReport report(GetParam());
-  for (const GoldenCase& golden : FindGoldenCases(GetParam())) {
-    if (report.SkipWhatIsNotSupported(golden) || !report.Accepts(golden, EveryPtqSettingIsUsed(golden)))
-      continue;
+  ForEachCase(GetParam(), [](GoldenReport& report, const GoldenCase& golden) {
     CompareWholeModel(report, golden, torch::kFloat32);
-  }
-  report.Finish();
+  });
 }
 
 // The last quantizer that the hidden state `index` has passed: the last activation quantizer before the first
@@ -419,10 +385,7 @@ double StepOfHidden(const json& quantizers, int index, bool last) {
 
 // With the reference's activation ranges a float run differs by rounding flips only.
 TEST_P(PtqGoldenTest, InFloatWithTheReferencesRangesHiddenStatesAreWithinOneStep) {
-  GoldenReport report(GetParam());
-  for (const GoldenCase& golden : FindGoldenCases(GetParam())) {
-    if (report.SkipWhatIsNotSupported(golden) || !report.Accepts(golden, EveryPtqSettingIsUsed(golden)))
-      continue;
+  ForEachCase(GetParam(), [](GoldenReport& report, const GoldenCase& golden) {
     const auto model = ModelOfCase(golden, torch::kFloat32);
     ASSERT_NE(model, nullptr);
     const torch::NoGradGuard no_grad;
@@ -452,8 +415,7 @@ TEST_P(PtqGoldenTest, InFloatWithTheReferencesRangesHiddenStatesAreWithinOneStep
       elements += static_cast<double>(ours.numel());
     }
     compare.Number("share of hidden elements beyond one step", beyond / elements, 0, {.absolute = 0.01});
-  }
-  report.Finish();
+  });
 }
 
 INSTANTIATE_TEST_SUITE_P(Groups, PtqGoldenTest, testing::Values("ptq_bert", "ptq_opt"),

@@ -23,13 +23,6 @@ namespace {
 
 using nlohmann::json;
 
-const char* Precision(at::ScalarType dtype) { return dtype == torch::kFloat64 ? "float64" : "float32"; }
-
-// max|a - ref| / max(max|ref|, 0.01), the folder's relative error of a tensor.
-Tolerance RelMax(const at::Tensor& expected, double tolerance) {
-  return {.absolute = tolerance * std::max(expected.abs().max().item<double>(), 0.01)};
-}
-
 void CompareTensor(GoldenReport& report, const GoldenCase& golden, at::ScalarType dtype) {
   CaseSettings file(golden, "");
   file.DescribesTheFile();
@@ -44,7 +37,7 @@ void CompareTensor(GoldenReport& report, const GoldenCase& golden, at::ScalarTyp
   const SliceGrid grid = function == "absmax" ? AbsmaxGrid(x, bits, axes) : ZeropointGrid(x, bits, axes);
   const at::Tensor rounded = RoundToGrid(x, grid);
 
-  const json& tolerances = golden.json["tolerances"][Precision(dtype)];
+  const json& tolerances = TolerancesOf(golden, dtype);
   compare.Tensor("out/dequantised", rounded, {.relative = tolerances["dequantised_rel"]});
   // A slice without extent is unchanged, and has neither a scale nor integers.
   const at::Tensor has_extent = golden.Tensor("out/scale").ne(0).reshape(grid.scale.sizes());
@@ -90,30 +83,26 @@ std::optional<LinearQuantizationOptions::Part> ReadPart(CaseSettings& scheme, co
                                          .scope = ScopeOf(name.substr(underscore + 1))};
 }
 
-LinearQuantizationOptions ReadScheme(CaseSettings& file, CaseSettings& scheme) {
+// `all_used` false where a key is not read.
+struct Scheme {
+  LinearQuantizationOptions options;
+  bool all_used;
+};
+
+Scheme ReadScheme(const GoldenCase& golden) {
+  CaseSettings file(golden, ""), scheme(golden, "scheme");
+  file.DescribesTheFile();
+  file.Describes({"scheme", "params_from"});
   LinearQuantizationOptions options = {};
   options.weights = ReadPart(scheme, "weights", &options);
   options.inputs = ReadPart(scheme, "activations", &options);
   options.outputs = ReadPart(scheme, "outputs", &options);
   options.calibrated = scheme.ValueOr("static", false);
   options.head = file.At("quantise_lm_head");
-  return options;
+  return {options, All({file.AllUsed(), scheme.AllUsed()})};
 }
 
-LinearQuantizationOptions OptionsOf(const GoldenCase& golden) {
-  CaseSettings file(golden, ""), scheme(golden, "scheme");
-  file.DescribesTheFile();
-  file.Describes({"scheme", "params_from"});
-  return ReadScheme(file, scheme);
-}
-
-bool EverySchemeSettingIsUsed(const GoldenCase& golden) {
-  CaseSettings file(golden, ""), scheme(golden, "scheme");
-  file.DescribesTheFile();
-  file.Describes({"scheme", "params_from"});
-  ReadScheme(file, scheme);
-  return All({file.AllUsed(), scheme.AllUsed()});
-}
+LinearQuantizationOptions OptionsOf(const GoldenCase& golden) { return ReadScheme(golden).options; }
 
 // Keeps the inputs and outputs of the linears in the order of execution.
 class Recorder : public ActivationTap {
@@ -271,11 +260,11 @@ bool AnActivationFlipped(const LinearQuantizationOptions& options, const Run& in
 void CompareQuantizedModel(GoldenComparison& compare, const GoldenCase& golden, at::ScalarType dtype) {
   const auto run = RunModel(golden, dtype);
   ASSERT_NE(run, nullptr);
-  const json& tolerances = golden.json["tolerances"][Precision(dtype)];
+  const json& tolerances = TolerancesOf(golden, dtype);
   double logits_tolerance = tolerances["logits_relmax"], loss_tolerance = tolerances["loss_abs"];
   const double scale_tolerance = tolerances.value("scales_rel", 1e-9);
   compare.Tensor("out/logits_float_model", run->float_logits,
-                 RelMax(golden.Tensor("out/logits_float_model"), logits_tolerance));
+                 RelativeToLargest(logits_tolerance, golden.Tensor("out/logits_float_model")));
   if (dtype == torch::kFloat32) {
     const auto in_double = RunModel(golden, torch::kFloat64);
     for (const json& linear : golden.json["expected"]["scales_batch0"]) {
@@ -292,7 +281,7 @@ void CompareQuantizedModel(GoldenComparison& compare, const GoldenCase& golden, 
       loss_tolerance = 1e-2;
     }
   }
-  compare.Tensor("out/logits", run->logits, RelMax(golden.Tensor("out/logits"), logits_tolerance));
+  compare.Tensor("out/logits", run->logits, RelativeToLargest(logits_tolerance, golden.Tensor("out/logits")));
   const json& expected = golden.json["expected"];
   const Tolerance loss = {.absolute = loss_tolerance};
   for (std::size_t i = 0; i < run->losses.size(); ++i) {
@@ -304,21 +293,8 @@ void CompareQuantizedModel(GoldenComparison& compare, const GoldenCase& golden, 
   CompareScales(compare, golden, *run, scale_tolerance);
 }
 
-// A model case with the spec and the parameters of the case that it refers to; `needs` names the missing
-// part.
 GoldenCase WithParameters(const GoldenCase& golden, const std::vector<GoldenCase>& cases) {
-  GoldenCase complete = golden;
-  const std::string file = golden.json["params_from"];
-  const std::string name = file.substr(0, file.find(".safetensors"));
-  for (const GoldenCase& other : cases) {
-    if (other.name != name) continue;
-    complete.spec = other.spec;
-    complete.needs = other.needs;
-    complete.tensors.insert(other.tensors.begin(), other.tensors.end());
-  }
-  if (!complete.spec && complete.needs.empty())
-    ADD_FAILURE() << golden.group << "/" << golden.name << ": there is no case " << file;
-  return complete;
+  return WithModelOf(golden, cases, golden.json["params_from"]);
 }
 
 class QuantKaulGoldenTest : public testing::TestWithParam<at::ScalarType> {};
@@ -332,15 +308,13 @@ TEST_P(QuantKaulGoldenTest, TensorsAndModelsAreRoundedAsInThePaper) {
     } else if (golden.json.contains("scheme")) {
       const GoldenCase complete = WithParameters(golden, cases);
       if (report.SkipWhatIsNotSupported(complete) || !complete.spec) continue;
-      if (!report.Accepts(golden, EverySchemeSettingIsUsed(golden))) continue;
+      if (!report.Accepts(golden, ReadScheme(golden).all_used)) continue;
       GoldenComparison compare(report, complete, GetParam());
       CompareQuantizedModel(compare, complete, GetParam());
     } else if (!golden.json.contains("spec")) {  // Else the parameters of other cases.
       ADD_FAILURE() << "quant_kaul/" << golden.name << ": no comparison is known for this case";
     } else {
-      CaseSettings file(golden, "");
-      file.DescribesTheFile();
-      report.Accepts(golden, file.AllUsed() && SpecIsUsed(golden));
+      report.Accepts(golden, FileIsUsed(golden) && SpecIsUsed(golden));
     }
   }
   report.Finish();
@@ -383,9 +357,7 @@ TEST(QuantKaulFlipTest, OnlyARoundingNextToATieIsAFlip) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Precisions, QuantKaulGoldenTest, testing::Values(torch::kFloat64, torch::kFloat32),
-                         [](const testing::TestParamInfo<at::ScalarType>& info) {
-                           return std::string(info.param == torch::kFloat64 ? "Double" : "Float");
-                         });
+                         PrecisionName);
 
 }  // namespace
 }  // namespace inlier

@@ -2,17 +2,10 @@
 //   round_tensors SPEC.json IN.safetensors OUT.safetensors …      SPEC is a QuantizationSpec of absmax or zeropoint.
 // By the last part of a tensor's name, before it the site: `weight` (out, in) and `input` (…, in) of a linear, `keys` and `values`
 // of an attention, which are rounded; `gain` of a norm and `calibration` (…, in) of a linear, which are seen before.
-// Several specs and files follow each other.
-#include <google/protobuf/util/json_util.h>
-
-#include <cstdio>
-#include <fstream>
-#include <iterator>
 #include <string>
 
-#include "base/status.h"
-#include "core/io/safetensors.h"
 #include "core/quant/make_quantization.h"
+#include "tests/core/quant/tensor_program.h"
 
 namespace inlier {
 namespace {
@@ -31,15 +24,9 @@ absl::Status Calibrate(const TensorMap& tensors, Quantization& quantization) {
   return quantization.Freeze();
 }
 
-absl::Status Round(const std::string& spec_path, const std::string& in, const std::string& out) {
-  std::ifstream file(spec_path);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  v1::QuantizationSpec spec;
-  if (!google::protobuf::util::JsonStringToMessage(text, &spec).ok())
-    return absl::InvalidArgumentError(spec_path + ": no QuantizationSpec as JSON");
+absl::StatusOr<TensorMap> Round(const v1::QuantizationSpec& spec, const TensorMap& tensors) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Quantization> quantization,
                    MakeQuantization(spec, v1::ModelSpec::kGpt2));
-  ASSIGN_OR_RETURN(const TensorMap tensors, LoadSafetensors(in));
   RETURN_IF_ERROR(Calibrate(tensors, *quantization));
   TensorMap rounded;
   for (const auto& [name, tensor] : tensors) {
@@ -50,21 +37,10 @@ absl::Status Round(const std::string& spec_path, const std::string& in, const st
     if (part == "keys") rounded[name] = quantization->OnKeys(site, tensor);
     if (part == "values") rounded[name] = quantization->OnValues(site, tensor);
   }
-  return SaveSafetensors(out, rounded, {});
+  return rounded;
 }
 
 }  // namespace
 }  // namespace inlier
 
-int main(int count, char** arguments) {
-  if (count < 4 || count % 3 != 1) {
-    std::fprintf(stderr, "round_tensors SPEC.json IN.safetensors OUT.safetensors …\n");
-    return 2;
-  }
-  for (int i = 1; i < count; i += 3) {
-    const absl::Status done = inlier::Round(arguments[i], arguments[i + 1], arguments[i + 2]);
-    if (done.ok()) continue;
-    std::fprintf(stderr, "%s\n", std::string(done.message()).c_str());
-    return 1;
-  }
-}
+int main(int count, char** arguments) { return inlier::RunTensorProgram(count, arguments, inlier::Round); }

@@ -4,7 +4,6 @@
 #include <torch/cuda.h>
 #include <torch/types.h>
 
-#include <cmath>
 #include <limits>
 
 namespace inlier {

@@ -42,17 +42,16 @@ inline v1::QuantizationSpec QuantizationOf(const std::string& text) {
 // In double; gains and biases are random.
 inline std::shared_ptr<Model> MakeTinyModel(const v1::TrialSpec& spec) {
   at::set_num_threads(1);
-  auto model = MakeModel(spec);
-  EXPECT_TRUE(model.ok()) << model.status();
-  InitialiseWeights(**model, spec, 3);
-  (*model)->to(torch::kDouble);
-  (*model)->eval();
+  auto model = MakeModel(spec).value();
+  InitialiseWeights(*model, spec, 3);
+  model->to(torch::kDouble);
+  model->eval();
   torch::manual_seed(4);
   const torch::NoGradGuard no_grad;
-  for (const auto& parameter : (*model)->named_parameters()) {
+  for (const auto& parameter : model->named_parameters()) {
     if (parameter.value().dim() == 1) parameter.value().add_(torch::randn_like(parameter.value()) * 0.3);
   }
-  return *model;
+  return model;
 }
 
 inline ModelInput RandomTokens(std::uint64_t seed) {
@@ -65,14 +64,12 @@ inline ModelInput RandomTokens(std::uint64_t seed) {
 // Calibrated with three batches where it needs any, and frozen.
 inline std::unique_ptr<Quantization> CalibratedOn(Model& model, const v1::TrialSpec& spec,
                                                   const std::string& quantization) {
-  auto made = MakeQuantization(QuantizationOf(quantization), spec.model().architecture_case());
-  EXPECT_TRUE(made.ok()) << made.status();
+  auto made = MakeQuantization(QuantizationOf(quantization), spec.model().architecture_case()).value();
   const torch::NoGradGuard no_grad;
-  for (std::uint64_t batch = 0; batch < ((*made)->needs_calibration() ? 3 : 0); ++batch)
-    model.Logits(RandomTokens(100 + batch), made->get());
-  const absl::Status frozen = (*made)->Freeze();
-  EXPECT_TRUE(frozen.ok()) << frozen;
-  return *std::move(made);
+  for (std::uint64_t batch = 0; batch < (made->needs_calibration() ? 3 : 0); ++batch)
+    model.Logits(RandomTokens(100 + batch), made.get());
+  EXPECT_EQ(made->Freeze(), absl::OkStatus());
+  return made;
 }
 
 // Root of the mean square of the difference of the logits from those in float.

@@ -32,11 +32,10 @@ std::shared_ptr<Model> MakeTinyVit(const std::string& fields = "patch_norm: true
                                                     "classes: 10 initial_std: 0.2 " +
                                                         fields + " } }",
                                                     &spec));
-  auto model = MakeModel(spec);
-  EXPECT_TRUE(model.ok()) << model.status();
-  InitialiseWeights(**model, spec, 3);
-  (*model)->eval();
-  return *model;
+  auto model = MakeModel(spec).value();
+  InitialiseWeights(*model, spec, 3);
+  model->eval();
+  return model;
 }
 
 ModelInput Images(std::uint64_t seed) {
@@ -57,12 +56,11 @@ v1::QuantizationSpec Bits(int weights, int activations,
 
 // Calibrated with four batches and frozen.
 std::unique_ptr<Quantization> Calibrated(Model& model, const v1::QuantizationSpec& spec) {
-  auto quantization = MakeQuantization(spec, v1::ModelSpec::kVit);
-  EXPECT_TRUE(quantization.ok()) << quantization.status();
+  auto quantization = MakeQuantization(spec, v1::ModelSpec::kVit).value();
   const torch::NoGradGuard no_grad;
-  for (std::uint64_t batch = 0; batch < 4; ++batch) model.Logits(Images(100 + batch), quantization->get());
-  EXPECT_TRUE((*quantization)->Freeze().ok());
-  return *std::move(quantization);
+  for (std::uint64_t batch = 0; batch < 4; ++batch) model.Logits(Images(100 + batch), quantization.get());
+  EXPECT_TRUE(quantization->Freeze().ok());
+  return quantization;
 }
 
 // The table with its layers written out: " W" and " A" after the sites.

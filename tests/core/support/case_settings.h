@@ -70,6 +70,15 @@ class CaseSettings {
   bool asked_ = false;
 };
 
+// True when the file of a case has no key but those that every file may have and `described`.
+template <typename Case>
+bool FileIsUsed(const Case& golden, std::initializer_list<const char*> described = {}) {
+  CaseSettings file(golden, "");
+  file.DescribesTheFile();
+  file.Describes(described);
+  return file.AllUsed();
+}
+
 // All of them. Unlike &&, it asks each one, so that each key that is not used is named.
 inline bool All(std::initializer_list<bool> answers) {
   bool all = true;

@@ -6,7 +6,6 @@
 #include <torch/types.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -212,6 +211,21 @@ at::Tensor LabelsOfCase(const GoldenCase& golden, const std::string& prefix, std
 
 Tolerance RelativeToLargest(double bound, const at::Tensor& expected) {
   return {.absolute = bound * std::max(expected.abs().max().item<double>(), 0.01)};
+}
+
+GoldenCase WithModelOf(GoldenCase golden, const std::vector<GoldenCase>& cases, const std::string& file) {
+  const std::string name = file.substr(0, file.find(".safetensors"));
+  for (const GoldenCase& other : cases) {
+    if (other.name != name) continue;
+    golden.spec = other.spec;
+    golden.needs = other.needs;
+    for (const auto& [key, tensor] : other.tensors) {
+      if (!key.starts_with("out/")) golden.tensors.emplace(key, tensor);
+    }
+  }
+  if (!golden.spec && golden.needs.empty())
+    ADD_FAILURE() << golden.group << "/" << golden.name << ": there is no case " << file;
+  return golden;
 }
 
 GoldenReport::GoldenReport(std::string group) : group_(std::move(group)) {}

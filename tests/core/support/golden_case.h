@@ -8,9 +8,7 @@
 //     GoldenReport report("bert");
 //     for (const GoldenCase& golden : FindGoldenCases("bert")) {
 //       if (report.SkipWhatIsNotSupported(golden)) continue;
-//       CaseSettings file(golden, "");                          // every key that the case sets is used
-//       file.DescribesTheFile();
-//       if (!report.Accepts(golden, file.AllUsed())) continue;
+//       if (!report.Accepts(golden, FileIsUsed(golden))) continue;  // every key that the case sets is used
 //       auto model = ModelOfCase(golden, torch::kFloat64);      // parameters filled in, eval mode
 //       GoldenComparison compare(report, golden, torch::kFloat64);
 //       compare.Tensor("out/logits", model->Logits(InputOfCase(golden)),
@@ -22,6 +20,7 @@
 #define INLIER_TESTS_CORE_SUPPORT_GOLDEN_CASE_H_
 
 #include <ATen/core/Tensor.h>
+#include <gtest/gtest.h>
 
 #include <filesystem>
 #include <memory>
@@ -61,6 +60,10 @@ const std::set<std::string>& MissingFields();
 std::vector<GoldenCase> FindGoldenCases(const std::string& group,
                                         const std::set<std::string>& missing = MissingFields());
 
+// The case with the spec and the tensors, but for results, of the one of `cases` whose file is `file`, which it refers
+// to; `needs` names the missing part. Fails the test where there is no such case.
+GoldenCase WithModelOf(GoldenCase golden, const std::vector<GoldenCase>& cases, const std::string& file);
+
 // False, and the test fails by the names of the case and the field, when the case's `spec` sets a field outside
 // model, attention, norm, dropout and data.text.sequence_length, which make the model, and `others`, which the test
 // reads itself, for example "training.label_smoothing".
@@ -89,6 +92,16 @@ struct Tolerance {
 
 // max|actual - expected| / max(max|expected|, 0.01) <= bound: the "relmax" of the Hugging Face cases.
 Tolerance RelativeToLargest(double bound, const at::Tensor& expected);
+
+// The bounds of a case in one precision, float64 or float32.
+inline const nlohmann::json& TolerancesOf(const GoldenCase& golden, at::ScalarType precision) {
+  return golden.json.at("tolerances").at(precision == at::kDouble ? "float64" : "float32");
+}
+
+// The name of a test in one precision.
+inline std::string PrecisionName(const testing::TestParamInfo<at::ScalarType>& info) {
+  return info.param == at::kDouble ? "Double" : "Float";
+}
 
 // Counts of one test over one group.
 class GoldenReport {

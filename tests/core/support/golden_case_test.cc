@@ -5,32 +5,26 @@
 #include <gtest/gtest.h>
 #include <torch/types.h>
 
-#include <cmath>
 #include <cstdlib>
-#include <fstream>
 #include <string>
+
+#include "tests/support/temporary_folder.h"
 
 namespace inlier {
 namespace {
 
 class GoldenCaseTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (std::filesystem::temp_directory_path() / "golden_case_test.XXXXXX").string();
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
+  GoldenCaseTest() {
     std::filesystem::create_directory(folder_ / "group");
-    ::setenv("INLIER_GOLDEN_DIR", folder_.c_str(), 1);
+    ::setenv("INLIER_GOLDEN_DIR", folder_.path().c_str(), 1);
   }
-  void TearDown() override {
-    ::unsetenv("INLIER_GOLDEN_DIR");
-    std::filesystem::remove_all(folder_);
-  }
+  ~GoldenCaseTest() override { ::unsetenv("INLIER_GOLDEN_DIR"); }
   void Write(const std::string& name, const std::string& json) {
-    std::ofstream(folder_ / "group" / (name + ".json")) << json;
+    folder_.Write("group/" + name + ".json", json);
   }
 
-  std::filesystem::path folder_;
+  const TemporaryFolder folder_;
 };
 
 TEST_F(GoldenCaseTest, EveryFileIsFoundAndAFieldThatIsKnownToBeMissingIsNamed) {

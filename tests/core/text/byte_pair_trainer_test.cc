@@ -21,11 +21,7 @@ BytePairTrainerOptions Options(uint32_t vocab_size, int threads = 1) {
   return options;
 }
 
-Corpus Tiny() {
-  auto corpus = Corpus::Open({std::string(INLIER_TEST_DATA) + "/tiny.txt"});
-  if (!corpus.ok()) ADD_FAILURE() << corpus.status();
-  return *std::move(corpus);
-}
+Corpus Tiny() { return Corpus::Open({std::string(INLIER_TEST_DATA) + "/tiny.txt"}).value(); }
 
 // The definition, written out: count all pairs again for every merge. Also gives the words in their final
 // form.

@@ -23,9 +23,8 @@ TEST(CorpusTest, TextsAreTheLinesThatAreNotBlank) {
 
 TEST(CorpusTest, AnEmptyFileHasNoTexts) {
   TemporaryFolder folder;
-  const auto corpus = Corpus::Open({folder.Write("a.txt", "")});
-  ASSERT_TRUE(corpus.ok());
-  EXPECT_TRUE(corpus->texts().empty());
+  const auto corpus = Corpus::Open({folder.Write("a.txt", "")}).value();
+  EXPECT_TRUE(corpus.texts().empty());
 }
 
 std::string ErrorOf(const CorpusSource& source) {
@@ -42,9 +41,8 @@ TEST(CorpusTest, AFolderIsEveryTextFileBelowItInTheOrderOfTheirPaths) {
   folder.Write("a.txt", "first");
   folder.Write("b/notes.md", "not this\n");
   folder.Write("b/data.jsonl", "nor this\n");
-  const auto corpus = Corpus::Open({folder.path()});
-  ASSERT_TRUE(corpus.ok()) << corpus.status();
-  EXPECT_THAT(corpus->texts(), ElementsAre("first", "second", "third", "fourth", "fifth"));
+  const auto corpus = Corpus::Open({folder.path()}).value();
+  EXPECT_THAT(corpus.texts(), ElementsAre("first", "second", "third", "fourth", "fifth"));
 }
 
 TEST(CorpusTest, JsonLinesGiveOneFieldOfEveryObject) {
@@ -53,13 +51,11 @@ TEST(CorpusTest, JsonLinesGiveOneFieldOfEveryObject) {
       folder.Write("a.jsonl",
                    "{\"text\": \"one\\ntwo \\u00e9\", \"id\": 1}\r\n\n{\"id\": 2, \"text\": \" \"}\n"
                    "{\"text\": \"last\", \"title\": \"T\"}");
-  const auto corpus = Corpus::Open({file});
-  ASSERT_TRUE(corpus.ok()) << corpus.status();
-  EXPECT_THAT(corpus->texts(), ElementsAre("one\ntwo \xC3\xA9", "last"));
+  const auto corpus = Corpus::Open({file}).value();
+  EXPECT_THAT(corpus.texts(), ElementsAre("one\ntwo \xC3\xA9", "last"));
   const auto titles =
-      Corpus::Open({.path = folder.Write("b.jsonl", "{\"title\": \"T\"}\n"), .field = "title"});
-  ASSERT_TRUE(titles.ok()) << titles.status();
-  EXPECT_THAT(titles->texts(), ElementsAre("T"));
+      Corpus::Open({.path = folder.Write("b.jsonl", "{\"title\": \"T\"}\n"), .field = "title"}).value();
+  EXPECT_THAT(titles.texts(), ElementsAre("T"));
 }
 
 TEST(CorpusTest, ErrorsInAFileNameLineAndRemedy) {

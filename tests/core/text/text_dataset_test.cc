@@ -11,6 +11,7 @@
 #include "core/text/masking.h"
 #include "core/text/special_tokens.h"
 #include "nlohmann/json.hpp"
+#include "tests/core/data/batch_rows.h"
 #include "tests/core/data/data_files.h"
 #include "torch/types.h"
 
@@ -31,9 +32,7 @@ v1::TextDataSpec TextSpec() {
 class TextDatasetTest : public testing::Test {
  protected:
   std::unique_ptr<TextDataset> Open(v1::Objective objective, const v1::TextDataSpec& spec = TextSpec()) {
-    auto dataset = TryOpen(objective, spec);
-    if (!dataset.ok()) ADD_FAILURE() << dataset.status();
-    return *std::move(dataset);
+    return TryOpen(objective, spec).value();
   }
   absl::StatusOr<std::unique_ptr<TextDataset>> TryOpen(v1::Objective objective,
                                                        const v1::TextDataSpec& spec) {
@@ -55,11 +54,6 @@ bool Equal(const Batch& a, const Batch& b) {
 // A masked batch before its masking.
 torch::Tensor Original(const Batch& batch) {
   return torch::where(batch.labels == kNoTarget, batch.ids, batch.labels);
-}
-
-std::vector<int64_t> Row(const torch::Tensor& tensor, int64_t row) {
-  const torch::Tensor flat = tensor[row].contiguous();
-  return {flat.data_ptr<int64_t>(), flat.data_ptr<int64_t>() + flat.numel()};
 }
 
 TEST_F(TextDatasetTest, BatchesAreFullSequencesOfTheVocabulary) {
@@ -168,7 +162,7 @@ TEST_F(TextDatasetTest, ValidationIsTheLastLinesAndNeverTrainedOn) {
     const auto dataset = Open(objective, spec);
     std::string validation;
     for (int64_t i = 0; i < dataset->ValidationBatches(7); ++i)
-      validation += dataset->Decode(Original(dataset->ValidationBatch(i, 7, 1)));
+      validation += Decoded(*dataset, Original(dataset->ValidationBatch(i, 7, 1)));
     const Corpus corpus = *Corpus::Open({TextSpec().path()});
     std::string expected;
     for (size_t i = corpus.texts().size() - std::llround(corpus.texts().size() * 0.1);
@@ -181,7 +175,7 @@ TEST_F(TextDatasetTest, ValidationIsTheLastLinesAndNeverTrainedOn) {
 
     std::string train;
     for (int64_t i = 0; i < dataset->train_examples(); ++i)
-      train += dataset->Decode(Original(dataset->TrainBatch(1, i, 1))) + "|";
+      train += Decoded(*dataset, Original(dataset->TrainBatch(1, i, 1))) + "|";
     const std::string_view first_line =
         corpus.texts()[corpus.texts().size() - std::llround(corpus.texts().size() * 0.1)];
     EXPECT_EQ(train.find(first_line.substr(0, 40)), std::string::npos);
@@ -234,7 +228,7 @@ TEST_F(TextDatasetTest, AShortGroupIsPaddedAndMaskedOut) {
   ASSERT_TRUE(batch.attention_mask.defined());
   const int64_t length = batch.attention_mask.sum().item<int64_t>();
   EXPECT_LT(length, 32);
-  EXPECT_EQ(dataset->Decode(Original(batch)[0].slice(0, 0, length)), "[CLS]the end[SEP]");
+  EXPECT_EQ(Decoded(*dataset, Original(batch)[0].slice(0, 0, length)), "[CLS]the end[SEP]");
   EXPECT_TRUE((batch.ids[0].slice(0, length) == kOwnMaskedTokens.pad).all().item<bool>());
   EXPECT_TRUE((batch.labels[0].slice(0, length) == kNoTarget).all().item<bool>());
   EXPECT_TRUE((batch.attention_mask[0].slice(0, 0, length) == 1).all().item<bool>());
@@ -279,7 +273,7 @@ TEST_F(TextDatasetTest, ValidationIsSpreadOverTheFileOrItsEnd) {
   const auto letters = [](const TextDataset& dataset) {
     std::set<char> found;
     for (int64_t i = 0; i < dataset.validation_examples(); ++i) {
-      const std::string decoded = dataset.Decode(dataset.ValidationBatch(i, 1, 1).ids[0]);
+      const std::string decoded = Decoded(dataset, dataset.ValidationBatch(i, 1, 1).ids[0]);
       for (size_t at = decoded.find("</s>"); at != std::string::npos; at = decoded.find("</s>", at + 1))
         if (at + 4 < decoded.size()) found.insert(decoded[at + 4]);
     }
@@ -288,7 +282,7 @@ TEST_F(TextDatasetTest, ValidationIsSpreadOverTheFileOrItsEnd) {
   const auto spread = Open(v1::CLM, spec);
   EXPECT_GT(letters(*spread).size(), 15u);
   // The first sequences are of everywhere too: an evaluation of few batches reads no single letter.
-  EXPECT_NE(spread->Decode(spread->ValidationBatch(0, 1, 1).ids[0]).find("</s>"), std::string::npos);
+  EXPECT_NE(Decoded(*spread, spread->ValidationBatch(0, 1, 1).ids[0]).find("</s>"), std::string::npos);
   spec.set_validation(v1::LAST);
   const auto last = Open(v1::CLM, spec);
   EXPECT_LE(letters(*last).size(), 4u);
@@ -333,9 +327,8 @@ TEST_F(TextDatasetTest, EverySequenceBeginsWithTheTokenThatBeginsATextWhereAsked
     }
     EXPECT_GT(inside, plain->validation_examples() / 2) << "most sequences begin inside a text";
     EXPECT_TRUE((headed->TrainBatch(1, 7, 16).ids.select(1, 0) == begin).all().item<bool>());
-    const auto shorter = headed->WithSequenceLength(16);
-    ASSERT_TRUE(shorter.ok());
-    EXPECT_TRUE(((*shorter)->ValidationBatch(0, 8, 1).ids.select(1, 0) == begin).all().item<bool>());
+    const auto shorter = headed->WithSequenceLength(16).value();
+    EXPECT_TRUE((shorter->ValidationBatch(0, 8, 1).ids.select(1, 0) == begin).all().item<bool>());
   }
 }
 
@@ -367,7 +360,7 @@ TEST_F(TextDatasetTest, WordPieceTextsAreBetweenItsOwnSpecialTokens) {
   EXPECT_GT((original == 102).sum().item<int64_t>(), 4);
   EXPECT_GT((batch.ids == 103).sum().item<int64_t>(), 0);
   EXPECT_FALSE(((batch.labels == 101) | (batch.labels == 102)).any().item<bool>());
-  EXPECT_THAT(dataset->Decode(original[0]), testing::StartsWith("[CLS] "));
+  EXPECT_THAT(Decoded(*dataset, original[0]), testing::StartsWith("[CLS] "));
   EXPECT_NE(dataset->dataset_digest(), Open(v1::MLM)->dataset_digest());
 
   const absl::Status causal = TryOpen(v1::CLM, spec).status();
@@ -400,7 +393,7 @@ TEST_F(TextDatasetTest, Gpt2TextsBeginWithEndOfText) {
   const Batch batch = dataset->ValidationBatch(0, 8, 1);
   EXPECT_EQ(batch.ids[0][0].item<int64_t>(), 50256);
   EXPECT_GT((batch.ids == 50256).sum().item<int64_t>(), 4);
-  EXPECT_THAT(dataset->Decode(batch.ids[0]), testing::StartsWith("<|endoftext|>"));
+  EXPECT_THAT(Decoded(*dataset, batch.ids[0]), testing::StartsWith("<|endoftext|>"));
   EXPECT_THAT(std::string(TryOpen(v1::MLM, spec).status().message()), HasSubstr("no special tokens for MLM"));
 }
 
@@ -417,19 +410,17 @@ TEST_F(TextDatasetTest, AMissingVocabularyIsNamedWithTheRemedy) {
 TEST_F(TextDatasetTest, AnotherLengthIsTheSameTextCutAgain) {
   for (const v1::Objective objective : {v1::MLM, v1::CLM}) {
     const auto dataset = Open(objective);
-    const auto same = dataset->WithSequenceLength(32);
-    ASSERT_TRUE(same.ok()) << same.status();
-    EXPECT_EQ((*same)->dataset_digest(), dataset->dataset_digest());
-    EXPECT_TRUE(Equal((*same)->ValidationBatch(0, 4, 1), dataset->ValidationBatch(0, 4, 1)));
+    const auto same = dataset->WithSequenceLength(32).value();
+    EXPECT_EQ(same->dataset_digest(), dataset->dataset_digest());
+    EXPECT_TRUE(Equal(same->ValidationBatch(0, 4, 1), dataset->ValidationBatch(0, 4, 1)));
 
-    const auto longer = dataset->WithSequenceLength(64);
-    ASSERT_TRUE(longer.ok()) << longer.status();
-    EXPECT_EQ((*longer)->sequence_length(), 64);
-    EXPECT_NE((*longer)->dataset_digest(), dataset->dataset_digest());
+    const auto longer = dataset->WithSequenceLength(64).value();
+    EXPECT_EQ(longer->sequence_length(), 64);
+    EXPECT_NE(longer->dataset_digest(), dataset->dataset_digest());
     v1::TextDataSpec spec = TextSpec();
     spec.set_sequence_length(64);
-    EXPECT_EQ((*longer)->dataset_digest(), Open(objective, spec)->dataset_digest());
-    const std::vector<int64_t> row = Row(Original((*longer)->ValidationBatch(0, 1, 1)), 0);
+    EXPECT_EQ(longer->dataset_digest(), Open(objective, spec)->dataset_digest());
+    const std::vector<int64_t> row = Row(Original(longer->ValidationBatch(0, 1, 1)), 0);
     std::vector<int64_t> halves = Row(Original(dataset->ValidationBatch(0, 1, 1)), 0);
     const std::vector<int64_t> second = Row(Original(dataset->ValidationBatch(1, 1, 1)), 0);
     halves.insert(halves.end(), second.begin(), second.end());

@@ -6,7 +6,6 @@
 #include <sys/resource.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <string>
 
 #include "core/text/token_cache.h"

@@ -284,8 +284,7 @@ TEST(TokenCacheTest, TheSecondProcessWaitsAndReportsIt) {
     fs::rename(made / "aside", made / "tokens.bin");  // The other process finishes.
     lock.reset();
   };
-  const auto cache = TokenCache::OpenOrMake({kTiny}, {TrainedBytePair{600}, 0.1}, options);
-  ASSERT_TRUE(cache.ok()) << cache.status();
+  const auto cache = TokenCache::OpenOrMake({kTiny}, {TrainedBytePair{600}, 0.1}, options).value();
   EXPECT_THAT(phases, testing::ElementsAre("wait for another process to tokenize"));
 }
 
@@ -319,9 +318,7 @@ TEST(TokenCacheTest, APublishedVocabularyIsPartOfTheName) {
   TextOpenOptions options;
   options.cache_dir = folder / "cache";
   const auto open = [&](const TokenizerSource& tokenizer) {
-    auto cache = TokenCache::OpenOrMake({kTiny}, {tokenizer, 0.1}, options);
-    if (!cache.ok()) ADD_FAILURE() << cache.status();
-    return *std::move(cache);
+    return TokenCache::OpenOrMake({kTiny}, {tokenizer, 0.1}, options).value();
   };
   const TokenCache bert = open(WordPieceFile{vocab});
   const Corpus corpus = *Corpus::Open({kTiny});

@@ -66,11 +66,8 @@ class TokenizerFolderTest : public testing::Test {
     return std::string(MakeTokenizer(*std::move(read)).status().message());
   }
   std::unique_ptr<Tokenizer> Read() const {
-    absl::StatusOr<TokenizerDefinition> read = ReadTokenizerFolder(folder_.path());
-    EXPECT_TRUE(read.ok()) << read.status();
-    auto made = MakeTokenizer(*std::move(read));
-    EXPECT_TRUE(made.ok()) << made.status();
-    return *std::move(made);
+    TokenizerDefinition read = ReadTokenizerFolder(folder_.path()).value();
+    return MakeTokenizer(std::move(read)).value();
   }
   std::vector<uint32_t> Ids(std::string_view text) const {
     std::vector<uint32_t> ids;
@@ -273,18 +270,17 @@ TEST_F(TokenizerFolderTest, AFolderWithoutATokenizerIsNotGuessed) {
 TEST_F(TokenizerFolderTest, TwoWithTheSameIdsHaveTheSameDigest) {
   const TemporaryFolder bare;
   const std::string vocabulary = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nword\n";
-  const auto file = LoadTokenizer(WordPieceFile{bare.Write("vocab.txt", vocabulary), {}, {}}, "");
-  ASSERT_TRUE(file.ok()) << file.status();
+  const auto file = LoadTokenizer(WordPieceFile{bare.Write("vocab.txt", vocabulary), {}, {}}, "").value();
   folder_.Write("vocab.txt", vocabulary);
   Write("config.json", {{"model_type", "bert"}});
-  EXPECT_EQ(Read()->Digest(), (*file)->Digest());
+  EXPECT_EQ(Read()->Digest(), file->Digest());
   Write("tokenizer_config.json", {{"do_lower_case", false}});
-  EXPECT_NE(Read()->Digest(), (*file)->Digest());
-  EXPECT_THAT(std::string(CheckSameTokenizer(folder_.path(), **file).message()),
+  EXPECT_NE(Read()->Digest(), file->Digest());
+  EXPECT_THAT(std::string(CheckSameTokenizer(folder_.path(), *file).message()),
               AllOf(HasSubstr("vocab.txt: gives texts other ids"), HasSubstr("{wordpiece: {vocab: ")));
   Write("tokenizer_config.json", {{"do_lower_case", true}});
-  EXPECT_TRUE(CheckSameTokenizer(folder_.path(), **file).ok());
-  EXPECT_TRUE(CheckSameTokenizer(bare / "nothing", **file).ok());
+  EXPECT_TRUE(CheckSameTokenizer(folder_.path(), *file).ok());
+  EXPECT_TRUE(CheckSameTokenizer(bare / "nothing", *file).ok());
 }
 
 TEST_F(TokenizerFolderTest, ATrialFollowsTheFolderThatItsVocabularyIsIn) {
@@ -292,13 +288,11 @@ TEST_F(TokenizerFolderTest, ATrialFollowsTheFolderThatItsVocabularyIsIn) {
   const std::string key = KeyOf(*FindWordPiece(folder_.path(), "", "vocab")).value();
   Write("tokenizer_config.json", {{"tokenizer_class", "BertTokenizer"}, {"do_lower_case", false}});
   for (const auto& place : {folder_.path(), folder_ / "vocab.txt"}) {
-    const auto found = FindWordPiece(place, "", "vocab");
-    ASSERT_TRUE(found.ok()) << found.status();
-    EXPECT_NE(KeyOf(*found).value(), key);
-    const auto tokenizer = LoadTokenizer(*found, "");
-    ASSERT_TRUE(tokenizer.ok()) << tokenizer.status();
+    const auto found = FindWordPiece(place, "", "vocab").value();
+    EXPECT_NE(KeyOf(found).value(), key);
+    const auto tokenizer = LoadTokenizer(found, "").value();
     std::vector<uint32_t> ids;
-    (*tokenizer)->MakeEncoder()->Encode("Word", &ids);
+    tokenizer->MakeEncoder()->Encode("Word", &ids);
     EXPECT_THAT(ids, ElementsAre(6));
   }
   const auto other = LoadTokenizer(*FindGpt2(folder_.path(), "", "vocab"), "");

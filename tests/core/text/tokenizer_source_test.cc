@@ -44,10 +44,9 @@ TEST(TokenizerSourceTest, ANameIsLookedForInTheDataFolder) {
   const DataFolder data;
   EXPECT_EQ(FindWordPiece("bert-base-uncased", data.path(), kWordPieceField)->vocab_txt,
             data.bert() / "vocab.txt");
-  const auto gpt2 = FindGpt2("gpt2", data.path(), kGpt2Field);
-  ASSERT_TRUE(gpt2.ok()) << gpt2.status();
-  EXPECT_EQ(gpt2->vocab_json, data.gpt2() / "vocab.json");
-  EXPECT_EQ(gpt2->merges_txt, data.gpt2() / "merges.txt");
+  const auto gpt2 = FindGpt2("gpt2", data.path(), kGpt2Field).value();
+  EXPECT_EQ(gpt2.vocab_json, data.gpt2() / "vocab.json");
+  EXPECT_EQ(gpt2.merges_txt, data.gpt2() / "merges.txt");
 }
 
 TEST(TokenizerSourceTest, APathNamesAFileOrAFolder) {
@@ -56,10 +55,9 @@ TEST(TokenizerSourceTest, APathNamesAFileOrAFolder) {
   EXPECT_EQ(FindWordPiece((kGolden / "bert-base-uncased-vocab.txt").string(), "", kWordPieceField)->vocab_txt,
             kGolden / "bert-base-uncased-vocab.txt");
   EXPECT_EQ(FindGpt2(data.gpt2().string(), "", kGpt2Field)->merges_txt, data.gpt2() / "merges.txt");
-  const auto pair = FindGpt2((kGolden / "gpt2-vocab.json").string(), "", kGpt2Field);
-  ASSERT_TRUE(pair.ok()) << pair.status();
-  EXPECT_EQ(pair->vocab_json, kGolden / "gpt2-vocab.json");
-  EXPECT_EQ(pair->merges_txt, kGolden / "gpt2-merges.txt");
+  const auto pair = FindGpt2((kGolden / "gpt2-vocab.json").string(), "", kGpt2Field).value();
+  EXPECT_EQ(pair.vocab_json, kGolden / "gpt2-vocab.json");
+  EXPECT_EQ(pair.merges_txt, kGolden / "gpt2-merges.txt");
 }
 
 TEST(TokenizerSourceTest, AMissingVocabularyIsReportedWithPlaceOthersAndRemedy) {
@@ -84,17 +82,16 @@ TEST(TokenizerSourceTest, AMissingVocabularyIsReportedWithPlaceOthersAndRemedy) 
 }
 
 TEST(TokenizerSourceTest, PublishedVocabulariesHaveTheirSizesAndSpecialTokens) {
-  const auto bert = LoadTokenizer(WordPieceFile{kGolden / "bert-base-uncased-vocab.txt"}, "");
-  ASSERT_TRUE(bert.ok()) << bert.status();
-  EXPECT_EQ((*bert)->size(), 30522u);
-  const SpecialTokens masked = (*bert)->masked_tokens().value();
+  const auto bert = LoadTokenizer(WordPieceFile{kGolden / "bert-base-uncased-vocab.txt"}, "").value();
+  EXPECT_EQ(bert->size(), 30522u);
+  const SpecialTokens masked = bert->masked_tokens().value();
   EXPECT_EQ(masked.pad, 0);
   EXPECT_EQ(masked.begin, 101);
   EXPECT_EQ(masked.end, 102);
   EXPECT_EQ(masked.mask, 103);
   EXPECT_TRUE(masked.IsSpecial(101));
   EXPECT_FALSE(masked.IsSpecial(100)) << "[UNK] is what a word became, and may be a target";
-  EXPECT_FALSE((*bert)->causal_tokens().has_value());
+  EXPECT_FALSE(bert->causal_tokens().has_value());
 
   const auto gpt2 = LoadTokenizer(Gpt2Files{kGolden / "gpt2-vocab.json", kGolden / "gpt2-merges.txt"}, "");
   ASSERT_TRUE(gpt2.ok()) << gpt2.status();
@@ -110,7 +107,7 @@ TEST(TokenizerSourceTest, PublishedVocabulariesHaveTheirSizesAndSpecialTokens) {
     return encoded;
   };
   EXPECT_THAT(ids(**gpt2, "a<|endoftext|>"), ElementsAre(64, 50256));
-  EXPECT_THAT(ids(**bert, "A [MASK]"), ElementsAre(1037, 103));
+  EXPECT_THAT(ids(*bert, "A [MASK]"), ElementsAre(1037, 103));
 }
 
 TEST(TokenizerSourceTest, AVocabularyWithoutASeparatorIsNotGpt2s) {
@@ -134,37 +131,34 @@ TEST(TokenizerSourceTest, OptsOwnVocabularySeparatesAndPadsWithItsOwnTokens) {
     const TemporaryFolder folder;
     const Gpt2Files files = {folder.Write("vocab.json", vocabulary->VocabJson()),
                              folder.Write("merges.txt", vocabulary->MergesTxt())};
-    const auto tokenizer = LoadTokenizer(files, "");
-    ASSERT_TRUE(tokenizer.ok()) << tokenizer.status();
-    const SpecialTokens causal = (*tokenizer)->causal_tokens().value();
+    const auto tokenizer = LoadTokenizer(files, "").value();
+    const SpecialTokens causal = tokenizer->causal_tokens().value();
     EXPECT_EQ(causal.begin, 2);
     EXPECT_EQ(causal.pad, 1);
     EXPECT_FALSE(causal.end.has_value());
     std::vector<uint32_t> ids;
-    (*tokenizer)->MakeEncoder()->Encode("hi</s>h", &ids);
+    tokenizer->MakeEncoder()->Encode("hi</s>h", &ids);
     EXPECT_THAT(ids, ElementsAre(first_byte + 256, 2, first_byte + 'h'));
     // A token that no merge makes and that separates nothing is spelt.
     ids.clear();
-    (*tokenizer)->MakeEncoder()->Encode("<s>", &ids);
+    tokenizer->MakeEncoder()->Encode("<s>", &ids);
     EXPECT_THAT(ids, ElementsAre(first_byte + '<', first_byte + 's', first_byte + '>'));
   }
 }
 
 TEST(TokenizerSourceTest, AVocabularyOfAnotherCacheIsNamedByItsContent) {
   const auto vocabulary =
-      BytePairVocabulary::FromMerges({kOwnSpecialTokens.begin(), kOwnSpecialTokens.end()}, {});
-  ASSERT_TRUE(vocabulary.ok()) << vocabulary.status();
+      BytePairVocabulary::FromMerges({kOwnSpecialTokens.begin(), kOwnSpecialTokens.end()}, {}).value();
   const TemporaryFolder folder;
-  folder.Write("vocab.json", vocabulary->VocabJson());
-  folder.Write("merges.txt", vocabulary->MergesTxt());
+  folder.Write("vocab.json", vocabulary.VocabJson());
+  folder.Write("merges.txt", vocabulary.MergesTxt());
   const OwnBytePairFiles source{folder.path()};
-  const auto tokenizer = LoadTokenizer(source, "/nowhere");
-  ASSERT_TRUE(tokenizer.ok()) << tokenizer.status();
-  EXPECT_EQ((*tokenizer)->size(), 262u);
-  EXPECT_EQ((*tokenizer)->causal_tokens()->begin, 2);
+  const auto tokenizer = LoadTokenizer(source, "/nowhere").value();
+  EXPECT_EQ(tokenizer->size(), 262u);
+  EXPECT_EQ(tokenizer->causal_tokens()->begin, 2);
   const std::string key = KeyOf(source).value();
   EXPECT_THAT(key, StartsWith("byte_pair of "));
-  folder.Write("merges.txt", vocabulary->MergesTxt() + "\n");
+  folder.Write("merges.txt", vocabulary.MergesTxt() + "\n");
   EXPECT_NE(KeyOf(source).value(), key);
 }
 

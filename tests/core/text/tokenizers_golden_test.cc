@@ -34,24 +34,17 @@ fs::path VocabularyFile(const std::string& name) {
   return fs::exists(given) ? given : fs::path(INLIER_GOLDEN_DEFAULT) / "tokenizers" / name;
 }
 
-template <typename T>
-T ValueOrDie(absl::StatusOr<T> value) {
-  if (value.ok()) return *std::move(value);
-  std::fprintf(stderr, "%s\n", std::string(value.status().message()).c_str());
-  std::abort();
-}
-
 WordPieceVocabulary Bert(const std::string& vocab = "bert-base-uncased-vocab.txt") {
-  return ValueOrDie(WordPieceVocabulary::Load(VocabularyFile(vocab)));
+  return WordPieceVocabulary::Load(VocabularyFile(vocab)).value();
 }
 
 BytePairVocabulary Gpt2(const std::string& vocab = "gpt2-vocab.json",
                         const std::string& merges = "gpt2-merges.txt") {
-  return ValueOrDie(BytePairVocabulary::Load(VocabularyFile(vocab), VocabularyFile(merges)));
+  return BytePairVocabulary::Load(VocabularyFile(vocab), VocabularyFile(merges)).value();
 }
 
 std::unique_ptr<Tokenizer> Gpt2Tokenizer(const BytePairVocabulary& vocabulary) {
-  return ValueOrDie(MakeTokenizer(ValueOrDie(Gpt2Definition(vocabulary))));
+  return MakeTokenizer(Gpt2Definition(vocabulary).value()).value();
 }
 
 // The group's JSON files that `wanted` accepts, by name.
@@ -170,7 +163,7 @@ void ExpectDigests(const std::string& what, const std::string& text, const json&
 }
 
 TEST(TokenizersGoldenTest, AWholeFileAndItsLinesGiveTheSameIds) {
-  const auto bert = ValueOrDie(MakeTokenizer(WordPieceDefinition(Bert())));
+  const auto bert = MakeTokenizer(WordPieceDefinition(Bert())).value();
   const auto gpt2 = Gpt2Tokenizer(Gpt2());
   for (const auto& [name, file] :
        FilesWhere([](const json& root) { return root.contains("ids_sha256_rule"); })) {

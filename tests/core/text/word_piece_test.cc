@@ -31,10 +31,9 @@ Ids Encode(const WordPieceVocabulary& vocabulary, std::string_view text) {
 }
 
 TEST(WordPieceTest, TheLongestPieceIsTakenFirst) {
-  const auto vocabulary = Load(std::string(kSpecial) + "un\nunaff\n##aff\n##able\n##a\n##f\n");
-  ASSERT_TRUE(vocabulary.ok()) << vocabulary.status();
-  EXPECT_THAT(Encode(*vocabulary, "unaffable UN unaffx un"), ElementsAre(6, 8, 5, 1, 5));
-  EXPECT_THAT(Encode(*vocabulary, "unaffaf"), ElementsAre(6, 9, 10));
+  const auto vocabulary = Load(std::string(kSpecial) + "un\nunaff\n##aff\n##able\n##a\n##f\n").value();
+  EXPECT_THAT(Encode(vocabulary, "unaffable UN unaffx un"), ElementsAre(6, 8, 5, 1, 5));
+  EXPECT_THAT(Encode(vocabulary, "unaffaf"), ElementsAre(6, 9, 10));
 }
 
 TEST(WordPieceTest, AFileOfTooManyLinesIsRefused) {
@@ -44,26 +43,23 @@ TEST(WordPieceTest, AFileOfTooManyLinesIsRefused) {
 }
 
 TEST(WordPieceTest, AWordOfMoreThanAHundredCharactersIsUnknown) {
-  const auto vocabulary = Load(std::string(kSpecial) + "a\n##a\n\u0444\n##\u0444\n");
-  ASSERT_TRUE(vocabulary.ok()) << vocabulary.status();
-  EXPECT_EQ(Encode(*vocabulary, std::string(100, 'a')).size(), 100u);
-  EXPECT_THAT(Encode(*vocabulary, std::string(101, 'a')), ElementsAre(1));
+  const auto vocabulary = Load(std::string(kSpecial) + "a\n##a\n\u0444\n##\u0444\n").value();
+  EXPECT_EQ(Encode(vocabulary, std::string(100, 'a')).size(), 100u);
+  EXPECT_THAT(Encode(vocabulary, std::string(101, 'a')), ElementsAre(1));
   std::string cyrillic;  // Two bytes a character.
   for (int i = 0; i < 100; ++i) cyrillic += "\u0444";
-  EXPECT_EQ(Encode(*vocabulary, cyrillic).size(), 100u);
+  EXPECT_EQ(Encode(vocabulary, cyrillic).size(), 100u);
 }
 
 TEST(WordPieceTest, SpecialTokensInTheTextAreFoundInCapitalsOnly) {
-  const auto vocabulary = Load(std::string(kSpecial) + "a\n[\n]\nmask\n##]\n");
-  ASSERT_TRUE(vocabulary.ok()) << vocabulary.status();
-  EXPECT_THAT(Encode(*vocabulary, "a[MASK]a[mask][[SEP][CL"), ElementsAre(5, 4, 5, 6, 8, 7, 6, 3, 6, 1));
+  const auto vocabulary = Load(std::string(kSpecial) + "a\n[\n]\nmask\n##]\n").value();
+  EXPECT_THAT(Encode(vocabulary, "a[MASK]a[mask][[SEP][CL"), ElementsAre(5, 4, 5, 6, 8, 7, 6, 3, 6, 1));
 }
 
 TEST(WordPieceTest, WindowsLineEndsAndAMissingLastOneDoNotMatter) {
-  const auto vocabulary = Load("[PAD]\r\n[UNK]\r\n[CLS]\r\n[SEP]\r\n[MASK]\r\nword");
-  ASSERT_TRUE(vocabulary.ok()) << vocabulary.status();
-  EXPECT_EQ(vocabulary->size(), 6u);
-  EXPECT_THAT(Encode(*vocabulary, "WORD"), ElementsAre(5));
+  const auto vocabulary = Load("[PAD]\r\n[UNK]\r\n[CLS]\r\n[SEP]\r\n[MASK]\r\nword").value();
+  EXPECT_EQ(vocabulary.size(), 6u);
+  EXPECT_THAT(Encode(vocabulary, "WORD"), ElementsAre(5));
 }
 
 TEST(WordPieceTest, DamagedVocabulariesAreRefusedWithFileAndLine) {

@@ -38,31 +38,29 @@ class CheckpointTest : public testing::Test {
 };
 
 TEST_F(CheckpointTest, CarriesWeightsStateAndProvenance) {
-  const absl::StatusOr<Checkpoint> checkpoint = Checkpoint::Open(Save(false));
-  ASSERT_TRUE(checkpoint.ok()) << checkpoint.status();
-  EXPECT_EQ(ResolvedJson(checkpoint->info().spec), ResolvedJson(spec_));
-  EXPECT_EQ(checkpoint->info().step, 5u);
-  EXPECT_EQ(checkpoint->info().build, "test build");
-  EXPECT_FALSE(checkpoint->info().final);
+  const Checkpoint checkpoint = Checkpoint::Open(Save(false)).value();
+  EXPECT_EQ(ResolvedJson(checkpoint.info().spec), ResolvedJson(spec_));
+  EXPECT_EQ(checkpoint.info().step, 5u);
+  EXPECT_EQ(checkpoint.info().build, "test build");
+  EXPECT_FALSE(checkpoint.info().final);
   const auto other = TinyModel(TinySpec("seed: 99"));
   EXPECT_FALSE(at::equal(other->parameters()[0], model_->parameters()[0]));
-  ASSERT_TRUE(checkpoint->LoadWeights(*other).ok());
+  ASSERT_TRUE(checkpoint.LoadWeights(*other).ok());
   for (std::size_t i = 0; i < other->parameters().size(); ++i) {
     EXPECT_TRUE(at::equal(other->parameters()[i], model_->parameters()[i]));
   }
-  EXPECT_TRUE(checkpoint->LoadOptimizer(*optimizer_).ok());
+  EXPECT_TRUE(checkpoint.LoadOptimizer(*optimizer_).ok());
 }
 
 TEST_F(CheckpointTest, FinalOneCannotBeResumed) {
   const std::filesystem::path path = Save(true);
   EXPECT_EQ(path.filename(), "model.safetensors");
-  const absl::StatusOr<Checkpoint> checkpoint = Checkpoint::Open(path);
-  ASSERT_TRUE(checkpoint.ok()) << checkpoint.status();
-  EXPECT_TRUE(checkpoint->info().final);
+  const Checkpoint checkpoint = Checkpoint::Open(path).value();
+  EXPECT_TRUE(checkpoint.info().final);
   const absl::StatusOr<SafetensorsReader> file = SafetensorsReader::Open(path);
   EXPECT_EQ(file->entries().size(), ParametersOf(*model_).size() + 2) << "a sum of second moments a layer";
   EXPECT_EQ(
-      checkpoint->LoadOptimizer(*optimizer_).message(),
+      checkpoint.LoadOptimizer(*optimizer_).message(),
       path.string() + ": has no optimizer state, so training cannot continue from it (a final checkpoint)");
 }
 
@@ -76,14 +74,13 @@ TEST_F(CheckpointTest, FinalOneHasTheSumsOfSecondMoments) {
       ffn = name.substr(14);
   }
   ASSERT_FALSE(ffn.empty());
-  const absl::StatusOr<Checkpoint> checkpoint = Checkpoint::Open(Save(true));
-  ASSERT_TRUE(checkpoint.ok()) << checkpoint.status();
+  const Checkpoint checkpoint = Checkpoint::Open(Save(true)).value();
   const auto moment = std::find_if(state.begin(), state.end(), [&](const NamedParameter& entry) {
     return entry.first == "second_moment/" + ffn;
   });
-  EXPECT_TRUE(checkpoint->SecondMomentSums(ffn)->equal(moment->second.sum(1)));  // (out, in)
-  EXPECT_FALSE(checkpoint->SecondMomentSums("bert.embeddings.word_embeddings.weight")->defined());
-  ASSERT_TRUE(checkpoint->LoadWeights(*model_).ok()) << "sums are not weights";
+  EXPECT_TRUE(checkpoint.SecondMomentSums(ffn)->equal(moment->second.sum(1)));  // (out, in)
+  EXPECT_FALSE(checkpoint.SecondMomentSums("bert.embeddings.word_embeddings.weight")->defined());
+  ASSERT_TRUE(checkpoint.LoadWeights(*model_).ok()) << "sums are not weights";
 }
 
 TEST_F(CheckpointTest, AnotherSpecIsRefusedWithTheDifferences) {

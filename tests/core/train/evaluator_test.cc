@@ -87,8 +87,7 @@ TEST(EvaluatorTest, PredictCountsTheTargetsThatTheModelNames) {
 TEST(EvaluatorTest, LossAndAccuracyAreThoseOfTheValidationBatches) {
   CollectingSink sink;
   const v1::TrialSpec spec = TinySpec();
-  const absl::StatusOr<EvaluationResult> result = EvaluateTiny(spec, sink);
-  ASSERT_TRUE(result.ok()) << result.status();
+  const EvaluationResult result = EvaluateTiny(spec, sink).value();
   const auto model = TinyModel(spec);
   model->eval();
   const auto dataset = TinyDataset(spec);
@@ -115,11 +114,11 @@ TEST(EvaluatorTest, LossAndAccuracyAreThoseOfTheValidationBatches) {
     mean += loss / of_batch / 2;
     targets += of_batch;
   }
-  EXPECT_NEAR(result->scores.loss, mean, 1e-5);
-  EXPECT_DOUBLE_EQ(*result->scores.perplexity, std::exp(result->scores.loss));
-  EXPECT_DOUBLE_EQ(*result->scores.accuracy, static_cast<double>(correct) / targets);
-  EXPECT_EQ(result->examples, 8);
-  EXPECT_GT(result->outliers.summary.max_inf_norm, 0);
+  EXPECT_NEAR(result.scores.loss, mean, 1e-5);
+  EXPECT_DOUBLE_EQ(*result.scores.perplexity, std::exp(result.scores.loss));
+  EXPECT_DOUBLE_EQ(*result.scores.accuracy, static_cast<double>(correct) / targets);
+  EXPECT_EQ(result.examples, 8);
+  EXPECT_GT(result.outliers.summary.max_inf_norm, 0);
   EXPECT_EQ(sink.progress.back().phase(), "evaluate");
   EXPECT_EQ(sink.progress.back().step(), 2u);
   EXPECT_EQ(sink.progress.back().steps_total(), 2u);
@@ -139,22 +138,20 @@ TEST(EvaluatorTest, QuantizationIsCalibratedFirstAndFewerBitsHurtMore) {
   CollectingSink sink;
   const double exact = EvaluateTiny(TinySpec(), sink)->scores.loss;
   sink.progress.clear();
-  const absl::StatusOr<EvaluationResult> fine = EvaluateTiny(with_bits(16), sink);
-  ASSERT_TRUE(fine.ok()) << fine.status();
+  const EvaluationResult fine = EvaluateTiny(with_bits(16), sink).value();
   EXPECT_EQ(sink.progress.front().phase(), "calibrate");
   EXPECT_EQ(sink.progress.front().steps_total(), 3u);
   const double coarse = EvaluateTiny(with_bits(2), sink)->scores.loss;
-  EXPECT_NE(fine->scores.loss, exact);
-  EXPECT_NEAR(fine->scores.loss, exact, 1e-3);
-  EXPECT_GT(std::abs(coarse - exact), std::abs(fine->scores.loss - exact));
+  EXPECT_NE(fine.scores.loss, exact);
+  EXPECT_NEAR(fine.scores.loss, exact, 1e-3);
+  EXPECT_GT(std::abs(coarse - exact), std::abs(fine.scores.loss - exact));
 }
 
 TEST(EvaluatorTest, WeightsAloneCanBeQuantized) {
   CollectingSink sink;
-  const absl::StatusOr<EvaluationResult> result =
-      EvaluateTiny(TinySpec("quantization { weights { bits: 4 } }"), sink);
-  ASSERT_TRUE(result.ok()) << result.status();
-  EXPECT_NE(result->scores.loss, EvaluateTiny(TinySpec(), sink)->scores.loss);
+  const EvaluationResult result =
+      EvaluateTiny(TinySpec("quantization { weights { bits: 4 } }"), sink).value();
+  EXPECT_NE(result.scores.loss, EvaluateTiny(TinySpec(), sink)->scores.loss);
 }
 
 TEST(EvaluatorTest, EverySchemeOfTheLinearsCanBeEvaluated) {
@@ -234,9 +231,8 @@ TEST(EvaluatorTest, EveryReportedNameIsInTheTableOfMeasurements) {
   for (const char* model : {"", "model { opt { layers: 2 hidden_size: 32 heads: 2 ffn_size: 64 } }"}) {
     const v1::TrialSpec spec = TinySpec(model);
     CollectingSink sink;
-    const absl::StatusOr<EvaluationResult> result = EvaluateTiny(spec, sink);
-    ASSERT_TRUE(result.ok()) << result.status();
-    ReportEvaluation(*result, {.unigram_perplexity = 123.0}, 20, sink);
+    const EvaluationResult result = EvaluateTiny(spec, sink).value();
+    ReportEvaluation(result, {.unigram_perplexity = 123.0}, 20, sink);
     std::map<std::string, int> whole_model;
     for (const v1::MeasurementPoint& point : sink.measurements) {
       const MeasurementInfo* info = FindMeasurement(point.name());

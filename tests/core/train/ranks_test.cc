@@ -43,8 +43,7 @@ std::vector<Trained> TrainRanks(const v1::TrialSpec& spec, const std::filesystem
     Trainer trainer(spec, *run.model, *dataset, c10::Device(c10::kCPU), run.sink, {},
                     {.gang = std::move(gang), .shard_optimizer = setting.shard_optimizer});
     if (!setting.resume_from.empty()) {
-      const absl::Status resumed = trainer.Resume(setting.resume_from);
-      EXPECT_TRUE(resumed.ok()) << resumed;
+      EXPECT_EQ(trainer.Resume(setting.resume_from), absl::OkStatus());
     }
     int asked = 0;
     run.result = trainer.Run(folder, [&] { return setting.stop(rank, ++asked); });
@@ -62,13 +61,6 @@ double Difference(const Model& a, const Model& b) {
     largest = std::max(largest, difference.abs().max().item<double>());
   }
   return largest;
-}
-
-void ExpectSameBits(const Model& a, const Model& b) {
-  const auto left = ParametersOf(a), right = ParametersOf(b);
-  ASSERT_EQ(left.size(), right.size());
-  for (std::size_t i = 0; i < left.size(); ++i)
-    EXPECT_TRUE(at::equal(left[i].second, right[i].second)) << left[i].first;
 }
 
 // Plain descent at rate 1 without clipping: the change of a weight is its gradient.

@@ -3,11 +3,10 @@
 #define INLIER_TESTS_CORE_TRAIN_TRAIN_FIXTURE_H_
 
 #include <ATen/Parallel.h>
+#include <ATen/ops/equal.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -62,9 +61,7 @@ inline v1::TrialSpec TinySpec(const std::string& changes = "") {
   v1::TrialSpec more;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(changes, &more)) << changes;
   spec.MergeFrom(more);
-  absl::StatusOr<v1::TrialSpec> resolved = ResolveAndValidate(spec);
-  EXPECT_TRUE(resolved.ok()) << resolved.status();
-  return resolved.ok() ? *resolved : spec;
+  return ResolveAndValidate(spec).value();
 }
 
 // The dataset of a spec, its cache in one folder for the whole test program.
@@ -72,18 +69,21 @@ inline std::unique_ptr<TextDataset> TinyDataset(const v1::TrialSpec& spec) {
   static const TemporaryFolder cache;
   TextOpenOptions options;
   options.cache_dir = cache.path();
-  absl::StatusOr<std::unique_ptr<TextDataset>> dataset =
-      TextDataset::Open(spec.data().text(), spec.data().text().objective(), options);
-  EXPECT_TRUE(dataset.ok()) << dataset.status();
-  return dataset.ok() ? *std::move(dataset) : nullptr;
+  return TextDataset::Open(spec.data().text(), spec.data().text().objective(), options).value();
 }
 
 // A model with its initial weights.
 inline std::shared_ptr<LanguageModel> TinyModel(const v1::TrialSpec& spec) {
-  absl::StatusOr<std::shared_ptr<LanguageModel>> model = MakeLanguageModel(spec);
-  EXPECT_TRUE(model.ok()) << model.status();
-  InitialiseWeights(**model, spec, spec.seed());
-  return *std::move(model);
+  std::shared_ptr<LanguageModel> model = MakeLanguageModel(spec).value();
+  InitialiseWeights(*model, spec, spec.seed());
+  return model;
+}
+
+inline void ExpectSameBits(const Model& a, const Model& b) {
+  const auto left = ParametersOf(a), right = ParametersOf(b);
+  ASSERT_EQ(left.size(), right.size());
+  for (std::size_t i = 0; i < left.size(); ++i)
+    EXPECT_TRUE(at::equal(left[i].second, right[i].second)) << left[i].first;
 }
 
 }  // namespace inlier

@@ -2,7 +2,6 @@
 // parameter, in float64 and float32.
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <cstdlib>
 #include <set>
 
@@ -121,23 +120,19 @@ void CompareTraining(const GoldenCase& golden, at::ScalarType dtype, layer::Prod
   }
 }
 
-TEST(TrainingStepsGoldenTest, EveryUpdateMatchesTheReferenceInDouble) {
+class EveryUpdateTest : public testing::TestWithParam<at::ScalarType> {};
+
+TEST_P(EveryUpdateTest, MatchesTheReference) {
   GoldenReport report("training_steps");
   for (const GoldenCase& golden : FindGoldenCases("training_steps")) {
     if (report.SkipWhatIsNotSupported(golden)) continue;
-    for (const layer::Products products : kEngines) CompareTraining(golden, at::kDouble, products, report);
+    for (const layer::Products products : kEngines) CompareTraining(golden, GetParam(), products, report);
   }
   report.Finish();
 }
 
-TEST(TrainingStepsGoldenTest, EveryUpdateMatchesTheReferenceInFloat) {
-  GoldenReport report("training_steps");
-  for (const GoldenCase& golden : FindGoldenCases("training_steps")) {
-    if (report.SkipWhatIsNotSupported(golden)) continue;
-    for (const layer::Products products : kEngines) CompareTraining(golden, at::kFloat, products, report);
-  }
-  report.Finish();
-}
+INSTANTIATE_TEST_SUITE_P(TrainingStepsGoldenTest, EveryUpdateTest, testing::Values(at::kDouble, at::kFloat),
+                         PrecisionName);
 
 TEST(TrainingStepsGoldenTest, WeightDecayActsOnTheReferencesParameters) {
   for (const GoldenCase& golden : FindGoldenCases("training_steps")) {

@@ -71,9 +71,7 @@ v1::TrialSpec Spec(const std::string& model, const std::string& attention, const
       "layers: 2 hidden_size: 16 heads: 4 ffn_size: 24 initial_std: 0.3 } } attention { " + attention +
       " } norm: " + norm + " training { steps: 4 schedule { constant {} } optimizer { " + optimizer + " } }";
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &spec)) << text;
-  const auto resolved = Resolve(spec);
-  EXPECT_TRUE(resolved.ok()) << text << ": " << resolved.status();
-  return resolved.ok() ? *resolved : spec;
+  return Resolve(spec).value();
 }
 
 struct Instance {
@@ -83,11 +81,10 @@ struct Instance {
 };
 
 Instance Make(const v1::TrialSpec& spec) {
-  auto model = MakeModel(spec);
-  EXPECT_TRUE(model.ok()) << model.status();
-  InitialiseWeights(**model, spec, 1);
+  auto model = MakeModel(spec).value();
+  InitialiseWeights(*model, spec, 1);
   torch::manual_seed(2);
-  Instance made{*model, {}, {}};
+  Instance made{model, {}, {}};
   if (spec.model().has_vit()) {
     made.input.pixels = torch::randn({3, 3, 8, 8});
     made.labels = torch::tensor({0L, 4L, 2L});

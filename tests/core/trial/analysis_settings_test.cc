@@ -14,10 +14,10 @@ TEST(AnalysisSettingsTest, BitsAloneAreOfTheSchemeForBertAndOpt) {
   gpt2.mutable_gpt2();
   llama.mutable_llama();
   EXPECT_TRUE(CheckScheme(setting, bert).ok());
-  EXPECT_EQ(
-      CheckScheme(setting, gpt2).message(),
-      "W8A4: bits alone are of the scheme for BERT and OPT; for model.gpt2 name a scheme in place of --bits: "
-      "--quantization '{weights: {bits: 8}, activations: {bits: 4}, absmax: {}}'");
+  EXPECT_EQ(CheckScheme(setting, gpt2).message(),
+            "W8A4: bits without a scheme are for BERT and OPT only; for model.gpt2 name a scheme in place of "
+            "--bits: "
+            "--quantization '{weights: {bits: 8}, activations: {bits: 4}, absmax: {}}'");
   EXPECT_FALSE(CheckScheme(setting, llama).ok());
   setting.mutable_absmax();
   EXPECT_TRUE(CheckScheme(setting, gpt2).ok());

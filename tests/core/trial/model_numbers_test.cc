@@ -204,13 +204,13 @@ TEST_F(ModelNumbersTest, WhatIsNotThereIsNamed) {
   EXPECT_EQ(StartWith({"numbers", model, folder_, folder_ / "cache", "gates", "0", "0"})->Wait(), 1);
   EXPECT_THAT(Log(), HasSubstr("kind: GATES: the model has no gates"));
   EXPECT_EQ(StartWith({"numbers", model, folder_, folder_ / "cache", "patches"})->Wait(), 1);
-  EXPECT_THAT(Log(), HasSubstr("kind: PATCHES is of images, and this model reads text"));
+  EXPECT_THAT(Log(), HasSubstr("kind: PATCHES needs a model of images, this one reads text"));
   EXPECT_EQ(StartWith({"numbers", model, folder_, folder_ / "cache", "outlier_tokens"})->Wait(), 1);
   EXPECT_THAT(Log(), HasSubstr("deviations over 256 validation examples, so that no token has a share"));
   EXPECT_EQ(StartWith({"numbers", model, folder_, folder_ / "cache", "attention", "2", "0"})->Wait(), 1);
-  EXPECT_THAT(Log(), HasSubstr("layer: 2 is not there; the model has layers 0 to 1"));
+  EXPECT_THAT(Log(), HasSubstr("layer: got 2; the model has layers 0 to 1"));
   EXPECT_EQ(StartWith({"numbers", model, folder_, folder_ / "cache", "attention", "0", "7"})->Wait(), 1);
-  EXPECT_THAT(Log(), HasSubstr("head: 7 is not there; the model has heads 0 to 1"));
+  EXPECT_THAT(Log(), HasSubstr("head: got 7; the model has heads 0 to 1"));
   EXPECT_EQ(StartWith({"numbers", folder_ / "none", folder_, folder_ / "cache", "tokens"})->Wait(), 1);
   EXPECT_THAT(Log(), HasSubstr((folder_ / "none").string()));
   EXPECT_EQ(StartWith({"numbers", model, folder_, folder_ / "cache", "words"})->Wait(), 2);

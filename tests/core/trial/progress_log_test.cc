@@ -1,5 +1,6 @@
 #include "core/trial/progress_log.h"
 
+#include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 
 namespace inlier {
@@ -51,13 +52,10 @@ TEST(ProgressLogTest, ShortWorkOfOtherPhasesHasNone) {
 
 TEST(ProgressLogTest, StartAndEndAreNamed) {
   v1::Started started;
-  started.set_host("vm");
-  started.set_device("cpu");
-  started.set_threads(2);
-  started.set_parameters(104000);
-  started.set_build("0.1.0");
-  started.set_torch_version("2.13.0");
-  started.set_resumed_step(40);
+  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
+      "host: 'vm' device: 'cpu' threads: 2 parameters: 104000 build: '0.1.0' torch_version: '2.13.0' "
+      "resumed_step: 40",
+      &started));
   EXPECT_EQ(StartedLine(started),
             "started on vm, cpu, 2 threads: 104000 parameters, inlier 0.1.0, LibTorch 2.13.0, resumed from "
             "step 40");

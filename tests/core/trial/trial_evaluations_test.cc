@@ -1,6 +1,5 @@
 // `inlier-trial evaluations`: several evaluations in one process.
 #include <chrono>
-#include <thread>
 
 #include "tests/core/trial/trial_program.h"
 

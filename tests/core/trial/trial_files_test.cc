@@ -88,9 +88,8 @@ class TrialFilesTest : public TrialProgramTest {
     v1::TrialSpec& spec = *attempt.mutable_spec();
     if (!input.field.starts_with("data.text") && input.field.starts_with("data.") && spec.data().has_text())
       spec.mutable_data()->Clear();
-    const auto field = FieldPath::Parse(v1::TrialSpec::descriptor(), input.field);
-    EXPECT_TRUE(field.ok()) << field.status();
-    EXPECT_TRUE(field->SetText(path.string(), &spec).ok());
+    const auto field = FieldPath::Parse(v1::TrialSpec::descriptor(), input.field).value();
+    EXPECT_TRUE(field.SetText(path.string(), &spec).ok());
     attempt.add_data_roots((folder_ / "data").string());
     attempt.add_data_roots(fs::path(INLIER_TINY_TEXT).parent_path().string());
     return attempt;

@@ -1,7 +1,5 @@
 // Several processes of inlier-trial train one trial: one stream of events, one checkpoint, and the end of all with the
 // first that dies.
-#include <chrono>
-#include <thread>
 
 #include "tests/core/trial/trial_program.h"
 

@@ -18,6 +18,7 @@
 #include "google/protobuf/text_format.h"
 #include "nlohmann/json.hpp"
 #include "tests/core/trial/child_process.h"
+#include "tests/support/temporary_folder.h"
 
 namespace inlier {
 
@@ -31,13 +32,6 @@ inline constexpr char kTrialSpec[] = R"(
 
 class TrialProgramTest : public testing::Test {
  protected:
-  TrialProgramTest() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "inlier-trial-XXXXXX").string();
-    EXPECT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
-  ~TrialProgramTest() override { std::filesystem::remove_all(folder_); }
-
   // An attempt in folder_/<name>; `changes` to the TrialSpec in text format.
   v1::AttemptSpec Attempt(v1::StageKind kind, const std::string& name, const std::string& changes = "") {
     v1::AttemptSpec attempt;
@@ -111,7 +105,8 @@ class TrialProgramTest : public testing::Test {
     return text.str();
   }
 
-  std::filesystem::path folder_;
+  const TemporaryFolder temporary_;
+  const std::filesystem::path folder_ = temporary_.path();
 };
 
 inline std::map<std::string, double> FinalMeasurements(const std::vector<v1::TrialEvent>& events) {

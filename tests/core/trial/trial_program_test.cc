@@ -217,7 +217,7 @@ TEST_F(TrialProgramTest, CheckpointsThatCannotBeUsedAreNamedWithARemedy) {
 TEST_F(TrialProgramTest, DeviceAndFolderProblemsAreNamed) {
   v1::AttemptSpec device = Attempt(v1::TRAIN_STAGE, "out");
   device.set_device("tpu");
-  EXPECT_THAT(FailureOf(device, v1::INVALID_SPEC), HasSubstr("\"tpu\" is no device"));
+  EXPECT_THAT(FailureOf(device, v1::INVALID_SPEC), HasSubstr("unsupported device \"tpu\""));
   v1::AttemptSpec folder = Attempt(v1::TRAIN_STAGE, "out");
   std::ofstream(folder_ / "file") << "x";
   folder.set_output_dir(folder_ / "file" / "below");

@@ -2,10 +2,10 @@
 import json
 import os
 import pathlib
-import subprocess
 import unittest
 from unittest import mock
 
+import daemons
 import harness
 import inlier
 from client_cases import sweep_of
@@ -152,46 +152,35 @@ class ChoiceTest(unittest.TestCase):
             self.assertEqual(fits, _connection._works_with(package, coordinator), (package, coordinator))
 
 
-class TlsTest(unittest.TestCase):
+class TlsTest(daemons.DaemonTest):
     def test_tls_with_certificates_and_tokens(self):
-        with harness.temporary_folder() as folder:
-            authority, other = Authority(folder / "ca"), Authority(folder / "other")
-            for name in ("server", "alice"):
-                authority.issue(name, 3)
-                (authority.folder / f"{name}.key").chmod(0o600)
-            tokens, token = folder / "tokens", folder / "token"
-            token.write_text(harness.inlier("token", "add", "--file", tokens, "--role", "submit", "--name", "alice", "--quiet").stdout)
-            token.chmod(0o600)
-            address, state = f"127.0.0.1:{harness.free_port()}", folder / "state"
-            settings = [f"state_dir={state}", f"listen={address}", "http_listen=127.0.0.1:0", f"tls_certificate={authority.folder}/server.pem",
-                        f"tls_key={authority.folder}/server.key", f"tls_client_ca={authority.folder}/ca.pem", f"tokens_file={tokens}"]  # fmt: skip
-            arguments = [word for setting in settings for word in ("--set", setting)]
-            with open(folder / "log", "w", encoding="utf-8") as log:
-                process = subprocess.Popen([str(harness.BIN / "inlier-coordinator"), *arguments], stdout=log, stderr=log)
-            self.addCleanup(process.wait)
-            self.addCleanup(process.terminate)
-            harness.wait_for("the coordinator", lambda: (state / "endpoint.json").exists() or process.poll() is not None)
-            self.assertIsNone(process.poll(), (folder / "log").read_text())
-            ca = authority.folder
-            certificate = {"certificate": ca / "alice.pem", "key": ca / "alice.key"}
-            with inlier.connect(address=address, tls_ca=ca / "ca.pem", token_file=token, **certificate) as client:
-                sweep = client.submit(sweep_of()).sweep
-                self.assertEqual("alice", client.status(sweep).message.owner)
-                self.assertIn("no worker", str(client.why(sweep)).lower())
-            with mock.patch.dict(os.environ, {"INLIER_TLS_CA": str(ca / "ca.pem")}), inlier.connect(address=address, token_file=token, **certificate) as client:
-                self.assertEqual(1, len(client.sweeps()))
-            with self.assertRaisesRegex(inlier.ConflictError, "requires TLS: pass tls_ca"):
-                inlier.connect(address=address, token_file=token)
-            with self.assertRaisesRegex(inlier.UnavailableError, "certificates do not fit together"):
-                inlier.connect(address=address, tls_ca=other.folder / "ca.pem", token_file=token, **certificate)
-            with self.assertRaisesRegex(inlier.UnavailableError, "certificates do not fit together"):
-                inlier.connect(address=address, tls_ca=ca / "ca.pem", token_file=token)
-            with self.assertRaisesRegex(inlier.AccessError, "token"):
-                inlier.connect(address=address, tls_ca=ca / "ca.pem", **certificate)
-            with self.assertRaisesRegex(inlier.InvalidError, "is not a PEM file"):
-                inlier.connect(address=address, tls_ca=tokens)
-            with self.assertRaisesRegex(inlier.InvalidError, "go together"):
-                inlier.connect(address=address, tls_ca=ca / "ca.pem", certificate=ca / "alice.pem")
+        authority, other = Authority(self.folder / "ca"), Authority(self.folder / "other")
+        for name in ("server", "alice"):
+            authority.issue(name, 3)
+            (authority.folder / f"{name}.key").chmod(0o600)
+        tokens = self.folder / "tokens"
+        token = self.write("token", harness.inlier("token", "add", "--file", tokens, "--role", "submit", "--name", "alice", "--quiet").stdout, 0o600)
+        address, ca = self.server, authority.folder
+        self.coordinator(tls_certificate=ca / "server.pem", tls_key=ca / "server.key", tls_client_ca=ca / "ca.pem", tokens_file=tokens)
+        certificate = {"certificate": ca / "alice.pem", "key": ca / "alice.key"}
+        with inlier.connect(address=address, tls_ca=ca / "ca.pem", token_file=token, **certificate) as client:
+            sweep = client.submit(sweep_of()).sweep
+            self.assertEqual("alice", client.status(sweep).message.owner)
+            self.assertIn("no worker", str(client.why(sweep)).lower())
+        with mock.patch.dict(os.environ, {"INLIER_TLS_CA": str(ca / "ca.pem")}), inlier.connect(address=address, token_file=token, **certificate) as client:
+            self.assertEqual(1, len(client.sweeps()))
+        with self.assertRaisesRegex(inlier.ConflictError, "requires TLS: pass tls_ca"):
+            inlier.connect(address=address, token_file=token)
+        with self.assertRaisesRegex(inlier.UnavailableError, "certificates do not fit together"):
+            inlier.connect(address=address, tls_ca=other.folder / "ca.pem", token_file=token, **certificate)
+        with self.assertRaisesRegex(inlier.UnavailableError, "certificates do not fit together"):
+            inlier.connect(address=address, tls_ca=ca / "ca.pem", token_file=token)
+        with self.assertRaisesRegex(inlier.AccessError, "token"):
+            inlier.connect(address=address, tls_ca=ca / "ca.pem", **certificate)
+        with self.assertRaisesRegex(inlier.InvalidError, "is not a PEM file"):
+            inlier.connect(address=address, tls_ca=tokens)
+        with self.assertRaisesRegex(inlier.InvalidError, "go together"):
+            inlier.connect(address=address, tls_ca=ca / "ca.pem", certificate=ca / "alice.pem")
 
 
 if __name__ == "__main__":

@@ -16,9 +16,7 @@ class ExporterTest(unittest.TestCase):
     def setUp(self):
         self.folder = inlier.open_dir(STATE)
         self.addCleanup(self.folder.close)
-        temporary = tempfile.TemporaryDirectory()
-        self.addCleanup(temporary.cleanup)
-        self.out = pathlib.Path(temporary.name)
+        self.out = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
         self.curves = self.folder.curves("methods")
         self.results = self.folder.results("methods").set_index("trial")
         self.assertGreater(len(self.curves), 20)

@@ -4,7 +4,6 @@ import os
 import pathlib
 import signal
 import subprocess
-import unittest
 
 import harness
 
@@ -12,20 +11,11 @@ FAKE_TRIAL = pathlib.Path(os.environ.get("INLIER_FAKE_TRIAL", harness.BIN / "fak
 STEP_MS = 50
 
 
-class FleetTest(unittest.TestCase):
-    """With a folder for each test."""
-
-    def setUp(self):
-        folder = harness.temporary_folder()
-        self.folder = folder.__enter__()
-        self.addCleanup(folder.__exit__, None, None, None)
-
-
 class Fleet:
     """A coordinator with a fleet on a private Slurm, all in one folder that its workers share."""
 
     def __init__(self, folder, slurm, fleet=None, **settings):
-        self.folder, self.slurm, self.address = folder, slurm, f"127.0.0.1:{harness.free_port()}"
+        self.folder, self.slurm, self.address = folder, slurm, harness.free_address()
         (folder / "data").mkdir()
         for role in ("admin", "work"):
             made = harness.inlier("token", "add", "--file", folder / "tokens", "--role", role, "--name", role, "--quiet")

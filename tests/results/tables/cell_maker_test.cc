@@ -25,18 +25,9 @@ v1::TableColumn* AddColumn(v1::TableSpec* spec, const std::string& heading, cons
 // Calibrations of the trainings: 10, 11, 12 and 13, 15, 17.
 TEST_F(CellMakerTest, DeviationIsOverTrainingsAndTheCalibrationsSpreadIsApart) {
   MustAddSweep(1, "s", {{"seed", {"1", "2"}}, {"ptq", {"1", "2", "3"}}});
-  const double values[] = {10, 11, 12, 13, 15, 17};
-  for (int i = 0; i < 6; ++i) {
-    const Labels labels = {{"seed", std::to_string(i / 3 + 1)}, {"ptq", std::to_string(i % 3 + 1)}};
-    if (i % 3 == 0) {
-      MustAddTrial(1, labels, values[i]);
-    } else {
-      MustAddCalibration(1, labels, values[i]);
-    }
-  }
-  v1::TableSpec spec;
-  spec.add_columns()->set_measurement("perplexity");
-  const v1::TableCell cell = MustBuild(spec).rows(0).cells(0);
+  MustAddCalibrations(1, {{"seed", "1"}}, {10, 11, 12});
+  MustAddCalibrations(1, {{"seed", "2"}}, {13, 15, 17});
+  const v1::TableCell cell = MustBuild(TableOf({})).rows(0).cells(0);
   EXPECT_EQ(cell.count(), 6u);
   EXPECT_EQ(cell.trainings(), 2u);
   EXPECT_EQ(cell.evaluations(), 3u);
@@ -105,8 +96,7 @@ TEST_F(BestPointTest, WhatOtherPointsLackIsMissing) {
 TEST_F(BestPointTest, PointsWithADivergedTrainingAreNotChosen) {
   MustAddGrid();
   MustApply(Train(91), Trial(91, 1, 90, 91, 91, R"({"rate":"a","batch":"x","seed":"4"})"));
-  MustApply(Start(900, 91), End(900, v1::DIVERGED),
-            TrialChange{.id = TrialId(91), .state = v1::DIVERGED, .message = ""});
+  MustApply(Start(900, 91), End(900, v1::DIVERGED), TrialIs(91, v1::DIVERGED));
   EXPECT_EQ(MustBuild(Columns(v1::TableColumn::MEAN)).rows(0).cells(0).chosen(), "b, y");
 }
 

@@ -30,14 +30,7 @@ class ComparisonTest : public TableTest {
     }
   }
 
-  static v1::TableSpec Methods() {
-    v1::TableSpec spec;
-    spec.add_rows("model");
-    spec.add_rows("method");
-    spec.add_columns()->set_measurement("perplexity");
-    (*spec.mutable_baseline())["method"] = TextValue("vanilla");
-    return spec;
-  }
+  static v1::TableSpec Methods() { return TableOf({"model", "method"}, {"perplexity"}, "vanilla"); }
 };
 
 TEST_F(ComparisonTest, RowsAreComparedWithTheBaselineOfTheirGroup) {
@@ -91,11 +84,7 @@ TEST_F(ComparisonTest, ACollapseIsTestedByItsLosses) {
     MustAddTrial(1, {{"method", "a"}, {"seed", std::to_string(seed)}}, other);
     MustAddTrial(1, {{"method", "b"}, {"seed", std::to_string(seed)}}, collapsed);
   }
-  v1::TableSpec spec;
-  spec.add_rows("method");
-  spec.add_columns()->set_measurement("perplexity");
-  (*spec.mutable_baseline())["method"] = TextValue("a");
-  const v1::TableCell cell = MustBuild(spec).rows(1).cells(0);
+  const v1::TableCell cell = MustBuild(TableOf({"method"}, {"perplexity"}, "a")).rows(1).cells(0);
   EXPECT_GT(*PairedP(pairs), 0.3);
   EXPECT_NEAR(cell.paired_p(), 0.075, 0.001);
   EXPECT_NEAR(cell.paired_difference(), 1289.5, 0.1) << "differences stay perplexities";
@@ -108,11 +97,7 @@ TEST_F(ComparisonTest, OnlyCommonSeedsMakePairs) {
   MustAddTrial(1, {{"method", "a"}, {"seed", "2"}}, 10);
   MustAddTrial(1, {{"method", "b"}, {"seed", "2"}}, 12.5);
   MustAddTrial(1, {{"method", "b"}, {"seed", "3"}}, 12.5);
-  v1::TableSpec spec;
-  spec.add_rows("method");
-  spec.add_columns()->set_measurement("perplexity");
-  (*spec.mutable_baseline())["method"] = TextValue("a");
-  const v1::TableCell cell = MustBuild(spec).rows(1).cells(0);
+  const v1::TableCell cell = MustBuild(TableOf({"method"}, {"perplexity"}, "a")).rows(1).cells(0);
   EXPECT_EQ(cell.pairs(), 1u);
   EXPECT_EQ(cell.paired_difference(), 2.5);
   EXPECT_FALSE(cell.has_paired_low());
@@ -140,26 +125,11 @@ TEST_F(ComparisonTest, AnAxisThatOneSideHasIsAPartOfWhatIsCompared) {
 
 TEST_F(ComparisonTest, PairsAreTrainingsWithTheMeanOverCommonCalibrations) {
   MustAddSweep(1, "s", {{"method", {"a", "b"}}, {"seed", {"1", "2"}}, {"ptq", {"1", "2", "3"}}});
-  const auto add = [&](const std::string& method, const std::string& seed,
-                       const std::vector<double>& values) {
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      const Labels labels = {{"method", method}, {"seed", seed}, {"ptq", std::to_string(i + 1)}};
-      if (i == 0) {
-        MustAddTrial(1, labels, values[i]);
-      } else {
-        MustAddCalibration(1, labels, values[i]);
-      }
-    }
-  };
-  add("a", "1", {1, 2, 3});
-  add("a", "2", {1, 2, 9});
-  add("b", "1", {2, 4, 6});
-  add("b", "2", {5, 6});
-  v1::TableSpec spec;
-  spec.add_rows("method");
-  spec.add_columns()->set_measurement("perplexity");
-  (*spec.mutable_baseline())["method"] = TextValue("a");
-  const v1::Table table = MustBuild(spec);
+  MustAddCalibrations(1, {{"method", "a"}, {"seed", "1"}}, {1, 2, 3});
+  MustAddCalibrations(1, {{"method", "a"}, {"seed", "2"}}, {1, 2, 9});
+  MustAddCalibrations(1, {{"method", "b"}, {"seed", "1"}}, {2, 4, 6});
+  MustAddCalibrations(1, {{"method", "b"}, {"seed", "2"}}, {5, 6});
+  const v1::Table table = MustBuild(TableOf({"method"}, {"perplexity"}, "a"));
   const v1::TableCell& cell = table.rows(1).cells(0);
   EXPECT_EQ(cell.pairs(), 2u);
   EXPECT_EQ(cell.paired_difference(), (2 + 4) / 2.0);  // Differences 2 and 4.
@@ -177,11 +147,7 @@ TEST_F(ComparisonTest, BitsAreComparedWithinATraining) {
     MustAddCalibration(1, {{"bits", "W8A8"}, {"seed", seed}, {"ptq", "1"}}, 11);
     MustAddCalibration(1, {{"bits", "W8A8"}, {"seed", seed}, {"ptq", "2"}}, seed == "1" ? 12 : 15);
   }
-  v1::TableSpec spec;
-  spec.add_rows("bits");
-  spec.add_columns()->set_measurement("perplexity");
-  (*spec.mutable_baseline())["bits"] = TextValue("float");
-  const v1::TableCell cell = MustBuild(spec).rows(1).cells(0);
+  const v1::TableCell cell = MustBuild(TableOf({"bits"}, {"perplexity"}, "float")).rows(1).cells(0);
   EXPECT_EQ(cell.pairs(), 2u);
   EXPECT_EQ(cell.paired_difference(), (1.5 + 3) / 2);
 }
@@ -190,11 +156,7 @@ TEST_F(ComparisonTest, WithoutACommonSeedThereIsANote) {
   MustAddSweep(1, "s", {{"method", {"a", "b"}}, {"seed", {"1", "2"}}});
   MustAddTrial(1, {{"method", "a"}, {"seed", "1"}}, 8);
   MustAddTrial(1, {{"method", "b"}, {"seed", "2"}}, 9);
-  v1::TableSpec spec;
-  spec.add_rows("method");
-  spec.add_columns()->set_measurement("perplexity");
-  (*spec.mutable_baseline())["method"] = TextValue("a");
-  const v1::Table table = MustBuild(spec);
+  const v1::Table table = MustBuild(TableOf({"method"}, {"perplexity"}, "a"));
   EXPECT_EQ(table.rows(1).cells(0).pairs(), 0u);
   EXPECT_FALSE(table.rows(1).cells(0).has_paired_difference());
   EXPECT_EQ(table.rows(1).cells(0).difference(), 1);
@@ -227,11 +189,7 @@ TEST_F(ComparisonTest, IncompleteCellsAreNotTheBestAndEqualOnesBothAre) {
   MustAddTrial(1, {{"method", "c"}, {"seed", "1"}}, 6, 0.7);
   MustAddTrial(1, {{"method", "d"}, {"seed", "1"}}, 1, 0.99);
   MustAddTrial(1, {{"method", "d"}, {"seed", "2"}}, std::nullopt);
-  v1::TableSpec spec;
-  spec.add_rows("method");
-  for (const char* name : {"perplexity", "accuracy", "attention_zero_share"})
-    spec.add_columns()->set_measurement(name);
-  const v1::Table table = MustBuild(spec);
+  const v1::Table table = MustBuild(TableOf({"method"}, {"perplexity", "accuracy", "attention_zero_share"}));
   const auto best = [&](int row, int column) { return table.rows(row).cells(column).is_best(); };
   EXPECT_TRUE(best(0, 0));
   EXPECT_TRUE(best(1, 0)) << "5.00, as printed";
@@ -281,14 +239,10 @@ TEST_F(ComparisonTest, SharedResultsMakeOnePair) {
       const int shared = trials_;
       MustApply(Trial(100 + shared, 1, 100 + shared, 2 * shared - 1, 2 * shared,
                       nlohmann::json(Labels{{"method", method}, {"seed", seed}, {"copy", "y"}}).dump()),
-                TrialChange{.id = TrialId(100 + shared), .state = v1::SUCCEEDED, .message = ""});
+                TrialIs(100 + shared, v1::SUCCEEDED));
     }
   }
-  v1::TableSpec spec;
-  spec.add_rows("method");
-  spec.add_columns()->set_measurement("perplexity");
-  (*spec.mutable_baseline())["method"] = TextValue("a");
-  const v1::Table table = MustBuild(spec);
+  const v1::Table table = MustBuild(TableOf({"method"}, {"perplexity"}, "a"));
   EXPECT_EQ(table.rows(1).cells(0).count(), 2u);
   EXPECT_EQ(table.rows(1).cells(0).trials_size(), 4);
   EXPECT_EQ(table.rows(1).cells(0).pairs(), 2u);
@@ -300,11 +254,7 @@ TEST_F(ComparisonTest, InfiniteResultsHaveAMeanAndNoDeviation) {
     MustAddTrial(1, {{"method", "a"}, {"seed", seed}}, 5);
     MustAddTrial(1, {{"method", "b"}, {"seed", seed}}, INFINITY);
   }
-  v1::TableSpec spec;
-  spec.add_rows("method");
-  spec.add_columns()->set_measurement("perplexity");
-  (*spec.mutable_baseline())["method"] = TextValue("a");
-  const v1::TableCell cell = MustBuild(spec).rows(1).cells(0);
+  const v1::TableCell cell = MustBuild(TableOf({"method"}, {"perplexity"}, "a")).rows(1).cells(0);
   EXPECT_EQ(cell.mean(), INFINITY);
   EXPECT_FALSE(cell.has_std());
   EXPECT_EQ(cell.difference(), INFINITY);
@@ -334,9 +284,7 @@ TEST_F(ComparisonTest, SeveralSweepsMakeOneTable) {
     for (const std::string gamma : {"-0.1", "-0.2"})
       MustAddTrial(2, {{"method", "clipped"}, {"gamma", gamma}, {"seed", seed}}, 9 + std::stoi(seed));
   }
-  v1::TableSpec spec;
-  for (const char* name : {"sweep", "method", "gamma"}) spec.add_rows(name);
-  spec.add_columns()->set_measurement("perplexity");
+  v1::TableSpec spec = TableOf({"sweep", "method", "gamma"});
   const v1::Table table = MustBuild(spec, {SweepId(1), SweepId(2), SweepId(1)});
   EXPECT_THAT(table.sweeps(), ElementsAre("s-1", "s-2"));
   EXPECT_EQ(table.title(), "old");
@@ -385,9 +333,7 @@ TEST_F(ComparisonTest, CellsOfWhichNothingStartedAreNotRun) {
   MustAddTrial(1, {{"method", "c"}, {"seed", "1"}}, 5);
   // Trained, waits for its evaluation: neither runs nor has a result.
   MustApply(Start(90, 3), Checkpoint(90, 9, true), End(90, v1::SUCCEEDED));
-  v1::TableSpec spec;
-  spec.add_rows("method");
-  spec.add_columns()->set_measurement("perplexity");
+  v1::TableSpec spec = TableOf({"method"});
   v1::TableColumn* none = spec.add_columns();
   none->set_measurement("perplexity");
   (*none->mutable_where())["seed"].set_null_value({});
@@ -407,9 +353,7 @@ TEST_F(ComparisonTest, SymbolsAreThoseOfTheSchema) {
   gamma->set_field("attention.softmax.clipped.gamma");
   for (const double value : {-0.1, -0.2}) gamma->add_values()->set_number_value(value);
   MustApply(row);
-  v1::TableSpec spec;
-  for (const char* name : {"lower limit", "pi_init", "corpus"}) spec.add_rows(name);
-  spec.add_columns()->set_measurement("perplexity");
+  v1::TableSpec spec = TableOf({"lower limit", "pi_init", "corpus"});
   const v1::Table table = MustBuild(spec);
   EXPECT_THAT(table.row_symbols(), ElementsAre("\\gamma", "\\pi_{init}", ""));
   EXPECT_EQ(table.caption(), "gammas");
@@ -424,9 +368,7 @@ TEST_F(ComparisonTest, SymbolsAreThoseOfTheSchema) {
 TEST_F(ComparisonTest, RowsOfTwoEnginesAreNamedWithWhatMakesTheDifference) {
   MustAddSweep(1, "biases", {{"key_value_bias in words", {"no", "yes"}}, {"seed", {"1"}}});
   MustAddTrial(1, {{"key_value_bias in words", "no"}, {"seed", "1"}}, 10);
-  v1::TableSpec spec;
-  spec.add_rows("key_value_bias in words");
-  spec.add_columns()->set_measurement("perplexity");
+  v1::TableSpec spec = TableOf({"key_value_bias in words"});
   EXPECT_THAT(MustBuild(spec).comparison_notes(), IsEmpty());
   more_of_specs_ = R"(,"attention":{"key_value_bias":true})";
   MustAddTrial(1, {{"key_value_bias in words", "yes"}, {"seed", "1"}}, 9);

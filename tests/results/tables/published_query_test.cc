@@ -12,13 +12,9 @@ namespace {
 
 // The figure next to a trial: "mean model" of the figure, in our unit, then what differs; "none".
 std::string FigureOf(const std::string& table, const std::string& yaml, const std::string& measurement) {
-  const absl::StatusOr<v1::TrialSpec> written = ReadYaml<v1::TrialSpec>(yaml, "trial.yaml");
-  EXPECT_TRUE(written.ok()) << written.status();
-  const absl::StatusOr<v1::TrialSpec> spec = Resolve(*written);
-  EXPECT_TRUE(spec.ok()) << spec.status();
-  const auto figures = PublishedTable(table);
-  EXPECT_TRUE(figures.ok()) << figures.status();
-  const PublishedMatch match = FindPublished(*figures, PublishedQueryOf(*spec, measurement));
+  const v1::TrialSpec spec = Resolve(ReadYaml<v1::TrialSpec>(yaml, "trial.yaml").value()).value();
+  const auto figures = PublishedTable(table).value();
+  const PublishedMatch match = FindPublished(figures, PublishedQueryOf(spec, measurement));
   if (match.figure == nullptr) return "none";
   char text[64];
   std::snprintf(text, sizeof text, "%g ", InOurUnit(match.figure->metric, match.figure->mean));
@@ -56,16 +52,18 @@ std::string Gpt2(const std::string& optimizer, int steps = 40000, const std::str
                       "training: {steps: ", steps, ", batch_size: 512, optimizer: {", optimizer,
                       "}, schedule: {cosine: {}, warmup_steps: ", warmup, "}}\n");
 }
+// Next to Bondarenko et al.'s BERT with more in its specification.
+std::string BertFigure(const std::string& more, const std::string& measurement = "perplexity") {
+  return FigureOf("bondarenko2023/2", kBert + more, measurement);
+}
 constexpr char kSoftmax1[] = "attention.softmax.softmax_n: {}\n";
 constexpr char kOrthoAdam[] = "ortho_adam: {}";
 
 TEST(PublishedQueryTest, EverythingThatThePaperNamesAgreesOrIsNamed) {
   const std::string clipped = "attention.softmax.clipped.gamma: -0.025\n";
   EXPECT_EQ(FigureOf("bondarenko2023/2", kBert, "perplexity"), "4.49 bert-base");
-  EXPECT_EQ(FigureOf("bondarenko2023/2", kBert + clipped, "perplexity"), "4.39 bert-base");
-  EXPECT_EQ(FigureOf("bondarenko2023/2", std::string(kBert) + "attention.softmax.clipped.gamma: -0.03\n",
-                     "perplexity"),
-            "4.39 bert-base, other gamma")
+  EXPECT_EQ(BertFigure(clipped), "4.39 bert-base");
+  EXPECT_EQ(BertFigure("attention.softmax.clipped.gamma: -0.03\n"), "4.39 bert-base, other gamma")
       << "the table prints the best gamma, -0.025";
   EXPECT_EQ(FigureOf("bondarenko2023/2",
                      "model.bert: {preset: tiny, layers: 2}\n"
@@ -80,7 +78,7 @@ TEST(PublishedQueryTest, EverythingThatThePaperNamesAgreesOrIsNamed) {
 // The construction decides, not the name of the preset.
 TEST(PublishedQueryTest, ChangedPresetIsAnotherModel) {
   const auto bert = [](const std::string& change) {
-    return FigureOf("bondarenko2023/2", std::string(kBert) + "model.bert." + change + "\n", "max_inf_norm");
+    return BertFigure("model.bert." + change + "\n", "max_inf_norm");
   };
   EXPECT_EQ(bert("max_positions: 128"), "735 bert-base");
   EXPECT_EQ(bert("layers: 2"), "735 bert-base, other model");
@@ -94,34 +92,21 @@ TEST(PublishedQueryTest, ChangedPresetIsAnotherModel) {
 
 TEST(PublishedQueryTest, MethodsThatNoPaperHasBorrowNoFigure) {
   for (const std::string part : {"query_key_norm: HEAD_RMS", "key_value_bias: true"}) {
-    EXPECT_EQ(FigureOf("bondarenko2023/2", std::string(kBert) + "attention: {" + part + "}\n", "perplexity"),
-              "none")
-        << part;
+    EXPECT_EQ(BertFigure("attention: {" + part + "}\n"), "none") << part;
   }
   for (const std::string softmax :
        {"softpick: {}", "sigmoid: {}", "sink: {}", "softmax_n: {}", "softmax_n: {n: 2}"}) {
-    EXPECT_EQ(FigureOf("bondarenko2023/2", std::string(kBert) + "attention.softmax: {" + softmax + "}\n",
-                       "perplexity"),
-              "none")
-        << softmax;
+    EXPECT_EQ(BertFigure("attention.softmax: {" + softmax + "}\n"), "none") << softmax;
   }
   EXPECT_EQ(FigureOf("kaul2024/5", Gpt2(kOrthoAdam) + "attention.softmax.softmax_n.n: 2\n", "kurtosis_all"),
             "none");
   for (const std::string gate : {"unconditional: {}", "linear: {}, pooled: true", "projected: {}"}) {
-    EXPECT_EQ(
-        FigureOf("bondarenko2023/2", std::string(kBert) + "attention.gate: {" + gate + "}\n", "perplexity"),
-        "none")
-        << gate;
+    EXPECT_EQ(BertFigure("attention.gate: {" + gate + "}\n"), "none") << gate;
   }
-  EXPECT_EQ(FigureOf("bondarenko2023/2",
-                     std::string(kBert) +
-                         "attention: {gate: {mlp: {hidden_size: 16}}, softmax: {clipped: {gamma: -0.025}}}\n",
-                     "perplexity"),
+  EXPECT_EQ(BertFigure("attention: {gate: {mlp: {hidden_size: 16}}, softmax: {clipped: {gamma: -0.025}}}\n"),
             "none")
       << "two methods at once";
-  EXPECT_EQ(FigureOf("bondarenko2023/2", std::string(kBert) + "training.regularizer.kurtosis.weight: 0.1\n",
-                     "perplexity"),
-            "none");
+  EXPECT_EQ(BertFigure("training.regularizer.kurtosis.weight: 0.1\n"), "none");
 }
 
 TEST(PublishedQueryTest, AlphaIsTheSameSettingAtEveryLength) {
@@ -179,8 +164,7 @@ TEST(PublishedQueryTest, RangesAndBitsOfTheQuantizationDecide) {
       << "the code searches without a grid";
   EXPECT_EQ(quantized("weights: {bits: 6, range: {mse: {}}}, activations: {bits: 6}"),
             "42.8 bert-base, other ranges");
-  EXPECT_EQ(FigureOf("bondarenko2023/2",
-                     std::string(kBert) + "quantization: {weights: {}, activations: {}}\n", "max_inf_norm"),
+  EXPECT_EQ(BertFigure("quantization: {weights: {}, activations: {}}\n", "max_inf_norm"),
             "735 bert-base, other quantization")
       << "the paper measures norms of the float model";
 }
@@ -201,32 +185,19 @@ TEST(PublishedQueryTest, OptimizersNormsAndSchemesHaveThePapersNames) {
             "43.5 gpt2-130m, other tokens")
       << "the table does not name token 1";
   const std::string ortho = Gpt2(kOrthoAdam, 320000) + kSoftmax1;
-  const std::string moderate = ", absmax: {granularity: MODERATE}}\n";
-  EXPECT_EQ(
-      FigureOf("kaul2024/3", ortho + "quantization: {weights: {}, activations: {}" + moderate, "perplexity"),
-      "23.1 gpt2-130m");
-  EXPECT_EQ(
-      FigureOf("kaul2024/3", ortho + "quantization: {weights: {bits: 4}, activations: {bits: 4}" + moderate,
-               "perplexity"),
-      "none")
+  const std::string moderate = ", absmax: {granularity: MODERATE}";
+  const auto quantized = [&](const std::string& quantization) {
+    return FigureOf("kaul2024/3", ortho + "quantization: {" + quantization + "}\n", "perplexity");
+  };
+  EXPECT_EQ(quantized("weights: {}, activations: {}" + moderate), "23.1 gpt2-130m");
+  EXPECT_EQ(quantized("weights: {bits: 4}, activations: {bits: 4}" + moderate), "none")
       << "the paper's have 8 bits";
-  EXPECT_EQ(
-      FigureOf("kaul2024/3", ortho + "quantization: {weights: {bits: 4}, zeropoint: {}}\n", "perplexity"),
-      "24 gpt2-130m");
+  EXPECT_EQ(quantized("weights: {bits: 4}, zeropoint: {}"), "24 gpt2-130m");
   for (const std::string method : {"rotation: {}", "smoothing: {}", "gptq: {}", "kv_cache: {bits: 4}"}) {
-    EXPECT_EQ(
-        FigureOf("kaul2024/3", ortho + "quantization: {weights: {}, activations: {}, " + method + moderate,
-                 "perplexity"),
-        "none");
-    EXPECT_EQ(
-        FigureOf("kaul2024/3", ortho + "quantization: {weights: {bits: 4}, zeropoint: {}, " + method + "}\n",
-                 "perplexity"),
-        "none");
+    EXPECT_EQ(quantized("weights: {}, activations: {}, " + method + moderate), "none");
+    EXPECT_EQ(quantized("weights: {bits: 4}, zeropoint: {}, " + method), "none");
   }
-  EXPECT_EQ(
-      FigureOf("kaul2024/3", ortho + "quantization: {weights: {format: FP8_E4M3}, activations: {}" + moderate,
-               "perplexity"),
-      "none");
+  EXPECT_EQ(quantized("weights: {format: FP8_E4M3}, activations: {}" + moderate), "none");
   EXPECT_EQ(
       FigureOf("kaul2024/2",
                "model: {llama: {preset: 130m}}\nnorm: RMS_NORM_S\n"
@@ -276,9 +247,7 @@ TEST(PublishedQueryTest, FineTuningIsKnownByItsInitialModelAndItsData) {
             "29.18 opt-1.3b")
       << "B.6 has a penalty with the gates";
   EXPECT_EQ(FigureOf("bondarenko2023/9", tuned + penalty, "perplexity"), "none");
-  EXPECT_EQ(FigureOf("bondarenko2023/2",
-                     std::string(kBert) + "training.start_from.checkpoint: /data/models/mine.safetensors\n",
-                     "perplexity"),
+  EXPECT_EQ(BertFigure("training.start_from.checkpoint: /data/models/mine.safetensors\n"),
             "4.49 bert-base, other training")
       << "the paper trains from scratch";
   EXPECT_EQ(

@@ -10,11 +10,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-std::vector<const PublishedFigure*> Table(const std::string& name) {
-  const auto figures = PublishedTable(name);
-  EXPECT_TRUE(figures.ok()) << figures.status();
-  return figures.ok() ? *figures : std::vector<const PublishedFigure*>();
-}
+std::vector<const PublishedFigure*> Table(const std::string& name) { return PublishedTable(name).value(); }
 
 TEST(PublishedTest, EmbeddedFileIsCompleteAndInOrder) {
   const std::vector<PublishedFigure>& figures = PublishedFigures();
@@ -47,11 +43,11 @@ TEST(PublishedTest, MistakesInTheFileNameTheLine) {
             "line 1: must be paper,table,model,method,settings,metric,mean,std");
   EXPECT_EQ(ParsePublished(header + "a,b,c\n").status().message(), "line 2: has 3 fields, not 8");
   EXPECT_EQ(ParsePublished(header + "p,1,m,v,,x,1,\np,1,m,v,gamma,x,1,\n").status().message(),
-            "line 3: \"gamma\" is no setting: write key=value");
+            "line 3: \"gamma\" is not a setting: write key=value");
   EXPECT_EQ(ParsePublished(header + "p,1,m,v,,x,many,\n").status().message(),
-            "line 2: mean \"many\" is no number");
+            "line 2: mean \"many\" is not a number");
   EXPECT_EQ(ParsePublished(header + "p,1,m,v,,x,1,few\n").status().message(),
-            "line 2: std \"few\" is no number");
+            "line 2: std \"few\" is not a number");
 }
 
 TEST(PublishedTest, UnknownTableIsAnsweredWithTheNearest) {
@@ -93,8 +89,9 @@ TEST(PublishedTest, MistakesInTheRecipesNameTheLine) {
   };
   EXPECT_EQ(read("x"), "line 1: must be paper,select,settings,source");
   EXPECT_EQ(read(header + "liao2024,table=1\n"), "line 2: has 2 fields, not 4");
-  EXPECT_EQ(read(header + "liao2024,1,gamma=0,s\n"), "line 2: \"1\" is no setting: write key=value");
-  EXPECT_EQ(read(header + "liao2024,table=1,gamma,s\n"), "line 2: \"gamma\" is no setting: write key=value");
+  EXPECT_EQ(read(header + "liao2024,1,gamma=0,s\n"), "line 2: \"1\" is not a setting: write key=value");
+  EXPECT_EQ(read(header + "liao2024,table=1,gamma,s\n"),
+            "line 2: \"gamma\" is not a setting: write key=value");
   EXPECT_EQ(read(header + "liao2024,table=1,gamma=0,\n"), "line 2: has no source");
   EXPECT_EQ(read(header + "liao2024,table=2,gamma=0,s\n"), "line 2: selects no figure");
 }

@@ -135,19 +135,17 @@ class ShippedTablesTest : public StoreTest {
     row.spec = spec;
     ChangeBatch batch;
     batch.Add(row);
-    const auto grid = SweepGrid::Create(spec);
-    ASSERT_TRUE(grid.ok()) << grid.status();
-    for (auto index = grid->NextIndex(0); index; index = grid->NextIndex(*index + 1)) {
-      const absl::StatusOr<GridPoint> point = grid->At(*index);
-      const absl::StatusOr<v1::TrialSpec> resolved = ResolveAndValidate(point->spec);
-      ASSERT_TRUE(resolved.ok()) << resolved.status();
+    const auto grid = SweepGrid::Create(spec).value();
+    for (auto index = grid.NextIndex(0); index; index = grid.NextIndex(*index + 1)) {
+      const absl::StatusOr<GridPoint> point = grid.At(*index);
+      const auto resolved = ResolveAndValidate(point->spec).value();
       nlohmann::json labels = nlohmann::json::object();
       for (const auto& [axis, label] : point->labels) labels[axis] = label;
       ++trials_;
-      batch.Add(Train(2 * trials_ - 1, ResolvedPartJson(*resolved, v1::TRAIN_STAGE)));
-      batch.Add(Evaluate(2 * trials_, 2 * trials_ - 1, ResolvedPartJson(*resolved, v1::EVALUATE_STAGE)));
+      batch.Add(Train(2 * trials_ - 1, ResolvedPartJson(resolved, v1::TRAIN_STAGE)));
+      batch.Add(Evaluate(2 * trials_, 2 * trials_ - 1, ResolvedPartJson(resolved, v1::EVALUATE_STAGE)));
       batch.Add(Trial(trials_, id, static_cast<int>(*index), 2 * trials_ - 1, 2 * trials_, labels.dump()));
-      specs_["t-" + std::to_string(trials_)] = *resolved;
+      specs_["t-" + std::to_string(trials_)] = resolved;
     }
     ASSERT_TRUE(store_->Apply(batch).ok());
   }
@@ -216,18 +214,16 @@ TEST_F(ShippedTablesTest, FigureOfAnotherSettingIsMarkedAndEveryFigureHasItsCell
   for (const ShippedTable& shipped : ShippedTables()) {
     SCOPED_TRACE(shipped.name);
     MustAddSweep(++id, shipped.sweep);
-    const auto table = BuildTable(*reader_, {SweepId(id)}, {});
-    ASSERT_TRUE(table.ok()) << table.status();
-    ExpectNotRun(*table, shipped);
+    const auto table = BuildTable(*reader_, {SweepId(id)}, {}).value();
+    ExpectNotRun(table, shipped);
     if (!shipped.sweep.table().has_published()) continue;
     std::string published = shipped.sweep.table().published();
     const bool others = published.starts_with("other:");
     if (others) published.erase(0, std::string("other:").size());
     if (shipped.full) without_sweep.erase(published);
-    const auto figures = PublishedTable(published);
-    ASSERT_TRUE(figures.ok()) << figures.status();
+    const auto figures = PublishedTable(published).value();
     std::set<const PublishedFigure*> found;
-    for (const v1::TableRow& row : table->rows()) {
+    for (const v1::TableRow& row : table.rows()) {
       for (int i = 0; i < row.cells_size(); ++i) {
         const v1::TableCell& cell = row.cells(i);
         ASSERT_GT(cell.trials_size() + (cell.has_published_mean() ? 0 : 1), 0);
@@ -239,7 +235,7 @@ TEST_F(ShippedTablesTest, FigureOfAnotherSettingIsMarkedAndEveryFigureHasItsCell
         if (cell.published_differs_in_size() > 0) {
           EXPECT_TRUE(others);
           ++marked;
-          for (const auto& [figure, why] : Shown(cell, *figures)) {
+          for (const auto& [figure, why] : Shown(cell, figures)) {
             if (shipped.full) {
               EXPECT_TRUE(IsMarked(*figure)) << figure->model << " " << figure->metric;
             }
@@ -249,19 +245,19 @@ TEST_F(ShippedTablesTest, FigureOfAnotherSettingIsMarkedAndEveryFigureHasItsCell
         }
         std::string reasons;
         bool right = false;
-        for (const auto& [figure, why] : Shown(cell, *figures)) {
+        for (const auto& [figure, why] : Shown(cell, figures)) {
           right = right || why.empty();
           if (why.empty()) found.insert(figure);
           reasons += figure->model + " " + figure->method + " " + figure->metric + ": " + why + "\n";
         }
         EXPECT_TRUE(right) << nlohmann::json(
                                   std::vector<std::string>(row.labels().begin(), row.labels().end()))
-                           << ", " << table->column_headings(i) << ":\n"
+                           << ", " << table.column_headings(i) << ":\n"
                            << reasons;
       }
     }
     if (!shipped.full) continue;
-    for (const PublishedFigure* figure : *figures) {
+    for (const PublishedFigure* figure : figures) {
       EXPECT_TRUE(found.contains(figure)) << "no cell shows " << figure->model << " " << figure->method << " "
                                           << figure->metric << " " << figure->mean;
     }

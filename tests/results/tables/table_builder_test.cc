@@ -6,8 +6,7 @@
 
 #include "cli/tables/table_writer.h"
 #include "nlohmann/json.hpp"
-#include "tests/coordinator/store/store_fixture.h"
-#include "tests/results/tables/text_value.h"
+#include "tests/results/tables/table_fixture.h"
 
 namespace inlier {
 namespace {
@@ -20,7 +19,7 @@ google::protobuf::Value Number(double number) {
   value.set_number_value(number);
   return value;
 }
-class TableBuilderTest : public StoreTest {
+class TableBuilderTest : public TableTest {
  protected:
   // A sweep over method (vanilla, clipped), bits (8, 6) and seed (1, 2), all eight trials with results:
   // perplexity = 10 * method + bits + seed / 10.
@@ -50,7 +49,7 @@ class TableBuilderTest : public StoreTest {
           if (trial == skip_) continue;
           MustApply(Final(token, "perplexity", (method == "vanilla" ? 10 : 20) + bits + seed / 10.0),
                     Final(token, "max_inf_norm", trial), End(token, v1::SUCCEEDED),
-                    TrialChange{.id = TrialId(trial), .state = v1::SUCCEEDED, .message = ""});
+                    TrialIs(trial, v1::SUCCEEDED));
         }
       }
     }
@@ -77,7 +76,7 @@ class TableBuilderTest : public StoreTest {
     return spec;
   }
 
-  v1::TableSpec TwoColumns() {
+  v1::TableSpec TwoColumns(const std::string& published = "") {
     v1::TableSpec spec;
     spec.add_rows("method");
     for (const double bits : {8.0, 6.0}) {
@@ -87,6 +86,7 @@ class TableBuilderTest : public StoreTest {
       (*column->mutable_where())["bits"] = Number(bits);
       column->set_decimals(3);
     }
+    if (!published.empty()) spec.set_published(published);
     return spec;
   }
 
@@ -107,13 +107,12 @@ class TableBuilderTest : public StoreTest {
 
 TEST_F(TableBuilderTest, CellsAreMeanAndSampleDeviationOverTheSeeds) {
   MustAddSweep();
-  const auto table = BuildTable(*reader_, {SweepId(1)}, TwoColumns());
-  ASSERT_TRUE(table.ok()) << table.status();
-  EXPECT_EQ(table->title(), "gamma");
-  EXPECT_THAT(table->row_headings(), ElementsAre("method"));
-  EXPECT_THAT(table->column_headings(), ElementsAre("W8", "W6"));
-  ASSERT_EQ(table->rows_size(), 2);
-  const v1::TableCell& cell = table->rows(0).cells(0);
+  const auto table = MustBuild(TwoColumns());
+  EXPECT_EQ(table.title(), "gamma");
+  EXPECT_THAT(table.row_headings(), ElementsAre("method"));
+  EXPECT_THAT(table.column_headings(), ElementsAre("W8", "W6"));
+  ASSERT_EQ(table.rows_size(), 2);
+  const v1::TableCell& cell = table.rows(0).cells(0);
   EXPECT_DOUBLE_EQ(cell.mean(), 18.15);
   EXPECT_NEAR(cell.std(), std::sqrt(0.005), 1e-12);
   EXPECT_EQ(cell.count(), 2u);
@@ -133,11 +132,9 @@ TEST_F(TableBuilderTest, DivergedAndMissingTrialsAreCountedApart) {
   skip_ = 2;
   MustAddSweep();
   MustApply(Sweep(2), Train(31), Trial(31, 1, 30, 31, 31, R"({"method":"vanilla","bits":"8","seed":"3"})"));
-  MustApply(Start(90, 31), End(90, v1::DIVERGED),
-            TrialChange{.id = TrialId(31), .state = v1::DIVERGED, .message = ""});
-  const auto table = BuildTable(*reader_, {SweepId(1)}, TwoColumns());
-  ASSERT_TRUE(table.ok()) << table.status();
-  const v1::TableCell& cell = table->rows(0).cells(0);
+  MustApply(Start(90, 31), End(90, v1::DIVERGED), TrialIs(31, v1::DIVERGED));
+  const auto table = MustBuild(TwoColumns());
+  const v1::TableCell& cell = table.rows(0).cells(0);
   EXPECT_EQ(cell.count(), 1u);
   EXPECT_EQ(cell.diverged(), 1u);
   EXPECT_EQ(cell.missing(), 1u);
@@ -151,11 +148,9 @@ TEST_F(TableBuilderTest, ResultThatTrialsShareCountsOnce) {
   MustAddSweep();
   MustApply(Trial(31, 1, 30, 1, 2, R"({"method":"vanilla","bits":"8","seed":"3"})"),
             Trial(32, 1, 31, 1, 2, R"({"method":"vanilla","bits":"8","seed":"4"})"));
-  MustApply(TrialChange{.id = TrialId(31), .state = v1::SUCCEEDED, .message = ""},
-            TrialChange{.id = TrialId(32), .state = v1::CANCELLED, .message = ""});
-  const auto table = BuildTable(*reader_, {SweepId(1)}, TwoColumns());
-  ASSERT_TRUE(table.ok()) << table.status();
-  const v1::TableCell& cell = table->rows(0).cells(0);
+  MustApply(TrialIs(31, v1::SUCCEEDED), TrialIs(32, v1::CANCELLED));
+  const auto table = MustBuild(TwoColumns());
+  const v1::TableCell& cell = table.rows(0).cells(0);
   EXPECT_EQ(cell.count(), 2u);
   EXPECT_EQ(cell.missing(), 0u);
   EXPECT_DOUBLE_EQ(cell.mean(), 18.15);
@@ -170,24 +165,17 @@ TEST_F(TableBuilderTest, MeasurementOfATrainingCountsOnceForEachTraining) {
   for (const int stage : {2, 3}) {
     const Token token = static_cast<Token>(stage);
     MustApply(Start(token, stage), Final(token, "perplexity", stage), End(token, v1::SUCCEEDED),
-              TrialChange{.id = TrialId(stage - 1), .state = v1::SUCCEEDED, .message = ""});
+              TrialIs(stage - 1, v1::SUCCEEDED));
   }
-  v1::TableSpec spec;
-  for (const char* name : {"train_seconds", "perplexity"}) spec.add_columns()->set_measurement(name);
-  const auto table = BuildTable(*reader_, {SweepId(1)}, spec);
-  ASSERT_TRUE(table.ok()) << table.status();
-  EXPECT_EQ(table->rows(0).cells(0).count(), 1u);
-  EXPECT_FALSE(table->rows(0).cells(0).has_std());
-  EXPECT_EQ(table->rows(0).cells(1).count(), 2u);
+  const auto table = MustBuild(TableOf({}, {"train_seconds", "perplexity"}));
+  EXPECT_EQ(table.rows(0).cells(0).count(), 1u);
+  EXPECT_FALSE(table.rows(0).cells(0).has_std());
+  EXPECT_EQ(table.rows(0).cells(1).count(), 2u);
 }
 
 TEST_F(TableBuilderTest, RowsFollowTheAxesNotTheAlphabetOrTheTrials) {
   MustAddSweep();
-  v1::TableSpec spec;
-  spec.add_rows("bits");
-  spec.add_rows("method");
-  spec.add_columns()->set_measurement("max_inf_norm");
-  EXPECT_EQ(TextOf(spec),
+  EXPECT_EQ(TextOf(TableOf({"bits", "method"}, {"max_inf_norm"})),
             "gamma\n\n"
             "bits  method   max_inf_norm\n"
             "----  -------  ------------\n"
@@ -200,9 +188,7 @@ TEST_F(TableBuilderTest, RowsFollowTheAxesNotTheAlphabetOrTheTrials) {
 
 TEST_F(TableBuilderTest, ColumnsOfTheViewServeAsRowsAndConditions) {
   MustAddSweep();
-  v1::TableSpec spec;
-  spec.add_rows("softmax");
-  spec.add_columns()->set_measurement("perplexity");
+  v1::TableSpec spec = TableOf({"softmax"});
   (*spec.mutable_where())["weight_bits"] = Number(6);
   (*spec.mutable_where())["seed"] = Number(2);
   EXPECT_EQ(TextOf(spec),
@@ -225,22 +211,20 @@ TEST_F(TableBuilderTest, ConditionMayBeAListOrNull) {
   *list.mutable_list_value()->add_values() = TextValue("6");
   (*column->mutable_where())["bits"] = list;
   (*spec.mutable_where())["gamma"].set_null_value(google::protobuf::NULL_VALUE);
-  const auto table = BuildTable(*reader_, {SweepId(1)}, spec);
-  ASSERT_TRUE(table.ok()) << table.status();
-  ASSERT_EQ(table->rows_size(), 1);
-  EXPECT_THAT(table->rows(0).labels(), ElementsAre("vanilla"));
-  EXPECT_EQ(table->rows(0).cells(0).count(), 4u);
+  const auto table = MustBuild(spec);
+  ASSERT_EQ(table.rows_size(), 1);
+  EXPECT_THAT(table.rows(0).labels(), ElementsAre("vanilla"));
+  EXPECT_EQ(table.rows(0).cells(0).count(), 4u);
 }
 
 TEST_F(TableBuilderTest, SweepWithoutATableGetsAllAxesButTheSeeds) {
   MustAddSweep();
-  const auto table = BuildTable(*reader_, {SweepId(1)}, {});
-  ASSERT_TRUE(table.ok()) << table.status();
-  EXPECT_THAT(table->row_headings(), ElementsAre("method", "bits"));
-  EXPECT_THAT(table->column_headings(), ElementsAre("perplexity", "max_inf_norm", "avg_kurtosis"));
-  EXPECT_EQ(table->rows_size(), 4);
-  EXPECT_EQ(table->rows(0).cells(0).count(), 2u);
-  EXPECT_EQ(table->rows(0).cells(2).missing(), 2u);
+  const auto table = MustBuild({});
+  EXPECT_THAT(table.row_headings(), ElementsAre("method", "bits"));
+  EXPECT_THAT(table.column_headings(), ElementsAre("perplexity", "max_inf_norm", "avg_kurtosis"));
+  EXPECT_EQ(table.rows_size(), 4);
+  EXPECT_EQ(table.rows(0).cells(0).count(), 2u);
+  EXPECT_EQ(table.rows(0).cells(2).missing(), 2u);
 }
 
 TEST_F(TableBuilderTest, SweepsOwnTableIsTheDefault) {
@@ -253,35 +237,26 @@ TEST_F(TableBuilderTest, SweepsOwnTableIsTheDefault) {
 
 TEST_F(TableBuilderTest, PublishedFiguresAreNextToTheCells) {
   MustAddSweep();
-  v1::TableSpec spec = TwoColumns();
-  spec.set_published("bondarenko2023/1");
-  const auto table = BuildTable(*reader_, {SweepId(1)}, spec);
-  ASSERT_TRUE(table.ok()) << table.status();
-  EXPECT_EQ(table->rows(0).cells(0).published_mean(), 1294);
-  EXPECT_EQ(table->rows(0).cells(0).published_std(), 1046);
-  EXPECT_EQ(table->rows(1).cells(0).published_mean(), 4.55);
-  EXPECT_FALSE(table->rows(0).cells(1).has_published_mean());  // The paper's table has no W6A8.
+  const auto table = MustBuild(TwoColumns("bondarenko2023/1"));
+  EXPECT_EQ(table.rows(0).cells(0).published_mean(), 1294);
+  EXPECT_EQ(table.rows(0).cells(0).published_std(), 1046);
+  EXPECT_EQ(table.rows(1).cells(0).published_mean(), 4.55);
+  EXPECT_FALSE(table.rows(0).cells(1).has_published_mean());  // The paper's table has no W6A8.
 }
 
 // Table 2 prints the best gamma, -0.025; the trials have -0.03.
 TEST_F(TableBuilderTest, FigureOfAnotherSettingIsLeftOut) {
   MustAddSweep();
-  v1::TableSpec spec = TwoColumns();
-  spec.set_published("bondarenko2023/2");
-  const auto table = BuildTable(*reader_, {SweepId(1)}, spec);
-  ASSERT_TRUE(table.ok()) << table.status();
-  EXPECT_EQ(table->rows(0).cells(0).published_mean(), 1294);
-  EXPECT_FALSE(table->rows(1).cells(0).has_published_mean());
+  const auto table = MustBuild(TwoColumns("bondarenko2023/2"));
+  EXPECT_EQ(table.rows(0).cells(0).published_mean(), 1294);
+  EXPECT_FALSE(table.rows(1).cells(0).has_published_mean());
 }
 
 TEST_F(TableBuilderTest, FigureOfAnotherModelIsLeftOut) {
   model_ = R"({"bert":{"preset":"base","layers":2,"hidden_size":768,"heads":12,"ffn_size":3072}})";
   MustAddSweep();
-  v1::TableSpec spec = TwoColumns();
-  spec.set_published("bondarenko2023/1");
-  const auto table = BuildTable(*reader_, {SweepId(1)}, spec);
-  ASSERT_TRUE(table.ok()) << table.status();
-  for (const v1::TableRow& row : table->rows()) {
+  const auto table = MustBuild(TwoColumns("bondarenko2023/1"));
+  for (const v1::TableRow& row : table.rows()) {
     for (const v1::TableCell& cell : row.cells()) EXPECT_FALSE(cell.has_published_mean());
   }
 }
@@ -289,15 +264,13 @@ TEST_F(TableBuilderTest, FigureOfAnotherModelIsLeftOut) {
 TEST_F(TableBuilderTest, FigureOfAnotherSettingIsShownWithItsDifferencesWhereTheTableAsksForIt) {
   model_ = R"({"bert":{"preset":"base","layers":2,"hidden_size":768,"heads":12,"ffn_size":3072}})";
   MustAddSweep();
-  v1::TableSpec spec = TwoColumns();
-  spec.set_published("other:bondarenko2023/2");
-  const auto table = BuildTable(*reader_, {SweepId(1)}, spec);
-  ASSERT_TRUE(table.ok()) << table.status();
-  EXPECT_EQ(table->rows(0).cells(0).published_mean(), 1294);
-  EXPECT_THAT(table->rows(0).cells(0).published_differs_in(), ElementsAre("model"));
-  EXPECT_EQ(table->rows(1).cells(0).published_mean(), 4.52);
-  EXPECT_THAT(table->rows(1).cells(0).published_differs_in(), ElementsAre("model", "gamma"));
-  EXPECT_FALSE(table->rows(0).cells(1).has_published_mean());
+  v1::TableSpec spec = TwoColumns("other:bondarenko2023/2");
+  const auto table = MustBuild(spec);
+  EXPECT_EQ(table.rows(0).cells(0).published_mean(), 1294);
+  EXPECT_THAT(table.rows(0).cells(0).published_differs_in(), ElementsAre("model"));
+  EXPECT_EQ(table.rows(1).cells(0).published_mean(), 4.52);
+  EXPECT_THAT(table.rows(1).cells(0).published_differs_in(), ElementsAre("model", "gamma"));
+  EXPECT_FALSE(table.rows(0).cells(1).has_published_mean());
   EXPECT_THAT(TextOf(spec), ::testing::HasSubstr("[1294 +- 1046]^a"));
   spec.set_published("other:bondarenko2023/22");
   EXPECT_THAT(TextOf(spec), ::testing::StartsWith("INVALID_ARGUMENT: table.published: no published table"));
@@ -311,31 +284,25 @@ TEST_F(TableBuilderTest, MissingValuesAreCountedByTheirReason) {
               Trial(31 + i, 1, 30 + i, 31 + i, 31 + i,
                     R"({"method":"vanilla","bits":"8","seed":")" + std::to_string(3 + i) + "\"}"));
   }
-  MustApply(TrialChange{.id = TrialId(31), .state = v1::FAILED, .message = "it broke"},
-            TrialChange{.id = TrialId(32), .state = v1::CANCELLED, .message = ""});
+  MustApply(TrialIs(31, v1::FAILED, "it broke"), TrialIs(32, v1::CANCELLED));
   v1::TableSpec spec = TwoColumns();
   spec.mutable_columns(1)->set_measurement("f1");
-  const auto table = BuildTable(*reader_, {SweepId(1)}, spec);
-  ASSERT_TRUE(table.ok()) << table.status();
-  const v1::TableCell& cell = table->rows(0).cells(0);
+  const auto table = MustBuild(spec);
+  const v1::TableCell& cell = table.rows(0).cells(0);
   EXPECT_EQ(cell.count(), 2u);
   EXPECT_EQ(cell.missing(), 3u);
   EXPECT_EQ(cell.failed(), 1u);
   EXPECT_EQ(cell.cancelled(), 1u);
   EXPECT_EQ(cell.unmeasured(), 0u);
-  EXPECT_EQ(table->rows(0).cells(1).missing(), 2u);
-  EXPECT_EQ(table->rows(0).cells(1).unmeasured(), 2u);
+  EXPECT_EQ(table.rows(0).cells(1).missing(), 2u);
+  EXPECT_EQ(table.rows(0).cells(1).unmeasured(), 2u);
 }
 
 TEST_F(TableBuilderTest, PublishedFigureNeedsAllTrialsToBeOfItsKind) {
   MustAddSweep();
-  v1::TableSpec spec;
-  spec.add_rows("method");
-  spec.add_columns()->set_measurement("perplexity");  // Both widths together.
+  v1::TableSpec spec = TableOf({"method"});  // Both widths together.
   spec.set_published("bondarenko2023/2");
-  const auto table = BuildTable(*reader_, {SweepId(1)}, spec);
-  ASSERT_TRUE(table.ok()) << table.status();
-  EXPECT_FALSE(table->rows(0).cells(0).has_published_mean());
+  EXPECT_FALSE(MustBuild(spec).rows(0).cells(0).has_published_mean());
 }
 
 TEST_F(TableBuilderTest, MistakesNameThePlaceAndTheNearestWord) {
@@ -349,7 +316,7 @@ TEST_F(TableBuilderTest, MistakesNameThePlaceAndTheNearestWord) {
   spec = TwoColumns();
   spec.mutable_columns(1)->set_measurement("perplexty");
   EXPECT_EQ(TextOf(spec),
-            "INVALID_ARGUMENT: table.columns[1].measurement: \"perplexty\" is no final measurement of a "
+            "INVALID_ARGUMENT: table.columns[1].measurement: \"perplexty\" is not a final measurement of a "
             "trial; did you mean \"perplexity\"?");
   spec = TwoColumns();
   (*spec.mutable_columns(0)->mutable_where())["weight_bit"] = Number(8);
@@ -365,8 +332,7 @@ TEST_F(TableBuilderTest, MistakesNameThePlaceAndTheNearestWord) {
   spec = TwoColumns();
   (*spec.mutable_where())["bits"] = Number(4);
   EXPECT_EQ(TextOf(spec), "INVALID_ARGUMENT: table.where.bits: the axis has no label \"4\"; known: 8, 6");
-  spec = TwoColumns();
-  spec.set_published("bondarenko2023/22");
+  spec = TwoColumns("bondarenko2023/22");
   EXPECT_EQ(TextOf(spec),
             "INVALID_ARGUMENT: table.published: no published table is named \"bondarenko2023/22\"; did you "
             "mean \"bondarenko2023/2\"?");
@@ -379,9 +345,8 @@ TEST_F(TableBuilderTest, NameOfAnAxisNeverReachesSql) {
        {R"(a",(WITH c(x)AS(VALUES(1)UNION ALL SELECT x FROM c)SELECT count(*)FROM c),"b)", "no \" column",
         "perplexity", "state", "'"}) {
     const TemporaryFolder folder;
-    auto database = Database::Open(folder.path());
-    ASSERT_TRUE(database.ok());
-    Store store(**database);
+    auto database = Database::Open(folder.path()).value();
+    Store store(*database);
     SweepRow sweep = Sweep(1);
     v1::Axis* axis = sweep.spec.add_axes();
     axis->set_name(name);
@@ -398,7 +363,7 @@ TEST_F(TableBuilderTest, NameOfAnAxisNeverReachesSql) {
     batch.Add(Evaluate(2, 1));
     batch.Add(Trial(1, 1, 0, 1, 2, labels.dump()));
     ASSERT_TRUE(store.Apply(batch).ok());
-    Reader reader((*database)->path(), 1, std::chrono::seconds(5));
+    Reader reader(database->path(), 1, std::chrono::seconds(5));
     v1::TableSpec spec;
     spec.add_rows(name);
     v1::TableColumn* column = spec.add_columns();
@@ -438,18 +403,16 @@ class LargeTableTest : public TableBuilderTest {
 TEST_F(LargeTableTest, CellsNameTheirTrialsUnlessTheyAreTooMany) {
   constexpr int kTrials = 1000;
   MustAddTrials(kTrials);
-  const auto some = BuildTable(*reader_, {SweepId(1)}, Columns(500));
-  ASSERT_TRUE(some.ok()) << some.status();
-  EXPECT_EQ(some->rows(0).cells(499).trials_size(), kTrials);
-  EXPECT_FALSE(some->has_trials_left_out());
-  const auto many = BuildTable(*reader_, {SweepId(1)}, Columns(501));
-  ASSERT_TRUE(many.ok()) << many.status();
-  EXPECT_EQ(many->trials_left_out(), 501u * kTrials);
-  for (const v1::TableCell& cell : many->rows(0).cells()) {
+  const auto some = MustBuild(Columns(500));
+  EXPECT_EQ(some.rows(0).cells(499).trials_size(), kTrials);
+  EXPECT_FALSE(some.has_trials_left_out());
+  const auto many = MustBuild(Columns(501));
+  EXPECT_EQ(many.trials_left_out(), 501u * kTrials);
+  for (const v1::TableCell& cell : many.rows(0).cells()) {
     EXPECT_EQ(cell.trials_size(), 0);
     EXPECT_EQ(cell.missing(), 1u);  // All trials are of one evaluation.
   }
-  EXPECT_LT(many->SpaceUsedLong(), std::size_t{1} << 20);
+  EXPECT_LT(many.SpaceUsedLong(), std::size_t{1} << 20);
 }
 
 TEST_F(LargeTableTest, CellsAreBounded) {
@@ -475,9 +438,7 @@ TEST_F(TableBuilderTest, TrialsOfOtherSweepsDoNotCount) {
   SweepRow other = Sweep(2);
   other.spec = Spec();
   MustApply(other);
-  const auto table = BuildTable(*reader_, {SweepId(2)}, TwoColumns());
-  ASSERT_TRUE(table.ok()) << table.status();
-  EXPECT_THAT(table->rows(), IsEmpty());
+  EXPECT_THAT(MustBuild(TwoColumns(), {SweepId(2)}).rows(), IsEmpty());
 }
 
 }  // namespace

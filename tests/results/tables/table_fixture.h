@@ -18,6 +18,17 @@ namespace inlier {
 
 using Labels = std::map<std::string, std::string>;
 
+// With a baseline: that label of the last of the rows.
+inline v1::TableSpec TableOf(const std::vector<std::string>& rows,
+                             const std::vector<std::string>& measurements = {"perplexity"},
+                             const std::string& baseline = "") {
+  v1::TableSpec spec;
+  for (const std::string& row : rows) spec.add_rows(row);
+  for (const std::string& measurement : measurements) spec.add_columns()->set_measurement(measurement);
+  if (!baseline.empty()) (*spec.mutable_baseline())[rows.back()] = TextValue(baseline);
+  return spec;
+}
+
 class TableTest : public StoreTest {
  protected:
   // Axes by name, each with its labels; each has a field of its own, so that any text can be a label.
@@ -60,10 +71,20 @@ class TableTest : public StoreTest {
     MustEvaluate(trial, perplexity, std::nullopt);
   }
 
+  // The first calibration of a training of its own, the others of the same: "ptq" is "1", "2" and so on.
+  void MustAddCalibrations(int sweep, Labels labels, const std::vector<double>& values) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      labels["ptq"] = std::to_string(i + 1);
+      if (i == 0) {
+        MustAddTrial(sweep, labels, values[i]);
+      } else {
+        MustAddCalibration(sweep, labels, values[i]);
+      }
+    }
+  }
+
   v1::Table MustBuild(const v1::TableSpec& spec, const std::vector<SweepId>& sweeps = {SweepId(1)}) {
-    auto table = BuildTable(*reader_, sweeps, spec);
-    EXPECT_TRUE(table.ok()) << table.status();
-    return table.ok() ? *table : v1::Table();
+    return BuildTable(*reader_, sweeps, spec).value();
   }
   std::string ErrorOf(const v1::TableSpec& spec) {
     return std::string(BuildTable(*reader_, {SweepId(1)}, spec).status().message());
@@ -81,8 +102,7 @@ class TableTest : public StoreTest {
     MustApply(Start(token, 2 * trial));
     if (perplexity) MustApply(Final(token, "perplexity", *perplexity));
     if (accuracy) MustApply(Final(token, "accuracy", *accuracy));
-    MustApply(End(token, v1::SUCCEEDED),
-              TrialChange{.id = TrialId(trial), .state = v1::SUCCEEDED, .message = ""});
+    MustApply(End(token, v1::SUCCEEDED), TrialIs(trial, v1::SUCCEEDED));
   }
 
   int training_ = 0;  // Stage.

@@ -12,6 +12,9 @@
 #include <thread>
 #include <vector>
 
+#include "tests/support/comes.h"
+#include "tests/support/status_matchers.h"
+
 namespace inlier {
 namespace {
 
@@ -19,6 +22,27 @@ namespace asio = boost::asio;
 using testing::EndsWith;
 using testing::HasSubstr;
 using testing::StartsWith;
+
+constexpr char kGetMetrics[] = "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n";
+
+void Send(asio::ip::tcp::socket& socket, const std::string& bytes) {
+  asio::write(socket, asio::buffer(bytes));
+}
+
+std::string ReadUntil(asio::ip::tcp::socket& socket, const std::string& end) {
+  std::string answer;
+  boost::system::error_code error;
+  asio::read_until(socket, asio::dynamic_buffer(answer), end, error);
+  EXPECT_FALSE(error) << error.message();
+  return answer;
+}
+
+std::string ReadToEnd(asio::ip::tcp::socket& socket) {
+  std::string answer;
+  boost::system::error_code ignored;
+  asio::read(socket, asio::dynamic_buffer(answer), ignored);
+  return answer;
+}
 
 class HttpServerTest : public testing::Test {
  protected:
@@ -44,7 +68,7 @@ class HttpServerTest : public testing::Test {
       call->Send("tick 1\n", [call] { call->Send("tick 2\n", nullptr); });
     });
     server_.GetLater("/dropped", [](const std::shared_ptr<HttpCall>&) {});
-    ASSERT_TRUE(server_.Start("127.0.0.1:0", "http_listen").ok());
+    ASSERT_THAT(server_.Start("127.0.0.1:0", "http_listen"), IsOk());
     thread_ = std::thread([this] { io_.run(); });
   }
   void TearDown() override {
@@ -66,11 +90,8 @@ class HttpServerTest : public testing::Test {
   // The bytes that come back for `bytes` until the server closes.
   std::string Exchange(const std::string& bytes) {
     asio::ip::tcp::socket socket = Connect();
-    asio::write(socket, asio::buffer(bytes));
-    std::string answer;
-    boost::system::error_code ignored;
-    asio::read(socket, asio::dynamic_buffer(answer), ignored);
-    return answer;
+    Send(socket, bytes);
+    return ReadToEnd(socket);
   }
   std::string Get(const std::string& target) {
     return Exchange("GET " + target + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
@@ -102,9 +123,8 @@ TEST_F(HttpServerTest, AHeadHasNoBody) {
 }
 
 TEST_F(HttpServerTest, AConnectionServesSeveralRequests) {
-  const std::string one = "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n";
   const std::string last = "GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
-  const std::string answer = Exchange(one + one + last);
+  const std::string answer = Exchange(kGetMetrics + (kGetMetrics + last));
   size_t count = 0;
   for (size_t at = 0; (at = answer.find("m 1\n", at)) != std::string::npos; ++at) ++count;
   EXPECT_EQ(count, 3u);
@@ -146,50 +166,39 @@ TEST_F(HttpServerTest, AHeadIsRefusedBeforeItsBodyHasCome) {
   const std::string head =
       "POST /echo/a HTTP/1.1\r\nHost: localhost\r\nAuthorization: unknown\r\nContent-Length: 10\r\n\r\n";
   asio::ip::tcp::socket socket = Connect();
-  asio::write(socket, asio::buffer(head));  // And no body.
-  std::string answer;
-  asio::read_until(socket, asio::dynamic_buffer(answer), "who are you?\n");
-  EXPECT_THAT(answer, StartsWith("HTTP/1.1 401 "));
-  asio::write(socket, asio::buffer(std::string("0123456789")));  // Read, and no other request.
+  Send(socket, head);  // And no body.
+  EXPECT_THAT(ReadUntil(socket, "who are you?\n"), StartsWith("HTTP/1.1 401 "));
+  Send(socket, "0123456789");  // Read, and no other request.
   EXPECT_THAT(Exchange(head + "0123456789"), EndsWith("who are you?\n"));
 }
 
 TEST_F(HttpServerTest, AClientThatClosesBeforeItsAnswerIsNoticed) {
   {
     asio::ip::tcp::socket socket = Connect();
-    asio::write(
-        socket,
-        asio::buffer(std::string("POST /slow/ HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n")));
+    Send(socket, "POST /slow/ HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n");
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     EXPECT_FALSE(gone_);
   }
-  for (int i = 0; i < 1000 && !gone_; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  EXPECT_TRUE(gone_);
+  EXPECT_TRUE(Comes([this] { return gone_.load(); }));
 }
 
 TEST_F(HttpServerTest, WhatAnAnswerHoldsIsLetGoWhenItHasLeft) {
   auto held = std::make_shared<int>(1);
   const std::weak_ptr<int> watched = held;
   asio::ip::tcp::socket socket = Connect();
-  asio::write(
-      socket,
-      asio::buffer(std::string("POST /slow/ HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n")));
+  Send(socket, "POST /slow/ HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n");
   std::atomic<bool> came{false};
-  for (int i = 0; i < 1000 && !came; ++i) {
+  ASSERT_TRUE(Comes([&] {
     asio::post(io_, [&] { came = ticking_ != nullptr; });
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  ASSERT_TRUE(came);
+    return came.load();
+  }));
   const std::string body(64 << 20, 'b');  // More than the buffers of a connection take.
   ticking_->Reply({.body = body, .held = std::move(held)});
-  std::string answer;
-  asio::read_until(socket, asio::dynamic_buffer(answer), "\r\n\r\n");
+  std::string answer = ReadUntil(socket, "\r\n\r\n");
   EXPECT_FALSE(watched.expired());
   asio::read(socket, asio::dynamic_buffer(answer),
              asio::transfer_exactly(answer.find("\r\n\r\n") + 4 + body.size() - answer.size()));
-  for (int i = 0; i < 1000 && !watched.expired(); ++i)
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  EXPECT_TRUE(watched.expired());
+  EXPECT_TRUE(Comes([&] { return watched.expired(); }));
 }
 
 TEST_F(HttpServerTest, AConnectionServesGetAfterPost) {
@@ -202,9 +211,8 @@ TEST_F(HttpServerTest, AConnectionServesGetAfterPost) {
 
 TEST_F(HttpServerTest, AnAnswerWithoutEndIsSentInPieces) {
   asio::ip::tcp::socket socket = Connect();
-  asio::write(socket, asio::buffer(std::string("GET /ticks HTTP/1.1\r\nHost: localhost\r\n\r\n")));
-  std::string answer;
-  asio::read_until(socket, asio::dynamic_buffer(answer), "tick 2\n");
+  Send(socket, "GET /ticks HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  std::string answer = ReadUntil(socket, "tick 2\n");
   EXPECT_THAT(answer, HasSubstr("Content-Type: text/event-stream\r\n"));
   EXPECT_THAT(answer, EndsWith("tick 1\ntick 2\n"));
   ticking_->Send("tick 3\n", nullptr);
@@ -219,131 +227,104 @@ TEST_F(HttpServerTest, AnAnswerWithoutEndIsSentInPieces) {
 TEST_F(HttpServerTest, AClientThatClosesIsNoticed) {
   {
     asio::ip::tcp::socket socket = Connect();
-    asio::write(socket, asio::buffer(std::string("GET /ticks HTTP/1.1\r\nHost: localhost\r\n\r\n")));
-    std::string answer;
-    asio::read_until(socket, asio::dynamic_buffer(answer), "tick 2\n");
+    Send(socket, "GET /ticks HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    ReadUntil(socket, "tick 2\n");
   }
-  for (int i = 0; i < 1000 && !gone_; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  EXPECT_TRUE(gone_);
+  EXPECT_TRUE(Comes([this] { return gone_.load(); }));
 }
 
 TEST_F(HttpServerTest, ACallThatIsDroppedEndsItsConnection) { EXPECT_EQ(Get("/dropped"), ""); }
 
+class LimitedServer {
+ public:
+  explicit LimitedServer(HttpLimits limits) : server_(io_, limits) {
+    server_.Get("/metrics", [] { return HttpResponse{.body = "m 1\n"}; });
+    server_.Get("/large", [this] { return HttpResponse{.body = large_}; });
+    server_.GetLater("/unanswered",
+                     [this](std::shared_ptr<HttpCall> call) { unanswered_.push_back(std::move(call)); });
+    EXPECT_THAT(server_.Start("127.0.0.1:0", "http_listen"), IsOk());
+    thread_ = std::thread([this] { io_.run(); });
+  }
+  ~LimitedServer() {
+    asio::post(io_, [this] {
+      server_.Stop();
+      unanswered_.clear();
+    });
+    guard_.reset();
+    thread_.join();
+  }
+
+  asio::ip::tcp::socket Connect(const char* from = "127.0.0.1") {
+    asio::ip::tcp::socket socket(client_io_);
+    socket.open(asio::ip::tcp::v4());
+    socket.bind({asio::ip::make_address(from), 0});
+    socket.connect({asio::ip::make_address("127.0.0.1"), server_.port()});
+    return socket;
+  }
+
+ private:
+  asio::io_context io_, client_io_;
+  HttpServer server_;
+  const std::string large_ = std::string(16 << 20, 'm');
+  std::vector<std::shared_ptr<HttpCall>> unanswered_;
+  asio::executor_work_guard<asio::io_context::executor_type> guard_{io_.get_executor()};
+  std::thread thread_;
+};
+
 // A client that holds a connection and sends little or nothing must not keep it: the server closes each one
 // without a byte of answer, although the client keeps sending.
 TEST(HttpServerLimitsTest, SlowAndIdleConnectionsAreClosed) {
-  asio::io_context io, client_io;
-  HttpServer server(io, {.transfer = std::chrono::milliseconds(200), .connections = 256});
-  server.Get("/metrics", [] { return HttpResponse{.body = "m 1\n"}; });
-  ASSERT_TRUE(server.Start("127.0.0.1:0", "http_listen").ok());
-  auto guard = asio::make_work_guard(io);
-  std::thread thread([&io] { io.run(); });
-  const asio::ip::tcp::endpoint endpoint(asio::ip::make_address("127.0.0.1"), server.port());
-  const auto read_to_end = [](asio::ip::tcp::socket& socket) {
-    std::string answer;
-    boost::system::error_code ignored;
-    asio::read(socket, asio::dynamic_buffer(answer), ignored);
-    return answer;
-  };
-  {
-    asio::ip::tcp::socket silent(client_io);
-    silent.connect(endpoint);
-    EXPECT_EQ(read_to_end(silent), "");
+  LimitedServer server({.transfer = std::chrono::milliseconds(200), .connections = 256});
+  asio::ip::tcp::socket silent = server.Connect();
+  EXPECT_EQ(ReadToEnd(silent), "");
+  asio::ip::tcp::socket kept = server.Connect();
+  Send(kept, kGetMetrics);
+  EXPECT_THAT(ReadToEnd(kept), EndsWith("m 1\n"));  // One answer, then the end.
+  // A header line at a time, each well within the limit, without end.
+  asio::ip::tcp::socket trickling = server.Connect();
+  Send(trickling, "GET /metrics HTTP/1.1\r\n");
+  boost::system::error_code error;
+  for (int i = 0; i < 100000 && !error; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    asio::write(trickling, asio::buffer(std::string("X: y\r\n")), error);
   }
-  {
-    asio::ip::tcp::socket kept(client_io);
-    kept.connect(endpoint);
-    asio::write(kept, asio::buffer(std::string("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")));
-    EXPECT_THAT(read_to_end(kept), EndsWith("m 1\n"));  // One answer, then the end.
-  }
-  {
-    // A header line at a time, each well within the limit, without end.
-    asio::ip::tcp::socket trickling(client_io);
-    trickling.connect(endpoint);
-    asio::write(trickling, asio::buffer(std::string("GET /metrics HTTP/1.1\r\n")));
-    boost::system::error_code error;
-    for (int i = 0; i < 100000 && !error; ++i) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-      asio::write(trickling, asio::buffer(std::string("X: y\r\n")), error);
-    }
-    EXPECT_TRUE(error);
-  }
-  asio::post(io, [&server] { server.Stop(); });
-  guard.reset();
-  thread.join();
+  EXPECT_TRUE(error);
 }
 
 // Idle connections must not shut others out: the longest silent one loses its place.
 TEST(HttpServerLimitsTest, IdleConnectionsGiveTheirPlacesToNewOnes) {
-  asio::io_context io, client_io;
-  HttpServer server(io, {.transfer = std::chrono::seconds(60), .connections = 256});
-  server.Get("/metrics", [] { return HttpResponse{.body = "m 1\n"}; });
-  ASSERT_TRUE(server.Start("127.0.0.1:0", "http_listen").ok());
-  auto guard = asio::make_work_guard(io);
-  std::thread thread([&io] { io.run(); });
-  const asio::ip::tcp::endpoint endpoint(asio::ip::make_address("127.0.0.1"), server.port());
+  LimitedServer server({.transfer = std::chrono::seconds(60), .connections = 256});
   std::vector<asio::ip::tcp::socket> idle;
-  for (int i = 0; i < 256; ++i) idle.emplace_back(client_io).connect(endpoint);
+  for (int i = 0; i < 256; ++i) idle.push_back(server.Connect());
   for (int i = 0; i < 300; ++i) {
-    asio::ip::tcp::socket socket(client_io);
-    socket.connect(endpoint);
-    asio::write(socket, asio::buffer(std::string("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")));
-    std::string answer;
-    boost::system::error_code error;
-    asio::read_until(socket, asio::dynamic_buffer(answer), "m 1\n", error);
-    ASSERT_THAT(answer, StartsWith("HTTP/1.1 200 OK\r\n")) << i << ": " << error.message();
+    asio::ip::tcp::socket socket = server.Connect();
+    Send(socket, kGetMetrics);
+    ASSERT_THAT(ReadUntil(socket, "m 1\n"), StartsWith("HTTP/1.1 200 OK\r\n")) << i;
     idle.push_back(std::move(socket));  // It stays, too, and waits for its next request.
   }
   boost::system::error_code error;
   char byte = 0;
   idle.front().read_some(asio::buffer(&byte, 1), error);
   EXPECT_EQ(error, asio::error::eof);  // The first one is closed.
-  asio::post(io, [&server] { server.Stop(); });
-  guard.reset();
-  thread.join();
 }
 
 // Nor those that ask again and again and read no answer: an address with most places gives one of them to another.
 TEST(HttpServerLimitsTest, ConnectionsThatReadNothingGiveTheirPlacesToOtherAddresses) {
-  asio::io_context io, client_io;
-  HttpServer server(io, {.transfer = std::chrono::seconds(60), .connections = 20});
-  const std::string large(16 << 20, 'm');
-  server.Get("/large", [&large] { return HttpResponse{.body = large}; });
-  server.Get("/metrics", [] { return HttpResponse{.body = "m 1\n"}; });
-  std::vector<std::shared_ptr<HttpCall>> unanswered;
-  server.GetLater("/unanswered",
-                  [&](std::shared_ptr<HttpCall> call) { unanswered.push_back(std::move(call)); });
-  ASSERT_TRUE(server.Start("127.0.0.1:0", "http_listen").ok());
-  auto guard = asio::make_work_guard(io);
-  std::thread thread([&io] { io.run(); });
-  const asio::ip::tcp::endpoint endpoint(asio::ip::make_address("127.0.0.1"), server.port());
+  LimitedServer server({.transfer = std::chrono::seconds(60), .connections = 20});
   for (const std::string path : {"/large", "/unanswered"}) {
     std::vector<asio::ip::tcp::socket> greedy;
     for (int i = 0; i < 30; ++i) {
-      asio::ip::tcp::socket& socket = greedy.emplace_back(client_io);
-      socket.open(asio::ip::tcp::v4());
-      socket.bind({asio::ip::make_address("127.0.0.2"), 0});
-      socket.connect(endpoint);
+      asio::ip::tcp::socket& socket = greedy.emplace_back(server.Connect("127.0.0.2"));
       boost::system::error_code refused;
       const std::string request = "GET " + path + " HTTP/1.1\r\nHost: localhost\r\n\r\n";
       for (int k = 0; k < 10; ++k) asio::write(socket, asio::buffer(request), refused);
     }
     for (int i = 0; i < 10; ++i) {
-      asio::ip::tcp::socket socket(client_io);
-      socket.connect(endpoint);
-      asio::write(socket, asio::buffer(std::string("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")));
-      std::string answer;
-      boost::system::error_code error;
-      asio::read_until(socket, asio::dynamic_buffer(answer), "m 1\n", error);
-      EXPECT_THAT(answer, StartsWith("HTTP/1.1 200 OK\r\n")) << path << " " << i << ": " << error.message();
+      asio::ip::tcp::socket socket = server.Connect();
+      Send(socket, kGetMetrics);
+      EXPECT_THAT(ReadUntil(socket, "m 1\n"), StartsWith("HTTP/1.1 200 OK\r\n")) << path << " " << i;
     }
   }
-  asio::post(io, [&] {
-    server.Stop();
-    unanswered.clear();
-  });
-  guard.reset();
-  thread.join();
 }
 
 // A page in a browser that gives its own name this machine's address.
@@ -365,17 +346,15 @@ TEST_F(HttpServerTest, OnLoopbackOnlyNamesOfLoopbackAreAnswered) {
 
 TEST_F(HttpServerTest, AnAddressInUseIsNamedWithTheRemedy) {
   HttpServer other(io_);
-  const absl::Status status = other.Start(server_.address(), "http_listen");
-  EXPECT_EQ(status.code(), absl::StatusCode::kAlreadyExists);
-  EXPECT_THAT(std::string(status.message()),
-              HasSubstr("http_listen: " + server_.address() + " is already in use"));
+  EXPECT_THAT(other.Start(server_.address(), "http_listen"),
+              StatusIs(absl::StatusCode::kAlreadyExists,
+                       HasSubstr("http_listen: " + server_.address() + " is already in use")));
 }
 
 TEST_F(HttpServerTest, StopClosesOpenConnections) {
   asio::ip::tcp::socket socket = Connect();
-  asio::write(socket, asio::buffer(std::string("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")));
-  std::string answer;
-  asio::read_until(socket, asio::dynamic_buffer(answer), "m 1\n");
+  Send(socket, kGetMetrics);
+  std::string answer = ReadUntil(socket, "m 1\n");
   Stop();
   boost::system::error_code error;
   asio::read(socket, asio::dynamic_buffer(answer), error);

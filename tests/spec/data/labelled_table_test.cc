@@ -47,13 +47,12 @@ TEST_F(LabelledTableTest, ColumnsAreFoundByTheirHeadings) {
 
 // CoLA: no headings, so that the first line is a row.
 TEST_F(LabelledTableTest, ColumnsAreFoundByTheirNumbers) {
-  const auto table = Read("gj04\t1\t\tOne here.\tsecond\nks08\t0\t*\tTwo.\tother\n", {"2", "4", "5"});
-  ASSERT_TRUE(table.ok()) << table.status();
-  ASSERT_EQ(table->rows().size(), 2u);
-  EXPECT_EQ(table->rows()[0].label, "1");
-  EXPECT_EQ(table->rows()[0].text, "One here.");
-  EXPECT_EQ(table->rows()[0].pair, "second");
-  EXPECT_EQ(table->rows()[1].line, 2u);
+  const auto table = Read("gj04\t1\t\tOne here.\tsecond\nks08\t0\t*\tTwo.\tother\n", {"2", "4", "5"}).value();
+  ASSERT_EQ(table.rows().size(), 2u);
+  EXPECT_EQ(table.rows()[0].label, "1");
+  EXPECT_EQ(table.rows()[0].text, "One here.");
+  EXPECT_EQ(table.rows()[0].pair, "second");
+  EXPECT_EQ(table.rows()[1].line, 2u);
 }
 
 // The others are content of the file, and stay its own.
@@ -81,9 +80,9 @@ TEST_F(LabelledTableTest, NumbersAndHeadingsAreNotMixed) {
       "data.classification.label_column: \"label\" is a heading and pair_column \"3\" a number: name all "
       "columns by headings, or all by numbers from 1");
   EXPECT_EQ(Error("a\tb\n", {"1", "0", {}}),
-            "data.classification.text_column: \"0\" is no column: they count from 1");
+            "data.classification.text_column: \"0\" is not a column: they count from 1");
   EXPECT_EQ(Error("a\tb\n", {"1", "99999999999", {}}),
-            "data.classification.text_column: \"99999999999\" is no column: they count from 1");
+            "data.classification.text_column: \"99999999999\" is not a column: they count from 1");
 }
 
 // Its cells would be taken for those of other columns: a question for a class.

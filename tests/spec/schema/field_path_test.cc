@@ -14,9 +14,7 @@ namespace {
 using google::protobuf::Value;
 
 FieldPath PathTo(const std::string& text) {
-  absl::StatusOr<FieldPath> path = FieldPath::Parse(v1::TrialSpec::descriptor(), text);
-  EXPECT_TRUE(path.ok()) << path.status();
-  return *path;
+  return FieldPath::Parse(v1::TrialSpec::descriptor(), text).value();
 }
 
 std::string ParseError(const std::string& text) {

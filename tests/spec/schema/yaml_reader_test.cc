@@ -13,8 +13,7 @@ namespace {
 
 std::string SweepError(const std::string& yaml) {
   v1::SweepSpec sweep;
-  const absl::Status status = ReadYamlText(yaml, "s.yaml", &sweep);
-  return status.ok() ? "OK" : std::string(status.message());
+  return MessageOf(ReadYamlText(yaml, "s.yaml", &sweep));
 }
 
 TEST(YamlReaderTest, ReadsEveryKindOfLeafAndGroup) {

@@ -21,10 +21,9 @@ inline std::string LabelsOf(const GridPoint& point) {
 inline std::vector<std::string> AllPoints(const SweepGrid& grid) {
   std::vector<std::string> points;
   for (auto index = grid.NextIndex(0); index; index = grid.NextIndex(*index + 1)) {
-    const absl::StatusOr<GridPoint> point = grid.At(*index);
-    EXPECT_TRUE(point.ok()) << point.status();
-    EXPECT_EQ(point->index, *index);
-    points.push_back(LabelsOf(*point));
+    const GridPoint point = grid.At(*index).value();
+    EXPECT_EQ(point.index, *index);
+    points.push_back(LabelsOf(point));
   }
   return points;
 }

@@ -17,9 +17,8 @@ absl::StatusOr<SweepGrid> GridOfLabels(const std::string& axes) {
   return SweepGrid::Create(*sweep);
 }
 std::vector<std::string> PointsOfLabels(const std::string& axes) {
-  const auto grid = GridOfLabels(axes);
-  EXPECT_TRUE(grid.ok()) << grid.status();
-  return AllPoints(*grid);
+  const auto grid = GridOfLabels(axes).value();
+  return AllPoints(grid);
 }
 std::string ErrorOfLabels(const std::string& axes) {
   return std::string(GridOfLabels(axes).status().message());

@@ -46,9 +46,8 @@ class ModelFoldersTest : public testing::Test {
 };
 
 TEST_F(ModelFoldersTest, TheSizesAndSettingsOfTheFolderAreTheSweeps) {
-  const auto sweep = Read(Named("llama"));
-  ASSERT_TRUE(sweep.ok()) << sweep.status();
-  const v1::TrialSpec& base = sweep->base();
+  const auto sweep = Read(Named("llama")).value();
+  const v1::TrialSpec& base = sweep.base();
   EXPECT_EQ(base.model().llama().kv_heads(), 2u);
   EXPECT_EQ(base.model().llama().max_positions(), 64u);
   EXPECT_EQ(base.model().llama().rotary_theta(), 500000);
@@ -81,13 +80,11 @@ TEST_F(ModelFoldersTest, VariantsNameFoldersToo) {
                           "      - {label: gpt2, set: {model: " +
                               Named("gpt2") + "}}\n");
   ASSERT_TRUE(sweep.ok()) << sweep.status();
-  const auto grid = CheckedGrid(*sweep);
-  ASSERT_TRUE(grid.ok()) << grid.status();
-  const auto point = grid->At(1);
-  ASSERT_TRUE(point.ok()) << point.status();
-  EXPECT_EQ(point->spec.model().gpt2().activation(), v1::RELU);
-  EXPECT_EQ(point->spec.model().gpt2().ffn_size(), 32u);
-  EXPECT_EQ(point->spec.norm(), v1::LAYER_NORM);
+  const auto grid = CheckedGrid(*sweep).value();
+  const auto point = grid.At(1).value();
+  EXPECT_EQ(point.spec.model().gpt2().activation(), v1::RELU);
+  EXPECT_EQ(point.spec.model().gpt2().ffn_size(), 32u);
+  EXPECT_EQ(point.spec.norm(), v1::LAYER_NORM);
 }
 
 TEST_F(ModelFoldersTest, PartsOfOurOwnAreTakenWhereNoneAreGiven) {
@@ -96,22 +93,19 @@ TEST_F(ModelFoldersTest, PartsOfOurOwnAreTakenWhereNoneAreGiven) {
   config.insert(config.size() - 1,
                 R"(, "inlier": {"attention": {"softmax": {"sink": {}}, "gate": {"linear": {}}}})");
   Write("own", config);
-  const auto sweep = Read(Named("own"));
-  ASSERT_TRUE(sweep.ok()) << sweep.status();
-  EXPECT_TRUE(sweep->base().attention().softmax().has_sink());
-  const auto other = Read(Named("own") + "\n  attention.softmax.clipped.gamma: -0.1");
-  ASSERT_TRUE(other.ok()) << other.status();
-  EXPECT_TRUE(other->base().attention().softmax().has_clipped());
-  EXPECT_TRUE(other->base().attention().gate().has_linear());
+  const auto sweep = Read(Named("own")).value();
+  EXPECT_TRUE(sweep.base().attention().softmax().has_sink());
+  const auto other = Read(Named("own") + "\n  attention.softmax.clipped.gamma: -0.1").value();
+  EXPECT_TRUE(other.base().attention().softmax().has_clipped());
+  EXPECT_TRUE(other.base().attention().gate().has_linear());
 }
 
 TEST_F(ModelFoldersTest, ASetOfTheFolderIsTheFileWithIt) {
-  const auto named = Read(Named("gpt2"));
-  ASSERT_TRUE(named.ok()) << named.status();
+  const auto named = Read(Named("gpt2")).value();
   const auto set = Read("{gpt2: {layers: 7, hidden_size: 16, heads: 4}}", "",
                         {"model.hugging_face=" + (folder_ / "gpt2").string(), "model.gpt2.layers=3"});
   ASSERT_TRUE(set.ok()) << set.status();
-  v1::SweepSpec expected = *named;
+  v1::SweepSpec expected = named;
   expected.mutable_base()->mutable_model()->mutable_gpt2()->set_layers(3);
   EXPECT_EQ(TrainFingerprint(set->base()), TrainFingerprint(expected.base()));
   EXPECT_THAT(std::string(Read(Named("gpt2"), "", {"model.hugging_face=/no/where"}).status().message()),
@@ -124,10 +118,9 @@ TEST_F(ModelFoldersTest, ASetTakesThePlaceOfFoldersThatAreMissing) {
   const std::string rest =
       "  " + start + ": org/missing\nscales: {small: {base: {model: {hugging_face: org/other}}}}\n";
   const std::vector<std::string> both = {"model.hugging_face=" + gpt2, start + "=" + gpt2};
-  const auto set = Read("{hugging_face: org/missing}", rest, both);
-  ASSERT_TRUE(set.ok()) << set.status();
-  EXPECT_EQ(set->base().model().gpt2().layers(), 1u);
-  EXPECT_EQ(set->base().training().start_from().hugging_face(), gpt2);
+  const auto set = Read("{hugging_face: org/missing}", rest, both).value();
+  EXPECT_EQ(set.base().model().gpt2().layers(), 1u);
+  EXPECT_EQ(set.base().training().start_from().hugging_face(), gpt2);
   for (const std::string& one : both) {
     EXPECT_THAT(std::string(Read("{hugging_face: org/missing}", rest, {one}).status().message()),
                 testing::HasSubstr("hf download org/"));
@@ -147,13 +140,11 @@ TEST_F(ModelFoldersTest, AStartIsNamedAsInTheHub) {
   const std::string folder = (model / "snapshots" / "abc").string();
   for (const std::string key :
        {"start_from: {hugging_face: org/name}", "start_from.hugging_face: org/name"}) {
-    const auto sweep = Read(Named("gpt2"), "  training." + key + "\n");
-    ASSERT_TRUE(sweep.ok()) << sweep.status();
-    EXPECT_EQ(sweep->base().training().start_from().hugging_face(), folder);
+    const auto sweep = Read(Named("gpt2"), "  training." + key + "\n").value();
+    EXPECT_EQ(sweep.base().training().start_from().hugging_face(), folder);
   }
-  const auto set = Read(Named("gpt2"), "", {"training.start_from.hugging_face=org/name"});
-  ASSERT_TRUE(set.ok()) << set.status();
-  EXPECT_EQ(set->base().training().start_from().hugging_face(), folder);
+  const auto set = Read(Named("gpt2"), "", {"training.start_from.hugging_face=org/name"}).value();
+  EXPECT_EQ(set.base().training().start_from().hugging_face(), folder);
   EXPECT_THAT(
       std::string(Read(Named("gpt2"), "  training.start_from.hugging_face: org/other\n").status().message()),
       testing::AllOf(testing::StartsWith("s.yaml:6:"), testing::HasSubstr("hf download org/other")));

@@ -85,9 +85,8 @@ TEST(PruningChecksTest, AScaleMayHaveItsOwn) {
   };
   EXPECT_THAT(std::string(read("").status().message()),
               HasSubstr("s.yaml:4:43: pruning.asha.min_steps: 100 is never reached"));
-  const auto own = read(", pruning: {measurement: train_loss, asha: {min_steps: 10}}");
-  ASSERT_TRUE(own.ok()) << own.status();
-  EXPECT_EQ(own->pruning().asha().min_steps(), 10u);
+  const auto own = read(", pruning: {measurement: train_loss, asha: {min_steps: 10}}").value();
+  EXPECT_EQ(own.pruning().asha().min_steps(), 10u);
   EXPECT_THAT(
       std::string(read(", pruning: {measurement: train_loss, asha: {min_steps: 60}}").status().message()),
       HasSubstr("s.yaml:6:"));

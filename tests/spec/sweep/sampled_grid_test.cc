@@ -28,9 +28,7 @@ v1::SweepSpec SampledSweepFrom(const std::string& rest) {
 }
 
 SweepGrid SampledGridFrom(const std::string& rest) {
-  absl::StatusOr<SweepGrid> grid = SweepGrid::Create(SampledSweepFrom(rest));
-  EXPECT_TRUE(grid.ok()) << grid.status();
-  return *std::move(grid);
+  return SweepGrid::Create(SampledSweepFrom(rest)).value();
 }
 
 std::string ErrorOfSample(const std::string& rest) {
@@ -62,13 +60,11 @@ TEST(SampledGridTest, LabelsAreWhatTheTrialsAreMadeWith) {
   EXPECT_EQ(grid.axes()[0].range, "1e-5 to 0.01, log");
   std::set<std::string> fingerprints;
   for (std::uint64_t index = 0; index < 64; ++index) {
-    const auto point = grid.At(index);
-    ASSERT_TRUE(point.ok());
-    EXPECT_EQ(FormatNumber(point->spec.training().optimizer().adamw().learning_rate()),
-              point->labels[0].second);
-    const auto resolved = Resolve(point->spec);
-    ASSERT_TRUE(resolved.ok()) << resolved.status();
-    fingerprints.insert(TrainFingerprint(*resolved));
+    const auto point = grid.At(index).value();
+    EXPECT_EQ(FormatNumber(point.spec.training().optimizer().adamw().learning_rate()),
+              point.labels[0].second);
+    const auto resolved = Resolve(point.spec).value();
+    fingerprints.insert(TrainFingerprint(resolved));
   }
   EXPECT_EQ(fingerprints.size(), 64u);
 }
@@ -192,9 +188,8 @@ TEST(SampledGridTest, AScaleMayDrawFewer) {
       "\nsampling: {sobol: {trials: 64}}\naxes: [{field: training.batch_size, range: {min: 1, max: 1000}}]\n"
       "scales:\n  small: {sampling: {sobol: {trials: 4}}}\n"
       "  wrong: {sampling: {sobol: {trials: 100000}}, axes: [{field: seed, values: [1, 2], each: true}]}";
-  const auto small = ReadSweepText(text, "s.yaml", {}, "small");
-  ASSERT_TRUE(small.ok()) << small.status();
-  EXPECT_EQ(SweepGrid::Create(*small)->kept(), 4u);
+  const auto small = ReadSweepText(text, "s.yaml", {}, "small").value();
+  EXPECT_EQ(SweepGrid::Create(small)->kept(), 4u);
   EXPECT_THAT(
       std::string(ReadSweepText(text, "s.yaml", {}, "wrong").status().message()),
       HasSubstr("s.yaml:7:30: scales.wrong.sampling.sobol.trials: 100000 samples with 2 points each"));

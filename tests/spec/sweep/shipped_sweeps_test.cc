@@ -48,34 +48,29 @@ class ShippedSweepsTest : public ::testing::TestWithParam<ShippedSweep> {
 };
 
 TEST_P(ShippedSweepsTest, EveryPointIsRight) {
-  const absl::StatusOr<v1::SweepSpec> sweep = ReadSweepFile(GetParam().file, {}, GetParam().scale);
-  ASSERT_TRUE(sweep.ok()) << sweep.status();
-  const absl::StatusOr<SweepGrid> grid = SweepGrid::Create(*sweep);
-  ASSERT_TRUE(grid.ok()) << grid.status();
+  const v1::SweepSpec sweep = ReadSweepFile(GetParam().file, {}, GetParam().scale).value();
+  const SweepGrid grid = SweepGrid::Create(sweep).value();
   std::uint64_t points = 0;
-  for (auto index = grid->NextIndex(0); index; index = grid->NextIndex(*index + 1)) {
-    const absl::StatusOr<GridPoint> point = grid->At(*index);
-    ASSERT_TRUE(point.ok()) << point.status();
-    const absl::StatusOr<v1::TrialSpec> resolved = ResolveAndValidate(point->spec);
-    EXPECT_TRUE(resolved.ok()) << resolved.status();
+  for (auto index = grid.NextIndex(0); index; index = grid.NextIndex(*index + 1)) {
+    const GridPoint point = grid.At(*index).value();
+    const auto resolved = ResolveAndValidate(point.spec);
+    EXPECT_TRUE(resolved.ok()) << *index << ": " << resolved.status();
     ++points;
   }
-  EXPECT_EQ(grid->kept(), points);
-  EXPECT_TRUE(sweep->has_table()) << "`inlier run` ends with the table that the file lays out";
-  std::cout << sweep->name() << ": " << points << " trials\n";
+  EXPECT_EQ(grid.kept(), points);
+  EXPECT_TRUE(sweep.has_table()) << "`inlier run` ends with the table that the file lays out";
+  std::cout << sweep.name() << ": " << points << " trials\n";
 }
 
 // A person with two cores and what `make setup` fetches can run it.
 TEST_P(ShippedSweepsTest, SmallScalesNeedNothingFromElsewhere) {
   if (GetParam().scale != "small") return;
-  const absl::StatusOr<v1::SweepSpec> sweep = ReadSweepFile(GetParam().file, {}, GetParam().scale);
-  ASSERT_TRUE(sweep.ok()) << sweep.status();
-  const absl::StatusOr<SweepGrid> grid = SweepGrid::Create(*sweep);
-  ASSERT_TRUE(grid.ok()) << grid.status();
-  EXPECT_LE(grid->kept(), 48u);
+  const v1::SweepSpec sweep = ReadSweepFile(GetParam().file, {}, GetParam().scale).value();
+  const SweepGrid grid = SweepGrid::Create(sweep).value();
+  EXPECT_LE(grid.kept(), 48u);
   const std::vector<std::string> corpora = {"gcide", "kjv", "wordnet"};
-  for (auto index = grid->NextIndex(0); index; index = grid->NextIndex(*index + 1)) {
-    const v1::TrialSpec spec = *ResolveAndValidate(grid->At(*index)->spec);
+  for (auto index = grid.NextIndex(0); index; index = grid.NextIndex(*index + 1)) {
+    const v1::TrialSpec spec = *ResolveAndValidate(grid.At(*index)->spec);
     const v1::DataSpec& data = spec.data();
     EXPECT_TRUE(!spec.training().has_start_from() || spec.training().start_from().has_point());
     EXPECT_FALSE(data.has_instructions());
@@ -105,12 +100,10 @@ TEST(ShippedSweepsFolderTest, EveryTableOfThePapersHasAFileAndASmallScale) {
     if (stem.find("-table") == std::string::npos && stem.find("-figure") == std::string::npos) continue;
     ++papers;
     if (!sweep.scale.empty()) continue;
-    const auto scales = ReadScaleNames(sweep.file);
-    ASSERT_TRUE(scales.ok()) << scales.status();
-    EXPECT_EQ(*scales, std::vector<std::string>{"small"}) << stem;
-    const absl::StatusOr<v1::SweepSpec> spec = ReadSweepFile(sweep.file);
-    ASSERT_TRUE(spec.ok()) << spec.status();
-    EXPECT_EQ(spec->name(), stem);
+    const auto scales = ReadScaleNames(sweep.file).value();
+    EXPECT_EQ(scales, std::vector<std::string>{"small"}) << stem;
+    const v1::SweepSpec spec = ReadSweepFile(sweep.file).value();
+    EXPECT_EQ(spec.name(), stem);
   }
   EXPECT_EQ(papers, 2 * 25);
 }
@@ -122,9 +115,8 @@ TEST(ShippedSweepsFolderTest, ThePageIsUpToDate) {
 }
 
 TEST(ShippedSweepsFolderTest, TheSmokeSweepHasEightPoints) {
-  const absl::StatusOr<v1::SweepSpec> sweep = ReadSweepFile(INLIER_SOURCE_DIR "/sweeps/smoke.yaml");
-  ASSERT_TRUE(sweep.ok()) << sweep.status();
-  EXPECT_EQ(SweepGrid::Create(*sweep)->kept(), 8u);
+  const v1::SweepSpec sweep = ReadSweepFile(INLIER_SOURCE_DIR "/sweeps/smoke.yaml").value();
+  EXPECT_EQ(SweepGrid::Create(sweep)->kept(), 8u);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "spec/sweep/sweep_edit.h"
 #include "spec/sweep/sweep_reader.h"
+#include "tests/spec/spec_text.h"
 #include "tests/spec/sweep/grid_points.h"
 
 namespace inlier {
@@ -28,15 +29,11 @@ absl::StatusOr<v1::SweepSpec> ReadStart(const std::string& rest) {
 }
 
 SweepGrid GridOf(const std::string& rest) {
-  const absl::StatusOr<v1::SweepSpec> spec = ReadStart(rest);
-  EXPECT_TRUE(spec.ok()) << spec.status();
-  return *SweepGrid::Create(*spec);
+  const v1::SweepSpec spec = ReadStart(rest).value();
+  return *SweepGrid::Create(spec);
 }
 
-std::string ErrorOfStart(const std::string& rest) {
-  const absl::StatusOr<v1::SweepSpec> spec = ReadStart(rest);
-  return spec.ok() ? "OK" : std::string(spec.status().message());
-}
+std::string ErrorOfStart(const std::string& rest) { return MessageOf(ReadStart(rest).status()); }
 
 // "the point <- the point that it starts from", of all that start from one.
 std::vector<std::string> Starts(const SweepGrid& grid) {
@@ -122,14 +119,15 @@ TEST(StartPointsTest, WhatNamesNoEarlierPointIsRefusedWithItsPlace) {
                                        "\"first\" is not of the form \"axis=label\", or several with \", \" "
                                        "between (in the trial seed=1, phase=then)");
   EXPECT_THAT(ErrorOfPoint("phas=first"),
-              HasSubstr(place + "\"phas=first\" names \"phas\", which is no axis of this sweep; did you "
+              HasSubstr(place + "\"phas=first\" names \"phas\", which is not an axis of this sweep; did you "
                                 "mean \"phase\"?"));
   EXPECT_THAT(
       ErrorOfPoint("phase=frist"),
-      HasSubstr(place +
-                "\"phase=frist\" names \"frist\", which is no label of axis phase; there are first, then"));
+      HasSubstr(
+          place +
+          "\"phase=frist\" names \"frist\", which is not a label of axis phase; there are first, then"));
   EXPECT_THAT(ErrorOfPoint("seed=3"),
-              HasSubstr("names \"3\", which is no label of axis seed; there are 1, 2"));
+              HasSubstr("names \"3\", which is not a label of axis seed; there are 1, 2"));
   EXPECT_THAT(ErrorOfPoint("phase=first, phase=then"), HasSubstr("names axis phase twice; keep one label"));
   EXPECT_THAT(ErrorOfPoint("phase=first,"), HasSubstr("ends with a comma"));
   EXPECT_THAT(ErrorOfPoint(""), HasSubstr("is not of the form"));
@@ -266,7 +264,7 @@ TEST(StartPointsTest, NamesOfAxesMayHaveCommasAndEqualSigns) {
   };
   EXPECT_EQ(error("a, b=c=x, y, phase=first"), "OK");
   EXPECT_EQ(error("phase=first"), "OK");
-  EXPECT_THAT(error("a, b=x"), HasSubstr("names \"a, b\", which is no axis of this sweep"));
+  EXPECT_THAT(error("a, b=x"), HasSubstr("names \"a, b\", which is not an axis of this sweep"));
 }
 
 }  // namespace

@@ -45,22 +45,21 @@ std::map<std::string, std::uint64_t> PointsOf(const v1::SweepSpec& spec) {
 SweepEdit CheckAgainstPoints(const std::string& before, const std::string& after) {
   const v1::SweepSpec from = ReadEdited(before);
   const v1::SweepSpec to = ReadEdited(after);
-  absl::StatusOr<SweepEdit> edit = Make(from, to);
-  EXPECT_TRUE(edit.ok()) << edit.status();
+  SweepEdit edit = Make(from, to).value();
   const auto new_points = PointsOf(to);
   std::uint64_t common = 0;
   for (const auto& [key, index] : PointsOf(from)) {
     const auto expected = new_points.find(key);
-    const std::optional<std::uint64_t> mapped = edit->NewIndex(index);
+    const std::optional<std::uint64_t> mapped = edit.NewIndex(index);
     EXPECT_EQ(mapped.has_value(), expected != new_points.end()) << key;
     if (!mapped || expected == new_points.end()) continue;
     EXPECT_EQ(*mapped, expected->second) << key;
     ++common;
   }
-  if (edit->common()) {
-    EXPECT_EQ(*edit->common(), common);
+  if (edit.common()) {
+    EXPECT_EQ(*edit.common(), common);
   }
-  return *std::move(edit);
+  return edit;
 }
 
 constexpr char kPlain[] =
@@ -167,12 +166,11 @@ TEST(SweepEditTest, MillionPointsAreMappedAxisByAxis) {
   v1::SweepSpec to = from;
   to.mutable_axes(0)->mutable_values()->DeleteSubrange(0, 1);  // Seed 1 leaves.
   to.mutable_axes(1)->add_values()->set_number_value(1001);
-  const absl::StatusOr<SweepEdit> edit = Make(from, to);
-  ASSERT_TRUE(edit.ok()) << edit.status();
-  EXPECT_EQ(edit->common(), 999'000u);
-  EXPECT_EQ(edit->NewIndex(0), std::nullopt);
-  EXPECT_EQ(edit->NewIndex(1000), 0u);
-  EXPECT_EQ(edit->NewIndex(999'999), 998u * 1001 + 999);
+  const SweepEdit edit = Make(from, to).value();
+  EXPECT_EQ(edit.common(), 999'000u);
+  EXPECT_EQ(edit.NewIndex(0), std::nullopt);
+  EXPECT_EQ(edit.NewIndex(1000), 0u);
+  EXPECT_EQ(edit.NewIndex(999'999), 998u * 1001 + 999);
 }
 
 TEST(SweepEditTest, OtherNameBaseAndAxesAreRefusedWithTheRemedy) {

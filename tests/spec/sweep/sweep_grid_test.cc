@@ -19,24 +19,20 @@ v1::SweepSpec SweepFrom(const std::string& axes, const std::string& base = kTiny
 }
 
 SweepGrid GridFrom(const std::string& axes, const std::string& base = kTinyBert) {
-  absl::StatusOr<SweepGrid> grid = SweepGrid::Create(SweepFrom(axes, base));
-  EXPECT_TRUE(grid.ok()) << grid.status();
-  return *std::move(grid);
+  return SweepGrid::Create(SweepFrom(axes, base)).value();
 }
 
 std::string GridError(const std::string& axes) {
-  const absl::StatusOr<SweepGrid> grid = SweepGrid::Create(SweepFrom(axes));
-  return grid.ok() ? "OK" : std::string(grid.status().message());
+  return MessageOf(SweepGrid::Create(SweepFrom(axes)).status());
 }
 
 TEST(SweepGridTest, WithoutAxesThereIsTheBase) {
   const SweepGrid grid = GridFrom("axes: []");
   EXPECT_EQ(grid.size(), 1u);
   EXPECT_EQ(grid.kept(), 1u);
-  const absl::StatusOr<GridPoint> point = grid.At(0);
-  ASSERT_TRUE(point.ok());
-  EXPECT_TRUE(point->labels.empty());
-  EXPECT_EQ(point->spec.training().steps(), 2000u);
+  const GridPoint point = grid.At(0).value();
+  EXPECT_TRUE(point.labels.empty());
+  EXPECT_EQ(point.spec.training().steps(), 2000u);
   EXPECT_EQ(grid.NextIndex(1), std::nullopt);
   EXPECT_EQ(grid.At(1).status().code(), absl::StatusCode::kOutOfRange);
 }
@@ -253,18 +249,14 @@ TEST(SweepGridTest, SkippingDoesNotWalkTheExcludedPoints) {
     google::protobuf::ListValue& values = *(*sweep.add_exclude()->mutable_match())[name].mutable_list_value();
     for (int i = 0; i < 9'999; ++i) values.add_values()->set_number_value(1 + i);
   }
-  const absl::StatusOr<SweepGrid> grid = SweepGrid::Create(sweep);
-  ASSERT_TRUE(grid.ok()) << grid.status();
-  EXPECT_EQ(grid->size(), 1'000'000'000'000u);
-  EXPECT_EQ(grid->kept(), 10'000u);
-  EXPECT_EQ(grid->NextIndex(0), 999'999'990'000u);
-  EXPECT_EQ(grid->NextIndex(999'999'999'999u), 999'999'999'999u);
+  const SweepGrid grid = SweepGrid::Create(sweep).value();
+  EXPECT_EQ(grid.size(), 1'000'000'000'000u);
+  EXPECT_EQ(grid.kept(), 10'000u);
+  EXPECT_EQ(grid.NextIndex(0), 999'999'990'000u);
+  EXPECT_EQ(grid.NextIndex(999'999'999'999u), 999'999'999'999u);
 }
 
-std::string ErrorOfGrid(const v1::SweepSpec& sweep) {
-  const absl::StatusOr<SweepGrid> grid = SweepGrid::Create(sweep);
-  return grid.ok() ? "OK" : std::string(grid.status().message());
-}
+std::string ErrorOfGrid(const v1::SweepSpec& sweep) { return MessageOf(SweepGrid::Create(sweep).status()); }
 
 void AddAxisOfTwo(const std::string& field, const std::string& name, v1::SweepSpec* sweep) {
   v1::Axis& axis = *sweep->add_axes();
@@ -347,12 +339,11 @@ TEST(SweepGridTest, SizesBeyondSixtyThreeBitsAreCapped) {
     axis.set_field(field);
     for (int i = 0; i < 100'000; ++i) axis.add_values()->set_number_value(1 + i);
   }
-  const absl::StatusOr<SweepGrid> grid = SweepGrid::Create(sweep);
-  ASSERT_TRUE(grid.ok()) << grid.status();
-  EXPECT_EQ(grid->size(), SweepGrid::kSizeMax);
-  EXPECT_EQ(grid->kept(), SweepGrid::kSizeMax);
-  EXPECT_EQ(LabelsOf(*grid->At(123'456)), "seed=1 steps=1 mask_seed=1 batches=2 kurtosis_batches=23457");
-  EXPECT_EQ(grid->NextIndex(SweepGrid::kSizeMax), std::nullopt);
+  const SweepGrid grid = SweepGrid::Create(sweep).value();
+  EXPECT_EQ(grid.size(), SweepGrid::kSizeMax);
+  EXPECT_EQ(grid.kept(), SweepGrid::kSizeMax);
+  EXPECT_EQ(LabelsOf(*grid.At(123'456)), "seed=1 steps=1 mask_seed=1 batches=2 kurtosis_batches=23457");
+  EXPECT_EQ(grid.NextIndex(SweepGrid::kSizeMax), std::nullopt);
 }
 
 TEST(SweepGridTest, FormsOfAxesAreChecked) {

@@ -18,8 +18,7 @@ constexpr char kBase[] =
 
 // The error of reading the base with `more` appended, or "OK".
 std::string ErrorOfSweep(const std::string& more, const std::vector<std::string>& overrides = {}) {
-  const absl::StatusOr<v1::SweepSpec> sweep = ReadSweepText(kBase + more, "s.yaml", overrides);
-  return sweep.ok() ? "OK" : std::string(sweep.status().message());
+  return MessageOf(ReadSweepText(kBase + more, "s.yaml", overrides).status());
 }
 
 // A grid of hidden sizes for 2 heads, which must be even; the one at `odd` is not.
@@ -52,9 +51,8 @@ TEST(SweepReaderTest, TheCoordinatorSaysOfAShortAxisWhatTheReaderSays) {
 TEST(SweepReaderTest, OfALongAxisTheCoordinatorTriesBothEndsAndLeavesTheRestToTheTrials) {
   EXPECT_FALSE(CheckedGrid(HiddenSizes(1000, 0)).ok());
   EXPECT_FALSE(CheckedGrid(HiddenSizes(1000, 999)).ok());
-  const absl::StatusOr<SweepGrid> grid = CheckedGrid(HiddenSizes(1000, 500));
-  ASSERT_TRUE(grid.ok()) << grid.status();
-  EXPECT_EQ(grid->size(), 1000u);
+  const SweepGrid grid = CheckedGrid(HiddenSizes(1000, 500)).value();
+  EXPECT_EQ(grid.size(), 1000u);
   EXPECT_FALSE(FindSweepProblems(HiddenSizes(1000, 500)).empty());
   // A value of the wrong type or out of its range is never let through.
   v1::SweepSpec wrong = HiddenSizes(1000, -1);
@@ -196,7 +194,8 @@ TEST(SweepReaderTest, TablesMustNameWhatExists) {
                           "{measurement: loss, where: {seed: 3, sofmax: x}, decimals: 99}\n"),
       "s.yaml:9:19: table.rows[1]: \"sed\" is neither an axis of this sweep nor a column of trials; "
       "did you mean \"seed\"?\n"
-      "s.yaml:11:6: table.columns[0].measurement: \"perplexty\" is no final measurement of a trial; did you "
+      "s.yaml:11:6: table.columns[0].measurement: \"perplexty\" is not a final measurement of a trial; did "
+      "you "
       "mean "
       "\"perplexity\"?\n"
       "s.yaml:12:54: table.columns[1].decimals: 99 is out of range: give a whole number from 0 to 15\n"
@@ -222,10 +221,9 @@ TEST(SweepReaderTest, TablesMustNameWhatExists) {
 }
 
 TEST(SweepReaderTest, OverridesChangeTheBase) {
-  const absl::StatusOr<v1::SweepSpec> sweep = ReadSweepText(kBase, "s.yaml", {"training.steps=7", "seed=3"});
-  ASSERT_TRUE(sweep.ok()) << sweep.status();
-  EXPECT_EQ(sweep->base().training().steps(), 7u);
-  EXPECT_EQ(sweep->base().seed(), 3u);
+  const v1::SweepSpec sweep = ReadSweepText(kBase, "s.yaml", {"training.steps=7", "seed=3"}).value();
+  EXPECT_EQ(sweep.base().training().steps(), 7u);
+  EXPECT_EQ(sweep.base().seed(), 3u);
   EXPECT_EQ(ErrorOfSweep("", {"training.stepz=7"}),
             "--set training.stepz=7: training.stepz: unknown field; did you mean \"training.steps\"?");
   EXPECT_EQ(ErrorOfSweep("axes:\n- {field: seed, values: [1]}\n", {"seed=3"}),

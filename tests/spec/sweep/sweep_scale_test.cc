@@ -71,9 +71,8 @@ TEST(SweepScaleTest, ANameHasNothingThatAShellReads) {
 
 std::vector<std::string> AxesOf(const v1::SweepSpec& sweep) {
   std::vector<std::string> axes;
-  const absl::StatusOr<SweepGrid> grid = SweepGrid::Create(sweep);
-  EXPECT_TRUE(grid.ok()) << grid.status();
-  for (const AxisInfo& axis : grid->axes()) {
+  const SweepGrid grid = SweepGrid::Create(sweep).value();
+  for (const AxisInfo& axis : grid.axes()) {
     axes.push_back(axis.name + ":");
     for (const std::string& label : axis.labels) axes.back() += " " + label;
   }
@@ -246,9 +245,8 @@ TEST(SweepScaleTest, ASubmissionWithScalesIsRightAndTheyAreIgnored) {
 TEST(SweepScaleTest, ScalesOfAFileAreListed) {
   const std::string file = ::testing::TempDir() + "/inlier_sweep_scale_test.yaml";
   std::ofstream(file) << kSweepWithScale << kScaledBase << "  tiny:\n" << kScaledBase;
-  const auto names = ReadScaleNames(file);
-  ASSERT_TRUE(names.ok()) << names.status();
-  EXPECT_THAT(*names, ElementsAre("small", "tiny"));
+  const auto names = ReadScaleNames(file).value();
+  EXPECT_THAT(names, ElementsAre("small", "tiny"));
   EXPECT_TRUE(ReadSweepFile(file, {"training.schedule.warmup_steps=0"}, "tiny").ok());
 }
 

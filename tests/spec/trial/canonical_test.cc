@@ -175,12 +175,11 @@ TEST(CanonicalTest, ResolvedJsonReadsBackAsTheSameTrial) {
   for (const char* more : {"{}", "{quantization: {weights: {bits: 4}, activations: {}}}",
                            "{attention: {softmax: {clipped: {alpha: 0.1}}, gate: {unconditional: {}}}}"}) {
     const v1::TrialSpec spec = Ready(kTinyOpt, more);
-    const absl::StatusOr<v1::TrialSpec> back = TrialSpecFromJson(ResolvedJson(spec));
-    ASSERT_TRUE(back.ok()) << back.status();
-    EXPECT_TRUE(Validate(*back).ok()) << Validate(*back);
-    EXPECT_EQ(TrainFingerprint(*back), TrainFingerprint(spec));
-    EXPECT_EQ(EvaluateFingerprint(*back), EvaluateFingerprint(spec));
-    EXPECT_EQ(ResolvedJson(*back), ResolvedJson(spec));
+    const v1::TrialSpec back = TrialSpecFromJson(ResolvedJson(spec)).value();
+    EXPECT_TRUE(Validate(back).ok()) << Validate(back);
+    EXPECT_EQ(TrainFingerprint(back), TrainFingerprint(spec));
+    EXPECT_EQ(EvaluateFingerprint(back), EvaluateFingerprint(spec));
+    EXPECT_EQ(ResolvedJson(back), ResolvedJson(spec));
   }
   EXPECT_EQ(TrialSpecFromJson("{\"sed\": 1}").status().code(), absl::StatusCode::kInvalidArgument);
 }
@@ -197,10 +196,9 @@ TEST(CanonicalTest, PartsOfTheStagesAreTheWholeOneAfterTheOther) {
     EXPECT_FALSE(train.has_quantization() || train.has_evaluation());
     EXPECT_FALSE(evaluate.has_model() || evaluate.has_seed());
     // A training runs its part alone.
-    const absl::StatusOr<v1::TrialSpec> alone = ResolveAndValidate(train);
-    ASSERT_TRUE(alone.ok()) << alone.status();
-    EXPECT_EQ(TrainFingerprint(*alone), TrainFingerprint(spec));
-    EXPECT_EQ(SplitPacked(*alone).train, parts.train);
+    const v1::TrialSpec alone = ResolveAndValidate(train).value();
+    EXPECT_EQ(TrainFingerprint(alone), TrainFingerprint(spec));
+    EXPECT_EQ(SplitPacked(alone).train, parts.train);
 
     const std::string train_json = ResolvedPartJson(spec, v1::TRAIN_STAGE);
     const std::string evaluate_json = ResolvedPartJson(spec, v1::EVALUATE_STAGE);

@@ -40,9 +40,8 @@ TEST(FileFieldsTest, EveryTextDeclaresWhetherItIsAFile) {
   // Each of them set alone is seen, and what is seen is refused by its name.
   for (const std::string& path : paths) {
     v1::TrialSpec spec;
-    const auto field = FieldPath::Parse(v1::TrialSpec::descriptor(), path);
-    ASSERT_TRUE(field.ok()) << field.status();
-    ASSERT_TRUE(field->SetText("/some/where", &spec).ok());
+    const auto field = FieldPath::Parse(v1::TrialSpec::descriptor(), path).value();
+    ASSERT_TRUE(field.SetText("/some/where", &spec).ok());
     std::vector<std::string> seen;
     const absl::Status status = CheckFilePaths(spec, [&seen](const std::string& value) {
       seen.push_back(value);

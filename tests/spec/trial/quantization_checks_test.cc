@@ -11,10 +11,7 @@ namespace {
 
 // The problems of the tiny model of `base` under `quantization`, or "OK".
 std::string ErrorOfQuantization(const char* base, const std::string& quantization) {
-  v1::TrialSpec spec = TrialFrom(base);
-  spec.MergeFrom(TrialFrom("{quantization: " + quantization + "}"));
-  const absl::StatusOr<v1::TrialSpec> resolved = ResolveAndValidate(spec);
-  return resolved.ok() ? "OK" : std::string(resolved.status().message());
+  return ErrorOfTrial(base, "{quantization: " + quantization + "}");
 }
 
 std::string ErrorOfArchitecture(const std::string& model, const std::string& quantization) {

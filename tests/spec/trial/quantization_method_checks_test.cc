@@ -17,8 +17,7 @@ std::string ErrorOf(const std::string& model, const std::string& quantization) {
   const v1::TrialSpec spec =
       TrialFrom("{" + model +
                 ", data: {text: {corpus: kjv}}, training: {steps: 9}, quantization: " + quantization + "}");
-  const absl::StatusOr<v1::TrialSpec> resolved = ResolveAndValidate(spec);
-  return resolved.ok() ? "OK" : std::string(resolved.status().message());
+  return MessageOf(ResolveAndValidate(spec).status());
 }
 
 v1::QuantizationSpec ResolvedQuantization(const std::string& quantization) {

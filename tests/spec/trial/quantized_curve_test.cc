@@ -25,8 +25,7 @@ v1::QuantizationSpec CurveOf(const char* base, const std::string& training) {
 }
 
 std::string ErrorOf(const char* base, const std::string& training) {
-  const auto spec = With(base, training);
-  return spec.ok() ? "OK" : std::string(spec.status().message());
+  return MessageOf(With(base, training).status());
 }
 
 const std::string kEvery = "measure_quantized_every: 100";

@@ -132,11 +132,9 @@ TEST(ResolverTest, ResolvingTwiceChangesNothing) {
                                ": {preset: " + std::string(preset.name) +
                                "}}, data: {text: {corpus: kjv}}, training: {steps: 9}}";
       spec.MergeFrom(TrialFrom(base));
-      const absl::StatusOr<v1::TrialSpec> once = Resolve(spec);
-      ASSERT_TRUE(once.ok()) << once.status();
-      const absl::StatusOr<v1::TrialSpec> twice = Resolve(*once);
-      ASSERT_TRUE(twice.ok()) << twice.status();
-      EXPECT_TRUE(MessageDifferencer::Equals(*once, *twice)) << base << more;
+      const v1::TrialSpec once = Resolve(spec).value();
+      const v1::TrialSpec twice = Resolve(once).value();
+      EXPECT_TRUE(MessageDifferencer::Equals(once, twice)) << base << more;
     }
   }
 }

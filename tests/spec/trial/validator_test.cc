@@ -9,14 +9,6 @@
 namespace inlier {
 namespace {
 
-// The problems of the tiny model of `base` after merging `more`, or "OK".
-std::string ErrorOfTrial(const char* base, const std::string& more) {
-  v1::TrialSpec spec = TrialFrom(base);
-  spec.MergeFrom(TrialFrom(more));
-  const absl::StatusOr<v1::TrialSpec> resolved = ResolveAndValidate(spec);
-  return resolved.ok() ? "OK" : std::string(resolved.status().message());
-}
-
 TEST(ValidatorTest, TheTinyModelsAreRight) {
   EXPECT_EQ(ErrorOfTrial(kTinyBert, "{}"), "OK");
   EXPECT_EQ(ErrorOfTrial(kTinyOpt, "{}"), "OK");
@@ -47,9 +39,9 @@ TEST(ValidatorTest, WhatMustBeGivenIsNamed) {
 TEST(ValidatorTest, BackcopyNeedsACausalModelAndOrdinaryTokens) {
   const auto error_of = [](const std::string& model, const std::string& data,
                            const std::string& training = "steps: 9") {
-    const auto resolved = ResolveAndValidate(TrialFrom("{model: {" + model + "}, data: {backcopy: {" + data +
-                                                       "}}, training: {" + training + "}}"));
-    return resolved.ok() ? "OK" : std::string(resolved.status().message());
+    return MessageOf(ResolveAndValidate(TrialFrom("{model: {" + model + "}, data: {backcopy: {" + data +
+                                                  "}}, training: {" + training + "}}"))
+                         .status());
   };
   const std::string gpt2 = "gpt2: {preset: tiny}";
   EXPECT_EQ(error_of(gpt2, ""), "OK");
@@ -153,10 +145,10 @@ TEST(ValidatorTest, HadamardMatricesHavePowersOfTwo) {
   EXPECT_EQ(error_of(96, ", block: 64"), "OK");  // 64 and 32.
   EXPECT_EQ(error_of(96, ", max_size: 64"), "OK");
   EXPECT_EQ(error_of(96, ", side: OUT"), "OK");  // Other axes than hidden_size: checked with the model.
-  EXPECT_EQ(
-      error_of(96, ""),
-      "training.optimizer.ortho_adam.kind: HADAMARD needs powers of two, and model.bert.hidden_size 96 is "
-      "none: use HAAR, or training.optimizer.ortho_adam.block 32");
+  EXPECT_EQ(error_of(96, ""),
+            "training.optimizer.ortho_adam.kind: HADAMARD needs powers of two, and model.bert.hidden_size 96 "
+            "is not "
+            "one: use HAAR, or training.optimizer.ortho_adam.block 32");
   EXPECT_EQ(error_of(76, ", block: 64"),
             "training.optimizer.ortho_adam.kind: HADAMARD needs powers of two, and model.bert.hidden_size 76 "
             "leaves a block of 12: use HAAR, or training.optimizer.ortho_adam.block 4");

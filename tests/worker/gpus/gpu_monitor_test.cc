@@ -11,7 +11,6 @@
 namespace inlier {
 namespace {
 
-using testing::IsEmpty;
 using testing::SizeIs;
 
 TEST(NvmlTest, WithoutADriverItIsNotReady) {

@@ -10,7 +10,6 @@
 #include <boost/asio/steady_timer.hpp>
 #include <filesystem>
 #include <map>
-#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "base/files/file.h"

@@ -9,45 +9,34 @@
 #include <filesystem>
 #include <thread>
 
+#include "tests/worker/agent_fixture.h"
 #include "tests/worker/process_state.h"
-#include "tests/worker/worker_rig.h"
 
 namespace inlier {
 namespace {
 
 namespace fs = std::filesystem;
 
-class WaitingChildTest : public testing::Test {
+class WaitingChildTest : public AgentTest {
  protected:
-  void SetUp() override {
-    rig_ = std::make_unique<WorkerRig>(folder_.path(), coordinator_.address(), RigSettings{.slots = 2});
-    Run(TrainAssignment(1, 3));
-    for (const v1::TrialEvent& event : coordinator_.state().EventsOf(1)) {
-      if (event.has_checkpoint()) model_ = event.checkpoint().sha256();
-    }
-  }
-  v1::Outcome Run(const v1::Assignment& assignment) {
-    coordinator_.Assign(assignment);
-    EXPECT_TRUE(coordinator_.WaitForOutcome(assignment.token()));
-    return coordinator_.state().outcomes[assignment.token()];
+  WaitingChildTest() {
+    StartWorker({.slots = 2});
+    coordinator_->Run(TrainAssignment(1, 3));
+    model_ = coordinator_->state().CheckpointOf(1);
   }
   // Runs an evaluation with a result; its process.
   pid_t Evaluate(std::uint64_t token, std::uint32_t slot = 0) {
-    const v1::Outcome outcome = Run(EvaluateAssignment(token, model_, slot));
-    EXPECT_EQ(outcome.kind(), v1::Outcome::SUCCEEDED) << outcome.message();
+    EXPECT_TRUE(Succeeded(coordinator_->Run(EvaluateAssignment(token, model_, slot))));
     return ProcessOf(token);
   }
   pid_t ProcessOf(std::uint64_t token) {
-    for (const v1::TrialEvent& event : coordinator_.state().EventsOf(token)) {
+    for (const v1::TrialEvent& event : coordinator_->state().EventsOf(token)) {
       if (event.has_started()) return static_cast<pid_t>(event.started().pid());
     }
     ADD_FAILURE() << "attempt " << token << " has not started";
     return -1;
   }
 
-  TemporaryFolder folder_;
-  FakeCoordinator coordinator_{FakeCoordinator::Settings{}};
-  std::unique_ptr<WorkerRig> rig_;
   std::string model_;
 };
 
@@ -56,7 +45,7 @@ TEST_F(WaitingChildTest, EvaluationsOfASlotShareAProcessAndKeepTheirEventsApart)
   EXPECT_EQ(Evaluate(3), first);
   EXPECT_EQ(Evaluate(4), first);
   for (const std::uint64_t token : {2, 3, 4}) {
-    const auto events = coordinator_.state().EventsOf(token);
+    const auto events = coordinator_->state().EventsOf(token);
     ASSERT_EQ(events.size(), 6u) << token;  // Started, four measurements, the outcome.
     EXPECT_TRUE(events.front().has_started());
     EXPECT_TRUE(events.back().has_outcome());
@@ -70,9 +59,9 @@ TEST_F(WaitingChildTest, ATrainingStartsAfterTheWaitingChildHasEnded) {
   const pid_t waiting = Evaluate(2);
   EXPECT_NE(StateOf(waiting), '-');
   rig_->SetBehaviour("hang");
-  coordinator_.Assign(TrainAssignment(3));
+  coordinator_->Assign(TrainAssignment(3));
   ASSERT_TRUE(
-      coordinator_.WaitFor([](const FakeCoordinator::State& state) { return !state.EventsOf(3).empty(); }));
+      coordinator_->WaitFor([](const FakeCoordinator::State& state) { return !state.EventsOf(3).empty(); }));
   EXPECT_EQ(StateOf(waiting), '-');
 }
 
@@ -80,14 +69,13 @@ TEST_F(WaitingChildTest, ATrainingThatIsStoppedBeforeTheWaitingChildHasEndedNeve
   const pid_t waiting = Evaluate(2);
   ASSERT_EQ(::kill(waiting, SIGSTOP), 0);  // It ends when it is killed, after five seconds.
   rig_->SetBehaviour("hang");
-  coordinator_.Assign(TrainAssignment(3));
+  coordinator_->Assign(TrainAssignment(3));
   const auto is_prepared = [&] { return fs::exists(folder_ / "attempts/train-stage/3/spec.json"); };
   for (int i = 0; i < 1000 && !is_prepared(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   ASSERT_TRUE(is_prepared());
-  coordinator_.Withdraw(3, "cancelled");
-  ASSERT_TRUE(coordinator_.WaitForOutcome(3));
-  EXPECT_EQ(coordinator_.state().outcomes[3].failure(), v1::PREEMPTED);
-  for (const v1::TrialEvent& event : coordinator_.state().EventsOf(3)) EXPECT_FALSE(event.has_started());
+  coordinator_->Withdraw(3, "cancelled");
+  EXPECT_EQ(coordinator_->OutcomeOf(3).failure(), v1::PREEMPTED);
+  for (const v1::TrialEvent& event : coordinator_->state().EventsOf(3)) EXPECT_FALSE(event.has_started());
 }
 
 TEST_F(WaitingChildTest, AChildThatDiedWhileItWaitedIsReplaced) {
@@ -102,7 +90,7 @@ TEST_F(WaitingChildTest, AChildThatWaitsInVainEnds) { EXPECT_TRUE(IsGoneSoon(Eva
 TEST_F(WaitingChildTest, AChildWhoseEvaluationFailedIsNotKept) {
   const pid_t first = Evaluate(2);
   rig_->SetBehaviour("fail");
-  EXPECT_EQ(Run(EvaluateAssignment(3, model_)).failure(), v1::CRASHED);
+  EXPECT_EQ(coordinator_->Run(EvaluateAssignment(3, model_)).failure(), v1::CRASHED);
   rig_->SetBehaviour("");
   EXPECT_NE(Evaluate(4), first);
 }
@@ -110,19 +98,18 @@ TEST_F(WaitingChildTest, AChildWhoseEvaluationFailedIsNotKept) {
 TEST_F(WaitingChildTest, AStoppedEvaluationEndsItsProcess) {
   const pid_t first = Evaluate(2);
   rig_->SetBehaviour("hang");
-  coordinator_.Assign(EvaluateAssignment(3, model_));
+  coordinator_->Assign(EvaluateAssignment(3, model_));
   ASSERT_TRUE(
-      coordinator_.WaitFor([](const FakeCoordinator::State& state) { return !state.EventsOf(3).empty(); }));
-  coordinator_.Withdraw(3, "cancelled");
-  ASSERT_TRUE(coordinator_.WaitForOutcome(3));
-  EXPECT_EQ(coordinator_.state().outcomes[3].failure(), v1::PREEMPTED);
+      coordinator_->WaitFor([](const FakeCoordinator::State& state) { return !state.EventsOf(3).empty(); }));
+  coordinator_->Withdraw(3, "cancelled");
+  EXPECT_EQ(coordinator_->OutcomeOf(3).failure(), v1::PREEMPTED);
   EXPECT_TRUE(IsGoneSoon(first));
 }
 
 TEST_F(WaitingChildTest, AWaitingChildEndsWithItsWorker) {
   const pid_t waiting = Evaluate(2);
   rig_->Drain();
-  ASSERT_TRUE(rig_->WaitForEnd().has_value());
+  EXPECT_EQ(rig_->WaitForEnd(), absl::OkStatus());
   EXPECT_EQ(StateOf(waiting), '-');
 }
 

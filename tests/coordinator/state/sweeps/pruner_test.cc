@@ -55,7 +55,7 @@ TEST(PruningRuleTest, WorseThanTheMedianIsPruned) {
 }
 
 TEST(PruningRuleTest, MedianWaitsForEnoughTrials) {
-  const PruningVerdict verdict = JudgeValue(Median(3), std::vector<double>{1, 2}, 100);
+  const PruningDecision verdict = JudgeValue(Median(3), std::vector<double>{1, 2}, 100);
   EXPECT_FALSE(verdict.prune);
   EXPECT_EQ(verdict.others, 2u);
   EXPECT_FALSE(verdict.threshold.has_value());

@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "spec/sweep/point_labels.h"
 #include "tests/coordinator/harness.h"
 
 namespace inlier {
@@ -13,9 +14,7 @@ namespace {
 using ::testing::HasSubstr;
 
 SweepExpander Expander(const v1::SweepSpec& sweep, std::uint64_t from = 0) {
-  auto grid = SweepGrid::Create(sweep);
-  EXPECT_TRUE(grid.ok()) << grid.status();
-  return SweepExpander(*std::move(grid), from);
+  return SweepExpander(SweepGrid::Create(sweep).value(), from);
 }
 
 TEST(SweepExpanderTest, PointsComeInOrderAndNoMoreThanAskedFor) {

@@ -6,7 +6,6 @@
 #include <torch/types.h>
 #include <torch/utils.h>
 
-#include <cmath>
 #include <map>
 #include <string>
 #include <vector>

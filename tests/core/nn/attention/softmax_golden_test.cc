@@ -54,7 +54,7 @@ Result Compute(const GoldenCase& golden, const at::Tensor& scores) {
 }
 
 void CompareSoftmax(GoldenReport& report, const GoldenCase& golden, at::ScalarType precision) {
-  const auto& tolerances = golden.json["tolerances"][precision == at::kDouble ? "float64" : "float32"];
+  const auto& tolerances = TolerancesOf(golden, precision);
   const at::Tensor scores = golden.Tensor("input/scores").to(precision).clone().requires_grad_();
   const Result result = Compute(golden, scores);
   if (!report.Accepts(golden, result.weights.defined())) return;

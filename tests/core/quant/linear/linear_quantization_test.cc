@@ -28,9 +28,7 @@ v1::QuantizationSpec SpecOf(const std::string& text) {
 }
 
 std::unique_ptr<LinearQuantization> Make(const std::string& text) {
-  auto quantization = LinearQuantization::Create(SpecOf(text), v1::ModelSpec::kGpt2);
-  EXPECT_TRUE(quantization.ok()) << quantization.status();
-  return *std::move(quantization);
+  return LinearQuantization::Create(SpecOf(text), v1::ModelSpec::kGpt2).value();
 }
 
 at::Tensor Absmax(const at::Tensor& x, at::IntArrayRef dims) {
@@ -222,9 +220,8 @@ TEST(LinearQuantizationTest, SettingsThatCannotBeHadAreNamed) {
 
 TEST(MakeQuantizationTest, TheSchemeDecides) {
   const auto is_linear = [](const std::string& text, v1::ModelSpec::ArchitectureCase architecture) {
-    auto made = MakeQuantization(SpecOf(text), architecture);
-    EXPECT_TRUE(made.ok()) << made.status();
-    return dynamic_cast<LinearQuantization*>(made->get()) != nullptr;
+    auto made = MakeQuantization(SpecOf(text), architecture).value();
+    return dynamic_cast<LinearQuantization*>(made.get()) != nullptr;
   };
   EXPECT_FALSE(is_linear("weights {}", v1::ModelSpec::kBert));
   EXPECT_FALSE(is_linear("weights {} reference {}", v1::ModelSpec::kOpt));
