@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """A mistake of a user is reported with its place, its remedy and a status of its own, and nothing is lost."""
 import os
-import resource
 import signal
 import socket
 import sqlite3

@@ -77,7 +77,7 @@ class UpgradeTest(daemons.DaemonTest):
             f"SELECT 1 FROM attempt WHERE token = {later} AND ended_ms IS NOT NULL"), 60)
         self.assertEqual(0, old.stop())
         self.worker("w2", later=1)
-        done = self.inlier("watch", sweep)
+        self.inlier("watch", sweep)
         self.assertEqual([(3, 3)], self.sql("SELECT count(*), count(DISTINCT trial) FROM results"))
         self.assertEqual([(1,)], self.sql(
             "SELECT max(n) FROM (SELECT count(DISTINCT token) AS n FROM attempts WHERE outcome = 'SUCCEEDED' GROUP BY stage)"))
