@@ -38,7 +38,6 @@ void AppendSummary(const Summary& y, bool evaluations, std::vector<std::string>*
   if (evaluations) fields->insert(fields->end(), {absl::StrCat(y.evaluations), Number(y.within_std)});
 }
 
-// Of all columns of AppendSummary but the first.
 void AppendSummaryHeadings(bool evaluations, std::vector<std::string>* fields) {
   fields->insert(fields->end(), {"std", "n", "min", "max"});
   if (evaluations) fields->insert(fields->end(), {"evaluations", "within std"});

@@ -27,7 +27,6 @@ std::size_t RunOf(std::span<const Change> changes, Condition condition) {
                                   changes.begin());
 }
 
-// The changes of kind `Row` among `changes`.
 template <typename Row>
 std::vector<const Row*> RowsOf(std::span<const Change> changes) {
   std::vector<const Row*> rows;

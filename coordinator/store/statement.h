@@ -61,10 +61,10 @@ class Statement {
     bound_ = 0;
     Bind(values...);
   }
-  // Binds the parameters after those bound since Restart.
+  // Binds the parameters after those bound since Restart. A text that is a temporary is copied.
   template <typename... Values>
-  void Bind(const Values&... values) {
-    (BindOne(++bound_, values), ...);
+  void Bind(Values&&... values) {
+    (BindOne(++bound_, std::forward<Values>(values)), ...);
   }
 
   // The next row; false after the last.
@@ -88,6 +88,10 @@ class Statement {
   void BindOne(int index, std::string_view text) {
     sqlite3_bind_text(statement_, index, text.data() == nullptr ? "" : text.data(),
                       static_cast<int>(text.size()), SQLITE_STATIC);
+  }
+  template <std::same_as<std::string> Text>
+  void BindOne(int index, Text&& text) {
+    sqlite3_bind_text(statement_, index, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT);
   }
   void BindOne(int index, const Digest& digest) {
     sqlite3_bind_blob(statement_, index, digest.data(), static_cast<int>(digest.size()), SQLITE_STATIC);
