@@ -8,7 +8,6 @@
 #include <memory>
 #include <mutex>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "nlohmann/json.hpp"

@@ -6,7 +6,6 @@
 #include "absl/strings/str_format.h"
 #include "base/status.h"
 #include "cli/query_rows.h"
-#include "nlohmann/json.hpp"
 
 namespace inlier {
 namespace {

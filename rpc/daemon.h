@@ -8,7 +8,6 @@
 #include <boost/asio/signal_set.hpp>
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>

@@ -6,8 +6,6 @@
 
 #include <set>
 
-#include "absl/strings/str_cat.h"
-
 namespace inlier {
 namespace {
 

@@ -9,7 +9,6 @@
 #define INLIER_BASE_DATA_DATA_ROOTS_H_
 
 #include <filesystem>
-#include <string>
 #include <vector>
 
 #include "absl/status/status.h"

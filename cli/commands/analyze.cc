@@ -1,5 +1,4 @@
 // inlier analyze: outliers of a Hugging Face model, and the effect of quantization.
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>

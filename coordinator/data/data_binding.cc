@@ -1,6 +1,5 @@
 #include "coordinator/data/data_binding.h"
 
-#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>

@@ -24,7 +24,7 @@ void TakeLogLine(Context& context, Attempt& attempt, const v1::LogLine& line, Wa
   if (log.lines > Limits::kLogLinesMax || log.bytes > Limits::kLogBytesMax) return;
   Sweep& sweep = context.state.sweeps.at(attempt.sweep);
   const v1::LimitsSpec& limits = sweep.spec.limits();
-  LogRow row{.token = attempt.token, .text = Shortened(line.text(), Limits::kLogLineBytesMax), .at = at};
+  LogRow row{.token = attempt.token, .at = at};
   if (limits.has_log_lines() && sweep.log_lines >= limits.log_lines()) {
     if (std::exchange(log.left_out, true)) return;
     row.text = absl::StrCat("[this line and later ones are left out: ", WhyNoMore(sweep), "]");
@@ -32,6 +32,7 @@ void TakeLogLine(Context& context, Attempt& attempt, const v1::LogLine& line, Wa
     return;
   }
   log.left_out = false;
+  row.text = Shortened(line.text(), Limits::kLogLineBytesMax);
   ++log.lines;
   log.bytes += row.text.size();
   if (log.lines > Limits::kLogLinesMax || log.bytes > Limits::kLogBytesMax)

@@ -1,6 +1,5 @@
 #include "coordinator/state/transitions.h"
 
-#include <map>
 #include <optional>
 #include <string>
 #include <utility>

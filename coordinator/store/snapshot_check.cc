@@ -1,11 +1,9 @@
 #include <cstdint>
 #include <limits>
 #include <set>
-#include <string>
 #include <string_view>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "base/digest.h"
 #include "base/status.h"
 #include "coordinator/store/snapshot.h"

@@ -1,6 +1,5 @@
 #include "coordinator/sweeps/settle.h"
 
-#include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"

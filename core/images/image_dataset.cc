@@ -1,7 +1,6 @@
 #include "core/images/image_dataset.h"
 
 #include <algorithm>
-#include <iterator>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"

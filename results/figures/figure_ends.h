@@ -4,7 +4,6 @@
 #ifndef INLIER_RESULTS_FIGURES_FIGURE_ENDS_H_
 #define INLIER_RESULTS_FIGURES_FIGURE_ENDS_H_
 
-#include <cmath>
 #include <cstddef>
 #include <string>
 #include <utility>

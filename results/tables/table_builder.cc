@@ -1,15 +1,12 @@
 #include "results/tables/table_builder.h"
 
 #include <algorithm>
-#include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "base/status.h"
 #include "results/tables/cell_maker.h"
 #include "results/tables/column_correlations.h"

@@ -1,7 +1,6 @@
 #include "spec/hugging_face/config.h"
 
 #include <cstdint>
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>

@@ -2,7 +2,6 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "base/check.h"
 #include "google/protobuf/util/json_util.h"
 #include "nlohmann/json.hpp"

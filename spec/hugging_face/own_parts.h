@@ -4,8 +4,6 @@
 #ifndef INLIER_SPEC_HUGGING_FACE_OWN_PARTS_H_
 #define INLIER_SPEC_HUGGING_FACE_OWN_PARTS_H_
 
-#include <string>
-
 #include "absl/status/status.h"
 #include "inlier/v1/trial_spec.pb.h"
 #include "nlohmann/json_fwd.hpp"

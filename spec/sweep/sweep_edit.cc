@@ -3,7 +3,6 @@
 #include <google/protobuf/util/message_differencer.h>
 
 #include <algorithm>
-#include <map>
 #include <string>
 #include <unordered_map>
 #include <utility>

@@ -2,7 +2,6 @@
 #ifndef INLIER_SPEC_TRIAL_MEASUREMENTS_H_
 #define INLIER_SPEC_TRIAL_MEASUREMENTS_H_
 
-#include <string>
 #include <string_view>
 #include <vector>
 

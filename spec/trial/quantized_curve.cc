@@ -1,6 +1,5 @@
 #include "spec/trial/quantized_curve.h"
 
-#include <string>
 #include <string_view>
 
 #include "spec/trial/number_formats.h"

@@ -2,7 +2,6 @@
 
 #include <google/protobuf/util/json_util.h>
 
-#include <cstdio>
 #include <filesystem>
 #include <string>
 
