@@ -15,6 +15,7 @@ constexpr std::uint64_t kPointsCompared = 1000;
 }  // namespace
 
 std::string EngineWarning(const SweepGrid& grid) {
+  if (grid.form().is_program()) return "";
   std::set<std::string> parts;  // By which points train by REFERENCE; empty: a point trains by FUSED.
   std::uint64_t points = 0;
   for (auto index = grid.NextIndex(0); index && points < kPointsCompared;

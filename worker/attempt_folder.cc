@@ -95,7 +95,8 @@ absl::Status RemoveOldCheckpoints(const fs::path& state_dir, const std::string& 
   for (const fs::path& folder : folders) {
     for (const fs::path& entry : EntriesOf(folder)) {
       const std::string name = entry.filename().string();
-      if (name == kAttemptLogName || name == kAttemptSpecName || absl::StartsWith(name, kRankFolderPrefix))
+      if (name == kAttemptLogName || name == kAttemptSpecName || name == kAttemptFilesFolder ||
+          absl::StartsWith(name, kRankFolderPrefix))
         continue;
       std::error_code removed;
       fs::remove_all(entry, removed);

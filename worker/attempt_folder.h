@@ -22,6 +22,8 @@ namespace inlier {
 
 inline constexpr char kAttemptLogName[] = "log.txt";
 inline constexpr char kAttemptSpecName[] = "spec.json";
+// What a program asked to keep.
+inline constexpr char kAttemptFilesFolder[] = "files";
 // Folders of a gang's ranks: rank-2/spec.json, rank-2/log.txt; no checkpoints.
 inline constexpr char kRankFolderPrefix[] = "rank-";
 
@@ -45,7 +47,7 @@ absl::StatusOr<std::filesystem::path> PathBelow(const std::filesystem::path& fol
 absl::Status PublishArtifact(const std::filesystem::path& state_dir, const std::filesystem::path& folder,
                              const v1::CheckpointSaved& checkpoint);
 
-// After attempt `token` of a stage succeeded: removes everything but logs and specs from its folder and those of older
+// After attempt `token` of a stage succeeded: removes everything but logs, specs and kept files from its folder and those of older
 // tokens. Does nothing when there is a newer one, whose attempt may be reading an older checkpoint.
 absl::Status RemoveOldCheckpoints(const std::filesystem::path& state_dir, const std::string& stage_id,
                                   std::uint64_t token);

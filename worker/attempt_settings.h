@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "inlier/v1/config.pb.h"
 
 namespace inlier {
 
@@ -17,6 +18,8 @@ struct AttemptSettings {
   std::vector<std::string> data_roots;         // Where the files that a spec names may be.
   std::vector<std::string> trial_environment;  // TrialEnvironment.
   std::string trial_program;
+  std::vector<v1::ProgramRoot> programs;   // Those of one's own that may run.
+  std::vector<std::string> program_roots;  // Folders with such programs.
   std::size_t line_bytes_max = 65536;
   Duration stop_grace = std::chrono::seconds(10);
   // How long an artifact that another machine made may take to appear in the shared folder.

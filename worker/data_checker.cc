@@ -15,6 +15,8 @@
 #include "worker/attempt_folder.h"
 #include "worker/disk_work.h"
 #include "worker/processes/trial_environment.h"
+#include "worker/programs/program_roots.h"
+#include "worker/programs/program_runner.h"
 
 namespace inlier {
 namespace {
@@ -72,10 +74,18 @@ struct DataChecker::Job {
     request.set_data_dir(settings.data_dir.string());
     request.set_cache_dir(settings.cache_dir.string());
     request.mutable_data_roots()->Assign(settings.data_roots.begin(), settings.data_roots.end());
+    std::string program = settings.trial_program;
+    const bool of_program = request.spec().has_program();
+    if (of_program) {
+      ASSIGN_OR_RETURN(const v1::ProgramRoot root,
+                       FindProgramRoot(settings, request.spec().program().name()));
+      request.set_program_root(root.root());
+      ASSIGN_OR_RETURN(program, OwnProgram());
+    }
     RETURN_IF_ERROR(PrepareAttemptFolder(folder, request));
     const Command command{
-        settings.trial_program,
-        {"digest", (folder / kAttemptSpecName).string()},
+        program,
+        {of_program ? kProgramDigest : "digest", (folder / kAttemptSpecName).string()},
         TrialEnvironment(settings.trial_environment,
                          {"OMP_NUM_THREADS=1", "MKL_NUM_THREADS=1", "CUDA_VISIBLE_DEVICES="}),
         folder.string(),

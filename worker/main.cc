@@ -22,6 +22,7 @@
 #include "worker/job.h"
 #include "worker/machines/describe.h"
 #include "worker/machines/find_machines.h"
+#include "worker/programs/program_runner.h"
 #include "worker/slots/find_slots.h"
 #include "worker/worker_setup.h"
 
@@ -51,6 +52,8 @@ absl::StatusOr<AgentOptions> AgentOptionsOf(const v1::WorkerConfig& config, cons
   options.attempts.trial_environment.assign(config.trial_environment().begin(),
                                             config.trial_environment().end());
   options.attempts.trial_program = config.trial_program();
+  options.attempts.programs.assign(config.programs().begin(), config.programs().end());
+  options.attempts.program_roots.assign(config.program_roots().begin(), config.program_roots().end());
   options.attempts.line_bytes_max = config.line_bytes_max();
   options.attempts.stop_grace = std::chrono::milliseconds(config.stop_grace_ms());
   options.client.hold = std::chrono::seconds(config.hold_seconds());
@@ -152,6 +155,8 @@ absl::Status Run(const DaemonOptions& options) {
 
 int Main(int argc, char** argv) {
   if (argc == 3 && std::string(argv[1]) == kDescribeMachine) return DescribeMachine(argv[2]);
+  if (argc >= 3 && std::string(argv[1]) == kRunProgram) return RunProgram({argv + 2, argv + argc});
+  if (argc == 3 && std::string(argv[1]) == kProgramDigest) return PrintProgramDigest(argv[2]);
   const absl::StatusOr<DaemonOptions> options = ParseDaemonOptions(argc, argv);
   if (!options.ok()) return ReportFatal(kProgram, options.status());
   switch (options->action) {

@@ -16,6 +16,7 @@
 #include "spec/trial/outcome.h"
 #include "worker/attempt_folder.h"
 #include "worker/disk_work.h"
+#include "worker/programs/program_roots.h"
 #include "worker/slots/trial_command.h"
 #include "worker/start_trouble.h"
 #include "worker/worker_setup.h"
@@ -102,7 +103,7 @@ asio::awaitable<Supervisor::Result> Supervisor::Run() {
   bool runs = false;
   if (!outcome && !stopping()) {
     child_.oom_kills_before = OutOfMemoryKills();
-    runs = assignment_.kind() == v1::EVALUATE_STAGE && TakeWaitingChild();
+    runs = assignment_.kind() == v1::EVALUATE_STAGE && !spec_.has_program_root() && TakeWaitingChild();
     if (!runs) co_await waiting_child_.End();
   }
   if (!outcome && !runs && stopping()) {
@@ -158,6 +159,13 @@ asio::awaitable<std::optional<v1::Outcome>> Supervisor::Prepare() {
         absl::InternalError(absl::StrCat("the coordinator's specification of ", assignment_.stage_id(),
                                          " cannot be read: coordinator and worker must be of one version")));
   }
+  if (spec_.spec().has_program()) {
+    const absl::StatusOr<v1::ProgramRoot> root =
+        FindProgramRoot(settings_, spec_.spec().program().name());
+    if (!root.ok()) co_return FailedToPrepare(root.status());
+    spec_.set_program_root(root->root());
+    if (assignment_.has_resume_step()) spec_.set_resume_step(assignment_.resume_step());
+  }
   spec_.set_output_dir(folder_.string());
   spec_.set_data_dir(settings_.data_dir.string());
   spec_.set_cache_dir(settings_.cache_dir.string());
@@ -199,9 +207,10 @@ bool Supervisor::TakeWaitingChild() {
 absl::Status Supervisor::StartChild() {
   child_.cpu_seconds_counted = 0;
   std::vector<std::string> arguments = {(folder_ / kAttemptSpecName).string()};
-  if (assignment_.kind() == v1::EVALUATE_STAGE) arguments.insert(arguments.begin(), "evaluations");
-  ASSIGN_OR_RETURN(Command command, TrialCommand(settings_, slot_, std::move(arguments), folder_));
-  command.has_input = command.has_input || assignment_.kind() == v1::EVALUATE_STAGE;
+  const bool evaluations = assignment_.kind() == v1::EVALUATE_STAGE && !spec_.has_program_root();
+  if (evaluations) arguments.insert(arguments.begin(), "evaluations");
+  ASSIGN_OR_RETURN(Command command, TrialCommand(settings_, slot_, spec_, std::move(arguments), folder_));
+  command.has_input = command.has_input || evaluations;
   ASSIGN_OR_RETURN(child_.process,
                    TrialProcess::Start(
                        parts_.io, command, [this](std::string_view bytes) { OnEvents(bytes); },
@@ -223,8 +232,8 @@ asio::awaitable<absl::Status> Supervisor::StartRanks() {
 }
 
 bool Supervisor::ChildStays() const {
-  return assignment_.kind() == v1::EVALUATE_STAGE && slot_.here() && reported_.outcome && !stopping() &&
-         reported_.outcome->kind() != v1::Outcome::FAILED;
+  return assignment_.kind() == v1::EVALUATE_STAGE && !spec_.has_program_root() && slot_.here() &&
+         reported_.outcome && !stopping() && reported_.outcome->kind() != v1::Outcome::FAILED;
 }
 
 asio::awaitable<ProcessExit> Supervisor::AwaitChild() {

@@ -17,6 +17,7 @@
 #include "s3/client.h"
 #include "spec/schema/plain_name.h"
 #include "worker/processes/trial_environment.h"
+#include "worker/programs/program_roots.h"
 
 namespace inlier {
 namespace {
@@ -56,6 +57,12 @@ absl::Status ResolveWorkerConfig(v1::WorkerConfig& config) {
   RETURN_IF_ERROR(MakeAbsolute(config.mutable_data_dir()));
   for (std::string& root : *config.mutable_data_roots()) RETURN_IF_ERROR(MakeAbsolute(&root));
   for (const std::string& name : config.trial_environment()) RETURN_IF_ERROR(CheckEnvironmentName(name));
+  for (v1::ProgramRoot& program : *config.mutable_programs()) {
+    RETURN_IF_ERROR(MakeAbsolute(program.mutable_root()));
+    for (const std::string& name : program.environment()) RETURN_IF_ERROR(CheckEnvironmentName(name));
+    RETURN_IF_ERROR(CheckProgramRoot(program, config.token_file()));
+  }
+  for (std::string& root : *config.mutable_program_roots()) RETURN_IF_ERROR(MakeAbsolute(&root));
   if (!config.has_cache_dir()) config.set_cache_dir((fs::path(config.state_dir()) / "cache").string());
   RETURN_IF_ERROR(MakeAbsolute(config.mutable_cache_dir()));
   if (!config.has_trial_program()) {

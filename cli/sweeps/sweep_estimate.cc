@@ -67,6 +67,7 @@ SweepWork CountWork(const SweepGrid& grid, Duration time) {
   SweepWork work;
   std::map<std::string, std::string> trainings;  // Fingerprint -> kind.
   std::set<std::string> evaluations;
+  SeriesValidator series;
   for (auto index = grid.NextIndex(0); index; index = grid.NextIndex(*index + 1)) {
     if (MonotonicNow() > deadline || evaluations.size() >= kStagesMax) {
       work.whole = false;
@@ -74,17 +75,17 @@ SweepWork CountWork(const SweepGrid& grid, Duration time) {
     }
     const auto point = grid.At(*index);
     if (!point.ok()) continue;
-    const auto resolved = ResolveAndValidate(point->spec);
-    if (!resolved.ok()) continue;
-    const std::string train = TrainFingerprint(*resolved);
+    v1::TrialSpec resolved = point->spec;
+    if (!grid.form().Resolve(&resolved).ok() || !grid.form().Find(resolved, series).empty()) continue;
+    const std::string train = TrainFingerprint(resolved);
     auto known = trainings.find(train);
     if (known == trainings.end()) {
-      known = trainings.emplace(train, WorkKind(ResolvedPartJson(*resolved, v1::TRAIN_STAGE))).first;
+      known = trainings.emplace(train, WorkKind(ResolvedPartJson(resolved, v1::TRAIN_STAGE))).first;
       Work& kind = work.kinds[known->second];
       ++kind.trainings;
-      kind.steps += resolved->training().steps();
+      kind.steps += resolved.training().steps();
     }
-    if (evaluations.insert(EvaluateFingerprint(*resolved, train)).second)
+    if (evaluations.insert(EvaluateFingerprint(resolved, train)).second)
       ++work.kinds[known->second].evaluations;
   }
   work.trainings = trainings.size();

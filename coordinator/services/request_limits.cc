@@ -105,6 +105,8 @@ absl::Status CheckLimits(const v1::SweepSpec& sweep) {
   RETURN_IF_ERROR(SizeAtMost(sweep.axes(), Limits::kAxesMax, "axes", "axes", "split the sweep"));
   RETURN_IF_ERROR(SizeAtMost(sweep.exclude(), Limits::kExclusionsMax, "exclude", "entries",
                              "give lists of labels in them, or split the sweep"));
+  RETURN_IF_ERROR(AtMost(sweep.program().ByteSizeLong(), Limits::kTrialBytesMax, "program", "bytes",
+                         "leave out parameters that no sweep changes"));
   std::size_t trial = sweep.base().ByteSizeLong();
   for (int i = 0; i < sweep.axes_size(); ++i) {
     ASSIGN_OR_RETURN(const std::size_t largest, CheckAxis(sweep.axes(i), absl::StrCat("axes[", i, "]")));

@@ -27,6 +27,7 @@ v1::SweepSpec GridOf(const v1::SweepSpec& spec) {
   v1::SweepSpec grid;
   grid.set_name(spec.name());
   *grid.mutable_base() = spec.base();
+  if (spec.has_program()) *grid.mutable_program() = spec.program();
   *grid.mutable_axes() = spec.axes();
   *grid.mutable_exclude() = spec.exclude();
   return grid;

@@ -46,7 +46,10 @@ std::optional<TrainingChoice> ChooseTraining(Context& context, Sweep& sweep, con
     if ((*at)->HasSweep(sweep.id)) return TrainingChoice{.number = number_at(at)};
   }
   const DataId source = FindOrAddSource(context, *train.names);
-  const DataId data = DataOf(state, sweep, source);
+  // The sweep says which source of its program it means.
+  const std::optional<Digest> version = ParseSha256Hex(train.version);
+  const DataId data =
+      version ? FindOrAddVersion(context, source, *version, /*worker=*/"") : DataOf(state, sweep, source);
   TrainingChoice fresh{.number = static_cast<std::uint32_t>(stages.size()) + 1, .data = data ? data : source};
   if (stages.empty()) return fresh;
   const Stage& newest = *stages.back();

@@ -25,7 +25,7 @@
 #include "core/trial/export_checkpoint.h"
 #include "core/trial/failure.h"
 #include "core/trial/model_numbers.h"
-#include "core/trial/read_json.h"
+#include "spec/schema/read_json.h"
 #include "core/trial/runtime.h"
 #include "core/trial/stop_request.h"
 #include "core/trial/trial_runner.h"

@@ -35,6 +35,7 @@ void Collect(const Descriptor* type, const std::string& prefix, std::vector<Spec
   }
   for (int i = 0; i < type->field_count(); ++i) {
     const FieldDescriptor* field = type->field(i);
+    if (field->is_repeated() || field->options().GetExtension(v1::param).made()) continue;
     const std::string path = prefix + "." + field->name();
     if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
       if (!field->options().GetExtension(v1::param).no_columns())

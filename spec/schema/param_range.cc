@@ -1,5 +1,6 @@
 #include "spec/schema/param_range.h"
 
+#include <algorithm>
 #include <cmath>
 #include <unordered_map>
 #include <utility>
@@ -7,6 +8,7 @@
 
 #include "base/utf8.h"
 #include "inlier/v1/param_options.pb.h"
+#include "spec/schema/did_you_mean.h"
 #include "spec/schema/field_path.h"
 #include "spec/schema/number_text.h"
 
@@ -64,12 +66,12 @@ std::string ValueProblem(const FieldDescriptor* field, const Message& message) {
                                     : reflection.GetStringReference(message, field, &scratch);
       if (!IsUtf8(text)) return "the text is not UTF-8: save it as UTF-8";
     }
-    return "";
   }
   return field->is_repeated() ? "" : RangeProblem(field, message);
 }
 
-// What checking a message needs of slow descriptors, kept for each thread: a sweep needs it once a trial.
+// What checking a message needs of slow descriptors, kept for each thread: a sweep needs it once a trial. Descriptors of
+// programs (spec/program/trial_form.h) come and go, each with a name of its own.
 struct CheckedField {
   const FieldDescriptor* field;
   bool is_repeated;
@@ -77,6 +79,7 @@ struct CheckedField {
   bool is_required;
 };
 struct RangePlan {
+  std::string type;
   std::vector<CheckedField> fields;
   std::vector<const OneofDescriptor*> required_choices;
 };
@@ -88,9 +91,10 @@ bool IsDeclared(const google::protobuf::Descriptor* type) {
 
 const RangePlan& RangePlanOf(const google::protobuf::Descriptor* type) {
   thread_local std::unordered_map<const google::protobuf::Descriptor*, RangePlan> plans;
-  const auto [it, is_new] = plans.try_emplace(type);
-  if (!is_new || !IsDeclared(type)) return it->second;
-  RangePlan& plan = it->second;
+  RangePlan& plan = plans[type];
+  if (plan.type == type->full_name()) return plan;
+  plan = {.type = type->full_name(), .fields = {}, .required_choices = {}};
+  if (!IsDeclared(type)) return plan;
   for (int i = 0; i < type->field_count(); ++i) {
     const FieldDescriptor* field = type->field(i);
     if (field->is_map()) continue;
@@ -154,8 +158,22 @@ std::string RangeText(const FieldDescriptor* field) {
   return text;
 }
 
+namespace {
+
+std::string ChoiceProblem(const FieldDescriptor* field, const Message& parent) {
+  const auto& choices = field->options().GetExtension(v1::param).choices();
+  if (choices.empty()) return "";
+  const std::string text = parent.GetReflection()->GetString(parent, field);
+  if (std::ranges::find(choices, text) != choices.end()) return "";
+  return Quoted(text) + " is not one of the choices" + DidYouMean(text, {choices.begin(), choices.end()});
+}
+
+}  // namespace
+
 std::string RangeProblem(const FieldDescriptor* field, const Message& parent) {
-  if (field->is_repeated() || !IsNumber(field)) return "";
+  if (field->is_repeated()) return "";
+  if (field->cpp_type() == FieldDescriptor::CPPTYPE_STRING) return ChoiceProblem(field, parent);
+  if (!IsNumber(field)) return "";
   const double value = NumberOf(field, parent);
   if (!std::isfinite(value)) return FormatNumber(value) + " is not finite: " + Remedy(field);
   const v1::ParamOptions& param = field->options().GetExtension(v1::param);

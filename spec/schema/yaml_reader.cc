@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <memory>
 #include <set>
 #include <system_error>
 #include <utility>
@@ -59,7 +60,8 @@ class Report {
 // Walks nodes and descriptors together. One object reads one document.
 class Walker {
  public:
-  Walker(Report* report, SourceMap* sources) : report_(report), sources_(sources) {}
+  Walker(Report* report, SourceMap* sources, Message* base)
+      : report_(report), sources_(sources), base_(base) {}
 
   void ReadMessage(const YamlNode& node, const std::string& path, Message* message) {
     DuplicateChecker duplicates;
@@ -148,7 +150,8 @@ class Walker {
       *static_cast<Value*>(reflection.MutableMessage(parent, field)) = GenericValue(node, path);
       return;
     }
-    ReadGroup(node, path, reflection.MutableMessage(parent, field), duplicates);
+    const bool is_base = base_ != nullptr && field->message_type() == v1::TrialSpec::descriptor();
+    ReadGroup(node, path, is_base ? base_ : reflection.MutableMessage(parent, field), duplicates);
   }
 
   void ReadLeaf(const YamlNode& node, SourceMap::Position key, const FieldDescriptor* field,
@@ -236,11 +239,16 @@ class Walker {
     ReadMap(node, v1::Exclusion::descriptor()->FindFieldByName("match"), path, exclusion);
   }
 
-  // A variant's `set`: a partial TrialSpec, kept as a Struct without paths in dots.
+  // What the paths of a sweep name: empty.
+  std::unique_ptr<Message> NewTrial() const {
+    return std::unique_ptr<Message>(base_ != nullptr ? base_->New() : new v1::TrialSpec());
+  }
+
+  // A variant's `set`: a partial trial, kept as a Struct without paths in dots.
   void ReadSet(const YamlNode& node, const std::string& path, Message* result) {
-    v1::TrialSpec partial;
-    ReadMessage(node, path, &partial);
-    *static_cast<Struct*>(result) = MessageToStruct(partial);
+    const std::unique_ptr<Message> partial = NewTrial();
+    ReadMessage(node, path, partial.get());
+    *static_cast<Struct*>(result) = MessageToStruct(*partial);
   }
 
   // A value of the type of the axis' field.
@@ -266,13 +274,12 @@ class Walker {
             "`values` give the axis a `name` and `variants: [{label: unset, set: {}}, ...]`");
       return {};
     }
+    const std::unique_ptr<Message> scratch = NewTrial();
     FieldPath field_path;
     // The grid reports a path that does not exist or names a group, once and not once a value.
-    if (!FieldPath::TryParse(v1::TrialSpec::descriptor(), field, &field_path).empty() ||
-        !field_path.is_leaf())
+    if (!FieldPath::TryParse(scratch->GetDescriptor(), field, &field_path).empty() || !field_path.is_leaf())
       return GenericValue(node, path);
-    v1::TrialSpec scratch;
-    Message* parent = field_path.MutableParent(&scratch);
+    Message* parent = field_path.MutableParent(scratch.get());
     const std::size_t before = report_->count();
     ReadLeaf(node, node.position, field_path.field(), path, parent);
     if (report_->count() != before) return {};
@@ -312,6 +319,7 @@ class Walker {
 
   Report* report_;
   SourceMap* sources_;
+  Message* base_;  // nullptr: TrialSpec.
 };
 
 }  // namespace
@@ -348,14 +356,19 @@ absl::Status SourceMap::ToStatus(const std::string& file, const Problems& proble
 
 absl::Status ReadYamlText(std::string_view text, const std::string& file, Message* message,
                           SourceMap* positions, const std::function<void(YamlDocument*)>& rewrite) {
-  SourceMap own;
-  Report report(file);
   YamlDocument document = ParseYaml(text);
   if (rewrite != nullptr && document.root != nullptr) rewrite(&document);
+  return ReadYamlDocument(document, file, message, positions, nullptr);
+}
+
+absl::Status ReadYamlDocument(const YamlDocument& document, const std::string& file, Message* message,
+                              SourceMap* positions, Message* base) {
+  SourceMap own;
+  Report report(file);
   if (document.root == nullptr) {
     report.Add(document.error_position, "", document.error);
   } else {
-    Walker(&report, positions != nullptr ? positions : &own).ReadMessage(*document.root, "", message);
+    Walker(&report, positions != nullptr ? positions : &own, base).ReadMessage(*document.root, "", message);
   }
   return report.ToStatus();
 }

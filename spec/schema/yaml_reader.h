@@ -6,7 +6,7 @@
 // `file:line:column: path: the problem; the remedy`.
 //
 // A key may be a path in dots ("attention.softmax.clipped.gamma: -0.03"). A variant's `set` and an axis' `values`
-// are read as fields of TrialSpec. Bounds: 8 MiB of text, depth 100, 1,000,000 nodes after aliases are expanded.
+// are read as fields of TrialSpec, or of a program's message. Bounds: 8 MiB of text, depth 100, 1,000,000 nodes after aliases are expanded.
 //
 // Errors: InvalidArgument for the document; NotFound or Unavailable for a file that cannot be read. yaml-cpp's
 // exceptions end here. Thread safety: pure functions.
@@ -59,6 +59,11 @@ struct YamlDocument;
 absl::Status ReadYamlText(std::string_view text, const std::string& file, google::protobuf::Message* message,
                           SourceMap* positions = nullptr,
                           const std::function<void(YamlDocument*)>& rewrite = nullptr);
+// The same of a document that is parsed. `base`, where it is given: an empty message that the paths of a sweep name in place
+// of TrialSpec, and that gets its base.
+absl::Status ReadYamlDocument(const YamlDocument& document, const std::string& file,
+                              google::protobuf::Message* message, SourceMap* positions,
+                              google::protobuf::Message* base);
 absl::Status ReadYamlFile(const std::filesystem::path& file, google::protobuf::Message* message,
                           SourceMap* positions = nullptr);
 

@@ -1,5 +1,8 @@
 #include "spec/sweep/default_table.h"
 
+#include <map>
+#include <string>
+
 #include "spec/sweep/label_groups.h"
 #include "spec/sweep/sweep_grid.h"
 
@@ -8,6 +11,9 @@ namespace {
 
 // The measurements of the papers' tables.
 constexpr const char* kUsualMeasurements[] = {"perplexity", "max_inf_norm", "avg_kurtosis"};
+
+// Of a program's measurements.
+constexpr int kColumnsMax = 6;
 
 v1::TableSpec OwnOrDefaultTable(const v1::SweepSpec& sweep) {
   if (sweep.table().columns_size() > 0) return sweep.table();
@@ -18,7 +24,14 @@ v1::TableSpec OwnOrDefaultTable(const v1::SweepSpec& sweep) {
       if (!OnlyRepeats(axis)) spec.add_rows(axis.name);
     }
   }
-  for (const char* measurement : kUsualMeasurements) spec.add_columns()->set_measurement(measurement);
+  if (!sweep.has_program()) {
+    for (const char* measurement : kUsualMeasurements) spec.add_columns()->set_measurement(measurement);
+  }
+  for (const auto& [name, measurement] :
+       std::map<std::string, v1::ProgramMeasurement>(sweep.program().description().measurements().begin(),
+                                                     sweep.program().description().measurements().end())) {
+    if (spec.columns_size() < kColumnsMax) spec.add_columns()->set_measurement(name);
+  }
   return spec;
 }
 

@@ -26,6 +26,7 @@ void CheckResources(const v1::SweepSpec& sweep, const SweepGrid& grid, Problems*
     }
     return;
   }
+  if (grid.form().is_program()) return;  // How it splits its updates is its own.
   int checked = 0;
   for (auto index = grid.NextIndex(0); index && checked < SweepGrid::kPointsChecked;
        index = grid.NextIndex(*index + 1), ++checked) {

@@ -125,7 +125,9 @@ PointLabels SweepGrid::PointOf(const Sample& sample, v1::TrialSpec* spec) const 
     if (!sampled_->drawn[axis] || !sample.active[axis]) continue;
     google::protobuf::Value value;
     value.set_number_value(sample.values[axis]);
-    INLIER_CHECK(sampled_->drawn[axis]->field.SetValue(value, spec).ok());
+    const std::unique_ptr<google::protobuf::Message> point = form_->New();
+    INLIER_CHECK(sampled_->drawn[axis]->field.SetValue(value, point.get()).ok());
+    form_->Write(*point, spec);
     labels[axis].second = FormatNumber(sample.values[axis]);
   }
   return labels;

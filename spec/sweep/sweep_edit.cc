@@ -59,6 +59,10 @@ absl::Status CheckEditable(const v1::SweepSpec& from, const SweepGrid& from_grid
         absl::StrCat("name: the sweep is called ", from.name(), ", not ", to.name(),
                      "; give the file of this sweep, or submit another one"));
   }
+  if (from.program().name() != to.program().name() || from.program().digest() != to.program().digest()) {
+    return absl::FailedPreconditionError(
+        "program: its source has changed since the sweep began; put it back, or submit a sweep of its own");
+  }
   if (!MessageDifferencer::Equals(from.base(), to.base())) {
     MessageDifferencer differences;
     std::string report;

@@ -7,7 +7,6 @@
 #include "base/status.h"
 #include "google/protobuf/arena.h"
 #include "spec/sweep/point_labels.h"
-#include "spec/trial/resolver.h"
 #include "spec/trial/validator.h"
 
 namespace inlier {
@@ -97,10 +96,10 @@ PointLabels SweepGrid::PointOf(const Digits& digits, const std::vector<bool>& ac
 
 namespace {
 
-// Finds problems of trials that resemble each other, with paths of TrialSpec.
+// Finds problems of trials that resemble each other, with paths of their form.
 class TrialChecker {
  public:
-  TrialChecker() : arena_block_(new char[kArenaBytes]) {
+  explicit TrialChecker(const TrialForm& form) : form_(form), arena_block_(new char[kArenaBytes]) {
     google::protobuf::ArenaOptions options;
     options.initial_block = arena_block_.get();
     options.initial_block_size = kArenaBytes;
@@ -114,17 +113,18 @@ class TrialChecker {
   }
   // The problems of what Next() gave and the caller filled; changes it.
   std::vector<Problem> ProblemsOf(v1::TrialSpec* spec) {
-    if (const absl::Status resolved = ResolveInPlace(spec); !resolved.ok()) {
+    if (const absl::Status resolved = form_.Resolve(spec); !resolved.ok()) {
       // "path: text"
       const std::string message(resolved.message());
       const std::size_t colon = message.find(": ");
       return {{message.substr(0, colon), message.substr(colon + 2)}};
     }
-    return validator_.Find(*spec).kept();
+    return form_.Find(*spec, validator_).kept();
   }
 
  private:
   static constexpr std::size_t kArenaBytes = 16 * 1024;  // It grows where more are needed.
+  const TrialForm& form_;
   std::unique_ptr<char[]> arena_block_;
   std::optional<google::protobuf::Arena> arena_;
   SeriesValidator validator_;
@@ -152,7 +152,9 @@ void SweepGrid::CheckValues(Problems* problems, std::uint32_t values_max) const 
     if (!reported.emplace(problem.path, problem.text).second) return;
     int axis = suspect;
     for (std::size_t i = 0; i < points_.size() && suspect < 0; ++i) {
-      if (active[i] && Sets(points_[i].patches[digits[i]], problem.path)) axis = static_cast<int>(i);
+      Problems ignored;
+      if (active[i] && Sets(*form_->Read(points_[i].patches[digits[i]], &ignored), problem.path))
+        axis = static_cast<int>(i);
     }
     if (axis < 0) return problems->Add("base." + problem.path, problem.text);
     const auto at = static_cast<std::size_t>(axis);
@@ -168,7 +170,7 @@ void SweepGrid::CheckValues(Problems* problems, std::uint32_t values_max) const 
     const auto [digits, active] = PlaceOf(index);
     report({"training.start_from.point", std::string(status.message())}, digits, active, *labels, -1);
   };
-  TrialChecker checker;
+  TrialChecker checker(*form_);
   const auto check = [&](const Digits& digits, int suspect) {
     const std::vector<bool> active = rules_->Active(digits);
     v1::TrialSpec* const spec = checker.Next();

@@ -1,7 +1,7 @@
 // The points of a sweep, made one at a time: a grid without conditions and exclusions costs its axes, at 10^9 points too.
 //
 // Every axis becomes a list of (label, patch): a patch is a partial TrialSpec, merged over the base in the order of
-// the axes. A point's index is a number in mixed radix, the first axis varying slowest. Some indexes name no point:
+// the axes. What paths name is the form of the sweep's trials. A point's index is a number in mixed radix, the first axis varying slowest. Some indexes name no point:
 // those of exclusions, and those that would repeat a point because a conditional axis (`when`) does not apply there.
 // With conditions or exclusions Create lists the points and refuses more than kRuledMax.
 //
@@ -29,6 +29,7 @@
 #include "absl/status/statusor.h"
 #include "inlier/v1/sweep_spec.pb.h"
 #include "inlier/v1/trial_spec.pb.h"
+#include "spec/program/trial_form.h"
 #include "spec/schema/field_path.h"
 #include "spec/schema/limits.h"
 #include "spec/schema/problems.h"
@@ -138,6 +139,8 @@ class SweepGrid {
   std::string sampling() const { return sampled_ ? sampled_->plan.ToString() : ""; }
   // One for each axis of the sweep, in its order.
   const std::vector<AxisInfo>& axes() const { return axes_; }
+  // What its paths name.
+  const TrialForm& form() const { return *form_; }
 
  private:
   friend class SweepGridBuilder;
@@ -181,6 +184,7 @@ class SweepGrid {
   std::string KeyOf(const Sample& sample) const;
   PointLabels PointOf(const Sample& sample, v1::TrialSpec* spec) const;
 
+  std::shared_ptr<const TrialForm> form_ = TrialForm::OfModels();
   v1::TrialSpec base_;
   std::vector<AxisInfo> axes_;
   std::vector<AxisPoints> points_;

@@ -9,6 +9,8 @@
 
 #include "absl/strings/str_join.h"
 #include "base/utf8.h"
+#include "google/protobuf/io/coded_stream.h"
+#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "spec/schema/field_path.h"
 #include "spec/schema/param_range.h"
 #include "spec/schema/struct_value.h"
@@ -36,13 +38,24 @@ std::string NameProblem(const std::string& name) {
   return control ? "has a control character; remove it" : "";
 }
 
-// Sets the field of `patch`; checks type and range. "" or the problem. `label` becomes the value as text.
-std::string SetField(const FieldPath& path, const Value& value, v1::TrialSpec* patch, std::string* label) {
-  Message* parent = path.MutableParent(patch);
+// Sets the field of `point`; checks type and range. "" or the problem. `label` becomes the value as text.
+std::string SetField(const FieldPath& path, const Value& value, Message* point, std::string* label) {
+  Message* parent = path.MutableParent(point);
   std::string problem = SetLeafValue(path.field(), value, parent);
   if (problem.empty()) problem = RangeProblem(path.field(), *parent);
   *label = LeafText(path.field(), *parent);
   return problem;
+}
+
+// Equal for patches that set the same.
+std::string KeyOf(const v1::TrialSpec& patch) {
+  std::string key;
+  google::protobuf::io::StringOutputStream stream(&key);
+  google::protobuf::io::CodedOutputStream coded(&stream);
+  coded.SetSerializationDeterministic(true);
+  patch.SerializeToCodedStream(&coded);
+  coded.Trim();
+  return key;
 }
 
 }  // namespace
@@ -53,7 +66,17 @@ class SweepGridBuilder {
 
   std::optional<SweepGrid> Build() {
     const std::size_t before = problems_->count();
+    absl::StatusOr<std::shared_ptr<const TrialForm>> form = TrialForm::Of(sweep_);
+    if (!form.ok()) {
+      problems_->Add("program", std::string(form.status().message()));
+      return std::nullopt;
+    }
+    grid_.form_ = *std::move(form);
     grid_.base_ = sweep_.base();
+    const bool of_program = sweep_.base().has_program() || sweep_.base().has_program_evaluation();
+    if (of_program && !grid_.form_->is_program())
+      problems_->Add("base", "has a program's parameters, and the sweep has no program; give program: NAME");
+    if (grid_.form_->is_program()) grid_.form_->Read(sweep_.base(), problems_);
     if (sweep_.axes_size() > SweepGrid::kAxesMax) {
       problems_->Add("axes", std::to_string(sweep_.axes_size()) + " axes are more than " +
                                  std::to_string(SweepGrid::kAxesMax) + "; split the sweep");
@@ -133,10 +156,16 @@ class SweepGridBuilder {
     points().numbers.push_back(static_cast<std::uint32_t>(number));
   }
 
-  // A leaf of TrialSpec, or a problem.
+  v1::TrialSpec PatchOf(const Message& point) const {
+    v1::TrialSpec patch;
+    grid_.form_->Write(point, &patch);
+    return patch;
+  }
+
+  // A leaf of the sweep's form, or a problem.
   std::optional<FieldPath> LeafNamed(const std::string& text, const std::string& path) {
     FieldPath field;
-    std::string problem = FieldPath::TryParse(v1::TrialSpec::descriptor(), text, &field);
+    std::string problem = FieldPath::TryParse(grid_.form_->descriptor(), text, &field);
     if (problem.empty() && !field.is_leaf())
       problem = "is a group of fields; name one of them, or use variants to choose between groups";
     if (problem.empty()) return field;
@@ -150,11 +179,11 @@ class SweepGridBuilder {
     info().field = field->text();
     info().name = axis.has_name() ? axis.name() : field->last_word();
     for (int i = 0; i < axis.values_size(); ++i) {
-      v1::TrialSpec patch;
+      const std::unique_ptr<Message> point = grid_.form_->New();
       std::string label;
-      const std::string problem = SetField(*field, axis.values(i), &patch, &label);
+      const std::string problem = SetField(*field, axis.values(i), point.get(), &label);
       if (!problem.empty()) problems_->Add(ItemPath(points().list, i), problem);
-      AddPoint(std::move(label), std::move(patch), i);
+      AddPoint(std::move(label), PatchOf(*point), i);
     }
   }
 
@@ -189,12 +218,12 @@ class SweepGridBuilder {
          {std::pair(axis.range().min(), ".min"), std::pair(axis.range().max(), ".max")}) {
       Value value;
       value.set_number_value(end);
-      v1::TrialSpec patch;
+      const std::unique_ptr<Message> point = grid_.form_->New();
       std::string label;
-      const std::string end_problem = SetField(*field, value, &patch, &label);
+      const std::string end_problem = SetField(*field, value, point.get(), &label);
       if (!end_problem.empty()) problems_->Add(range_path + name, end_problem);
       info().labels.push_back(std::move(label));
-      points().patches.push_back(std::move(patch));
+      points().patches.push_back(PatchOf(*point));
     }
     const SampleRange range(axis.range(), whole);
     info().range = range.ToString();
@@ -226,14 +255,15 @@ class SweepGridBuilder {
                            " fields, give a list of as many values");
         continue;
       }
-      v1::TrialSpec patch;
+      const std::unique_ptr<Message> point = grid_.form_->New();
       std::vector<std::string> labels(fields.size());
       for (std::size_t j = 0; j < fields.size(); ++j) {
-        const std::string problem = SetField(fields[j], list.values(static_cast<int>(j)), &patch, &labels[j]);
+        const std::string problem =
+            SetField(fields[j], list.values(static_cast<int>(j)), point.get(), &labels[j]);
         if (!problem.empty())
           problems_->Add(ItemPath(ItemPath(points().list, i), static_cast<int>(j)), problem);
       }
-      AddPoint(absl::StrJoin(labels, "+"), std::move(patch), i);
+      AddPoint(absl::StrJoin(labels, "+"), PatchOf(*point), i);
     }
   }
 
@@ -246,9 +276,9 @@ class SweepGridBuilder {
       const std::string variant_path = ItemPath(points().list, i);
       const std::string problem = NameProblem(variant.label());
       if (!problem.empty()) problems_->Add(variant_path + ".label", problem);
-      v1::TrialSpec patch;
-      ApplyStruct(variant.set(), variant_path + ".set", &patch, problems_);
-      AddPoint(variant.label(), std::move(patch), i);
+      const std::unique_ptr<Message> point = grid_.form_->New();
+      ApplyStruct(variant.set(), variant_path + ".set", point.get(), problems_);
+      AddPoint(variant.label(), PatchOf(*point), i);
     }
   }
 
@@ -293,7 +323,7 @@ class SweepGridBuilder {
       }
       if (points().sets_alike) continue;  // Equal values have equal labels.
       const auto [same, is_new] =
-          patches.try_emplace(points().patches[i].SerializeAsString() + "\n" + AxesSwitchedBy(label), i);
+          patches.try_emplace(KeyOf(points().patches[i]) + "\n" + AxesSwitchedBy(label), i);
       if (is_new) continue;
       problems_->Add(path(), "sets the same as " + Quoted(info().labels[same->second]) + "; remove one");
     }

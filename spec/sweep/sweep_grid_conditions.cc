@@ -174,6 +174,10 @@ class SweepGrid::Conditions {
 
   using ClaimGroups = std::map<PatchClaims, std::vector<std::uint32_t>>;
 
+  PatchClaims ClaimsAt(const v1::TrialSpec& patch) {
+    return grid_.form_->is_program() ? ClaimsOf(*grid_.form_->Read(patch, problems_)) : ClaimsOf(patch);
+  }
+
   // Refuses two axes that set one field or choice at the same point, where the later one would win silently.
   void CheckConflicts() {
     std::vector<ClaimGroups> groups(grid_.points_.size());
@@ -181,7 +185,7 @@ class SweepGrid::Conditions {
       const AxisPoints& points = grid_.points_[axis];
       std::vector<std::uint32_t>* alike = nullptr;
       for (std::uint32_t digit = 0; digit < grid_.length(axis); ++digit) {
-        if (alike == nullptr || !points.sets_alike) alike = &groups[axis][ClaimsOf(points.patches[digit])];
+        if (alike == nullptr || !points.sets_alike) alike = &groups[axis][ClaimsAt(points.patches[digit])];
         alike->push_back(digit);
       }
     }

@@ -1,11 +1,15 @@
 #include "spec/sweep/sweep_reader.h"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
+#include <utility>
 
 #include "base/files/file.h"
 #include "base/status.h"
 #include "base/utf8.h"
+#include "spec/program/find_program.h"
+#include "spec/program/trial_form.h"
 #include "spec/schema/overrides.h"
 #include "spec/schema/param_range.h"
 #include "spec/schema/yaml_reader.h"
@@ -86,7 +90,8 @@ std::optional<SweepGrid> CheckedGrid(const v1::SweepSpec& sweep, std::uint32_t v
   // The base alone need not be complete: its declarations are checked in the points.
   v1::SweepSpec frame = sweep;
   frame.clear_base();
-  frame.clear_scales();  // The reader of the file checks other sizes.
+  frame.clear_program();  // Checked with its form.
+  frame.clear_scales();   // The reader of the file checks other sizes.
   CheckDeclarations(frame, "", problems);
   CheckName(sweep, problems);
   std::optional<SweepGrid> grid = SweepGrid::Create(sweep, problems);
@@ -116,16 +121,62 @@ absl::StatusOr<SweepGrid> CheckedGrid(const v1::SweepSpec& sweep) {
   return *std::move(grid);
 }
 
+namespace {
+
+// A sweep as its file has it, and the form of its trials.
+struct ReadSweep {
+  v1::SweepSpec sweep;
+  std::shared_ptr<const TrialForm> form;
+  SourceMap positions;
+};
+
+absl::StatusOr<ReadSweep> ReadDocument(std::string_view text, const std::string& file,
+                                       const std::vector<std::string>& overrides) {
+  ReadSweep read;
+  YamlDocument document = ParseYaml(text);
+  ASSIGN_OR_RETURN(const v1::ProgramUse use, TakeProgram(file, &document));
+  if (use.name().empty()) {
+    read.form = TrialForm::OfModels();
+    if (document.root != nullptr) ModelFolderReplacer(overrides)(&document);
+    RETURN_IF_ERROR(ReadYamlDocument(document, file, &read.sweep, &read.positions, nullptr));
+    return read;
+  }
+  ASSIGN_OR_RETURN(read.form, TrialForm::OfProgram(use));
+  const std::unique_ptr<google::protobuf::Message> base = read.form->New();
+  RETURN_IF_ERROR(ReadYamlDocument(document, file, &read.sweep, &read.positions, base.get()));
+  *read.sweep.mutable_program() = use;
+  read.form->Write(*base, read.sweep.mutable_base());
+  if (!read.sweep.has_resources() && use.description().has_resources())
+    *read.sweep.mutable_resources() = use.description().resources();
+  return read;
+}
+
+// `--set` of the parameters of a program.
+absl::Status OverrideProgram(const TrialForm& form, const std::vector<std::string>& overrides,
+                             v1::SweepSpec* sweep) {
+  Problems problems;
+  const std::unique_ptr<google::protobuf::Message> base = form.Read(sweep->base(), &problems);
+  RETURN_IF_ERROR(problems.ToStatus());
+  RETURN_IF_ERROR(ApplyOverrides(base.get(), overrides));
+  sweep->clear_base();
+  form.Write(*base, sweep->mutable_base());
+  return CheckOverrides(*sweep, overrides);
+}
+
+}  // namespace
+
 absl::StatusOr<v1::SweepSpec> ReadSweepText(std::string_view text, const std::string& file,
                                             const std::vector<std::string>& overrides,
                                             const std::string& scale) {
-  v1::SweepSpec sweep;
-  SourceMap positions;
-  RETURN_IF_ERROR(ReadYamlText(text, file, &sweep, &positions, ModelFolderReplacer(overrides)));
+  ASSIGN_OR_RETURN(ReadSweep read, ReadDocument(text, file, overrides));
+  v1::SweepSpec& sweep = read.sweep;
+  const SourceMap& positions = read.positions;
   Problems problems;
-  const ScaleOrigins origins = ApplyScale(scale, &sweep, &problems);
+  const ScaleOrigins origins = ApplyScale(scale, *read.form, &sweep, &problems);
   RETURN_IF_ERROR(positions.ToStatus(file, problems));
-  if (!overrides.empty()) {
+  if (read.form->is_program()) {
+    RETURN_IF_ERROR(OverrideProgram(*read.form, overrides, &sweep));
+  } else if (!overrides.empty()) {
     ASSIGN_OR_RETURN(const std::vector<std::string> replaced,
                      ReplaceModelFolders(overrides, sweep.mutable_base()));
     RETURN_IF_ERROR(ApplyOverrides(sweep.mutable_base(), replaced));
@@ -135,7 +186,7 @@ absl::StatusOr<v1::SweepSpec> ReadSweepText(std::string_view text, const std::st
   RETURN_IF_ERROR(positions.ToStatus(file, FindSweepProblems(sweep), [&](const std::string& path) {
     return origins.PathInDocument(path, known_depth);
   }));
-  return sweep;
+  return std::move(read.sweep);
 }
 
 absl::StatusOr<v1::SweepSpec> ReadSweepFile(const std::filesystem::path& file,
@@ -152,9 +203,8 @@ absl::StatusOr<std::vector<std::string>> ReadScaleNames(const std::filesystem::p
 
 absl::StatusOr<std::vector<std::string>> ScaleNamesOfText(std::string_view text, const std::string& file,
                                                           const std::vector<std::string>& overrides) {
-  v1::SweepSpec sweep;
-  RETURN_IF_ERROR(ReadYamlText(text, file, &sweep, nullptr, ModelFolderReplacer(overrides)));
-  return ScaleNames(sweep);
+  ASSIGN_OR_RETURN(const ReadSweep read, ReadDocument(text, file, overrides));
+  return ScaleNames(read.sweep);
 }
 
 }  // namespace inlier

@@ -138,7 +138,8 @@ std::string ScaleOrigins::PathInDocument(const std::string& path, const KnownDep
   return item.empty() ? path : item;
 }
 
-ScaleOrigins ApplyScale(const std::string& name, v1::SweepSpec* sweep, Problems* problems) {
+ScaleOrigins ApplyScale(const std::string& name, const TrialForm& form, v1::SweepSpec* sweep,
+                        Problems* problems) {
   ScaleOrigins origins;
   const std::vector<std::string> names = ScaleNames(*sweep);
   for (const std::string& scale : names) {
@@ -157,8 +158,12 @@ ScaleOrigins ApplyScale(const std::string& name, v1::SweepSpec* sweep, Problems*
   }
   const v1::SweepScale& scale = found->second;
   origins.prefix_ = JoinPath("scales", name);
-  if (scale.has_base())
-    ApplyStruct(scale.base(), JoinPath(origins.prefix_, "base"), sweep->mutable_base(), problems);
+  if (scale.has_base()) {
+    const std::unique_ptr<google::protobuf::Message> base = form.Read(sweep->base(), problems);
+    ApplyStruct(scale.base(), JoinPath(origins.prefix_, "base"), base.get(), problems);
+    sweep->clear_base();
+    form.Write(*base, sweep->mutable_base());
+  }
   auto exclusions = MergeExclusions(*sweep, scale, origins.prefix_);
   auto axes = MergeAxes(*sweep, scale, origins.prefix_, problems);
   sweep->clear_exclude();

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "inlier/v1/sweep_spec.pb.h"
+#include "spec/program/trial_form.h"
 #include "spec/schema/problems.h"
 
 namespace inlier {
@@ -30,7 +31,7 @@ class ScaleOrigins {
   std::string PathInDocument(const std::string& path, const KnownDepth& known_depth) const;
 
  private:
-  friend ScaleOrigins ApplyScale(const std::string&, v1::SweepSpec*, Problems*);
+  friend ScaleOrigins ApplyScale(const std::string&, const TrialForm&, v1::SweepSpec*, Problems*);
 
   std::string prefix_;  // "scales.small"; empty when nothing was applied.
   // Of each axis and exclusion of the merged sweep: "axes[2]", "scales.small.axes[0]".
@@ -42,8 +43,9 @@ class ScaleOrigins {
 
 // Merges the scale `name` into `sweep` and appends it to the sweep's name ("demo-small"); an empty name merges nothing.
 // Drops the scales themselves. Where the scale has no exclusions, those of the sweep stay as far as their labels exist.
-// An unknown scale, an invalid `base` and the removal of an unknown axis go to `problems`.
-ScaleOrigins ApplyScale(const std::string& name, v1::SweepSpec* sweep, Problems* problems);
+// `form` is the sweep's. An unknown scale, an invalid `base` and the removal of an unknown axis go to `problems`.
+ScaleOrigins ApplyScale(const std::string& name, const TrialForm& form, v1::SweepSpec* sweep,
+                        Problems* problems);
 
 }  // namespace inlier
 

@@ -2,15 +2,18 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <unordered_map>
 #include <vector>
 
 #include "base/check.h"
 #include "base/digest.h"
 #include "base/utf8.h"
+#include "google/protobuf/struct.pb.h"
 #include "google/protobuf/util/json_util.h"
 #include "inlier/v1/param_options.pb.h"
 #include "spec/schema/field_path.h"
+#include "spec/schema/number_text.h"
 #include "spec/trial/data_kind.h"
 
 namespace inlier {
@@ -84,7 +87,8 @@ struct WrittenField {
   const google::protobuf::EnumValueDescriptor* former;  // FormerValue.
 };
 
-// By field number; kept for each thread, for descriptors are slow, and a sweep needs them once a trial.
+// By field number; kept for each thread, for descriptors are slow, and a sweep needs them once a trial. REQUIRES: `type` is
+// compiled in.
 const std::vector<WrittenField>& WrittenFieldsOf(const google::protobuf::Descriptor* type) {
   thread_local std::unordered_map<const google::protobuf::Descriptor*, std::vector<WrittenField>> plans;
   const auto [it, is_new] = plans.try_emplace(type);
@@ -103,6 +107,24 @@ const std::vector<WrittenField>& WrittenFieldsOf(const google::protobuf::Descrip
   return plan;
 }
 
+// The values of a program's parameters, by name.
+void AppendStruct(const google::protobuf::Struct& values, std::string* json) {
+  *json += '{';
+  for (const auto& [name, value] :
+       std::map<std::string, google::protobuf::Value>(values.fields().begin(), values.fields().end())) {
+    if (json->back() != '{') *json += ',';
+    *json += JsonString(name) + ":";
+    if (value.kind_case() == google::protobuf::Value::kStringValue) {
+      *json += JsonString(value.string_value());
+    } else if (value.kind_case() == google::protobuf::Value::kBoolValue) {
+      *json += value.bool_value() ? "true" : "false";
+    } else {
+      *json += FormatNumber(value.number_value());
+    }
+  }
+  *json += '}';
+}
+
 void AppendJson(const Message& message, Form form, std::string* json);
 
 // `"key":value`, or nothing.
@@ -111,8 +133,8 @@ void AppendField(const WrittenField& plan, const Message& message, Form form, st
   const FieldDescriptor* field = plan.field;
   const bool present = reflection.HasField(message, field);
   if (!present && (plan.is_group || form == Form::kCanonical || !plan.has_default)) return;
+  if (form == Form::kCanonical && plan.is_incidental) return;
   if (form == Form::kCanonical && !plan.is_group) {
-    if (plan.is_incidental) return;
     if (plan.former != nullptr) {
       if (reflection.GetEnum(message, field) == plan.former) return;
     } else if (plan.has_default && IsDefault(field, message)) {
@@ -147,6 +169,8 @@ void AppendObject(const Message& message, Form form, Includes includes, std::str
 }
 
 void AppendJson(const Message& message, Form form, std::string* json) {
+  if (message.GetDescriptor() == google::protobuf::Struct::descriptor())
+    return AppendStruct(static_cast<const google::protobuf::Struct&>(message), json);
   AppendObject(
       message, form, [](const FieldDescriptor*) { return true; }, json);
 }
@@ -157,12 +181,30 @@ std::string Json(const Message& message, Form form) {
   return json;
 }
 
+// False for what a trial of a program has not: all of TrialSpec but the seed and the program.
+bool Concerns(const v1::TrialSpec& spec, const FieldDescriptor* field) {
+  return !spec.has_program() || field->number() == v1::TrialSpec::kSeedFieldNumber ||
+         field->number() == v1::TrialSpec::kProgramFieldNumber ||
+         field->number() == v1::TrialSpec::kProgramEvaluationFieldNumber;
+}
+
 // The part of a trial that a stage of this kind runs.
 std::string PartJson(const v1::TrialSpec& spec, v1::StageKind kind, Form form) {
   std::string json;
   AppendObject(
-      spec, form, [kind](const FieldDescriptor* field) { return StageOfField(field) == kind; }, &json);
+      spec, form,
+      [&](const FieldDescriptor* field) { return StageOfField(field) == kind && Concerns(spec, field); },
+      &json);
   return json;
+}
+
+// The fields of the evaluation alone.
+v1::TrialSpec EvaluationOf(const v1::TrialSpec& spec) {
+  v1::TrialSpec evaluation;
+  if (spec.has_quantization()) *evaluation.mutable_quantization() = spec.quantization();
+  if (spec.has_evaluation()) *evaluation.mutable_evaluation() = spec.evaluation();
+  if (spec.has_program_evaluation()) *evaluation.mutable_program_evaluation() = spec.program_evaluation();
+  return evaluation;
 }
 
 }  // namespace
@@ -171,14 +213,18 @@ std::string CanonicalJson(const Message& message) { return Json(message, Form::k
 
 v1::StageKind StageOfField(const FieldDescriptor* field) {
   const bool is_of_evaluation = field->number() == v1::TrialSpec::kQuantizationFieldNumber ||
-                                field->number() == v1::TrialSpec::kEvaluationFieldNumber;
+                                field->number() == v1::TrialSpec::kEvaluationFieldNumber ||
+                                field->number() == v1::TrialSpec::kProgramEvaluationFieldNumber;
   return is_of_evaluation ? v1::EVALUATE_STAGE : v1::TRAIN_STAGE;
 }
 
 PackedParts SplitPacked(const v1::TrialSpec& resolved) {
-  v1::TrialSpec evaluation;
-  if (resolved.has_quantization()) *evaluation.mutable_quantization() = resolved.quantization();
-  if (resolved.has_evaluation()) *evaluation.mutable_evaluation() = resolved.evaluation();
+  const v1::TrialSpec evaluation = EvaluationOf(resolved);
+  if (resolved.has_program()) {
+    v1::TrialSpec train = resolved;
+    train.clear_program_evaluation();
+    return {.train = train.SerializeAsString(), .evaluate = evaluation.SerializeAsString()};
+  }
   PackedParts parts{.train = resolved.SerializeAsString(), .evaluate = evaluation.SerializeAsString()};
   // Fields are serialised in the order of their numbers, and those of the evaluation have the highest.
   INLIER_CHECK(parts.train.ends_with(parts.evaluate));
@@ -199,9 +245,7 @@ std::string EvaluateFingerprint(const v1::TrialSpec& resolved) {
 }
 
 std::string EvaluateFingerprint(const v1::TrialSpec& resolved, const std::string& train_fingerprint) {
-  v1::TrialSpec evaluation;
-  if (resolved.has_quantization()) *evaluation.mutable_quantization() = resolved.quantization();
-  if (resolved.has_evaluation()) *evaluation.mutable_evaluation() = resolved.evaluation();
+  v1::TrialSpec evaluation = EvaluationOf(resolved);
   if (resolved.evaluation().has_sequence_length() &&
       resolved.evaluation().sequence_length() == resolved.data().text().sequence_length()) {
     evaluation.mutable_evaluation()->clear_sequence_length();  // Its default.
@@ -210,7 +254,13 @@ std::string EvaluateFingerprint(const v1::TrialSpec& resolved, const std::string
                    PartJson(evaluation, v1::EVALUATE_STAGE, Form::kCanonical));
 }
 
-std::string ResolvedJson(const v1::TrialSpec& resolved) { return Json(resolved, Form::kResolved); }
+std::string ResolvedJson(const v1::TrialSpec& resolved) {
+  std::string json;
+  AppendObject(
+      resolved, Form::kResolved, [&](const FieldDescriptor* field) { return Concerns(resolved, field); },
+      &json);
+  return json;
+}
 
 absl::StatusOr<v1::TrialSpec> TrialSpecFromJson(std::string_view json) {
   v1::TrialSpec spec;

@@ -33,7 +33,7 @@ std::string EvaluateFingerprint(const v1::TrialSpec& resolved, const std::string
 // files. Leaves without a value and without a default, and absent groups, are left out.
 std::string ResolvedJson(const v1::TrialSpec& resolved);
 
-// The stage that stores this field of TrialSpec: EVALUATE for quantization and evaluation, TRAIN for all others.
+// The stage that stores this field of TrialSpec: EVALUATE for quantization, evaluation and program_evaluation, TRAIN for all others.
 v1::StageKind StageOfField(const google::protobuf::FieldDescriptor* field);
 
 // ResolvedJson of the fields of one stage.

@@ -31,6 +31,7 @@ bool HasFileFields(const Descriptor* type) {
   bool has = false;
   for (int i = 0; i < type->field_count() && !has; ++i) {
     const FieldDescriptor* field = type->field(i);
+    if (field->is_repeated()) continue;
     has = IsGroup(field) ? HasFileFields(field->message_type()) : UseOf(field) != v1::NO_FILE;
   }
   known.emplace_back(type, has);
@@ -62,6 +63,7 @@ void Walk(const Message& message, const std::string& prefix, const Visit& visit,
 absl::Status CheckText(v1::FileUse use, const std::string& value, const Check& check) {
   switch (use) {
     case v1::NO_FILE:
+    case v1::PROGRAM:  // A name among those that the worker's owner gave.
       return absl::OkStatus();
     case v1::NAME_OR_PATH:
       if (value.starts_with('/')) return check(value);

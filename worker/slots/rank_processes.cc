@@ -99,7 +99,7 @@ asio::awaitable<absl::Status> RankProcesses::Start(const v1::AttemptSpec& first,
       spdlog::warn("rank_log_in_memory rank={} reason={}", number, LogText(opened.message()));
     Rank* const at = rank.get();
     const absl::StatusOr<Command> command =
-        TrialCommand(settings_, places_[i].slot, {(own / kAttemptSpecName).string()}, own);
+        TrialCommand(settings_, places_[i].slot, spec, {(own / kAttemptSpecName).string()}, own);
     if (!command.ok()) co_return command.status();
     absl::StatusOr<std::unique_ptr<TrialProcess>> process = TrialProcess::Start(
         io_, *command, [at](std::string_view bytes) { at->Read(bytes); },

@@ -17,9 +17,11 @@
 namespace inlier {
 
 // With the environment for the slot's threads and GPU; `folder` is its working folder. On a further machine: what starts
-// it there (worker/machines/launch.h).
+// it there (worker/machines/launch.h). For a program of one's own (AttemptSpec.program_root) its runner, in inlier-trial's
+// place.
 absl::StatusOr<Command> TrialCommand(const AttemptSettings& settings, const SlotPlan& slot,
-                                     std::vector<std::string> arguments, const std::filesystem::path& folder);
+                                     const v1::AttemptSpec& spec, std::vector<std::string> arguments,
+                                     const std::filesystem::path& folder);
 
 // The fields of the spec that the slot decides.
 void SetSlot(const SlotPlan& slot, v1::AttemptSpec& spec);

@@ -7,7 +7,6 @@
 #include "base/deliberate_bug.h"
 #include "spec/trial/canonical.h"
 #include "spec/trial/data_source.h"
-#include "spec/trial/resolver.h"
 #include "spec/trial/validator.h"
 
 namespace inlier {
@@ -52,6 +51,7 @@ void SweepExpander::ReturnTo(std::uint64_t point, std::unordered_set<std::uint64
 
 const std::shared_ptr<const std::string>& SweepExpander::NamesOf(const v1::TrialSpec& spec) {
   std::string source = spec.data().SerializeAsString();
+  source += spec.program().name();
   spec.training().start_from().AppendToString(&source);
   if (latest_names_ == nullptr || source != latest_source_) {
     latest_source_ = std::move(source);
@@ -67,8 +67,8 @@ void SweepExpander::Make(std::uint64_t point, google::protobuf::Arena& arena, Ex
   absl::StatusOr<PointLabels> labels = grid_.At(point, spec);
   INLIER_CHECK(labels.ok());
   trial.labels = *std::move(labels);
-  trial.problem = ResolveInPlace(spec);
-  if (trial.problem.ok()) trial.problem = validator_.Find(*spec).ToStatus();
+  trial.problem = grid_.form().Resolve(spec);
+  if (trial.problem.ok()) trial.problem = grid_.form().Find(*spec, validator_).ToStatus();
   const v1::StartFromSpec& start = spec->training().start_from();
   if (trial.problem.ok() && start.has_point()) {
     const absl::StatusOr<std::uint64_t> at = grid_.StartOf(point, start.point());
@@ -106,13 +106,15 @@ void SweepExpander::SetParts(const v1::TrialSpec& spec, ExpandedTrial& trial) {
         std::make_shared<const StagePart>(StagePart{.fingerprint = TrainFingerprint(spec),
                                                     .spec = std::move(parts.train),
                                                     .json = ResolvedPartJson(spec, v1::TRAIN_STAGE),
-                                                    .names = NamesOf(spec)});
+                                                    .names = NamesOf(spec),
+                                                    .version = spec.program().digest()});
   }
   trial.train = latest_train_;
   trial.evaluate = {.fingerprint = EvaluateFingerprint(spec, trial.train->fingerprint),
                     .spec = std::move(parts.evaluate),
                     .json = ResolvedPartJson(spec, v1::EVALUATE_STAGE),
-                    .names = nullptr};
+                    .names = nullptr,
+                    .version = {}};
   trial.steps = spec.training().steps();
 }
 

@@ -28,6 +28,7 @@ struct StagePart {
   std::string spec;                          // Its part of the resolved TrialSpec, serialised (canonical.h).
   std::string json;                          // The same as JSON.
   std::shared_ptr<const std::string> names;  // TRAIN: DataSourceNames.
+  std::string version;                       // TRAIN of a program: the digest of its source, hexadecimal.
 };
 
 struct ExpandedTrial {

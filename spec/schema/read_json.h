@@ -1,6 +1,6 @@
-// The input files of inlier-trial: one message, as JSON.
-#ifndef INLIER_CORE_TRIAL_READ_JSON_H_
-#define INLIER_CORE_TRIAL_READ_JSON_H_
+// A file with one message, as JSON.
+#ifndef INLIER_SPEC_SCHEMA_READ_JSON_H_
+#define INLIER_SPEC_SCHEMA_READ_JSON_H_
 
 #include <string>
 
@@ -27,4 +27,4 @@ absl::StatusOr<Message> ReadJson(const std::string& path) {
 
 }  // namespace inlier
 
-#endif  // INLIER_CORE_TRIAL_READ_JSON_H_
+#endif  // INLIER_SPEC_SCHEMA_READ_JSON_H_

@@ -1,0 +1,39 @@
+// The measurements that the trials of a sweep report: of our models the list of spec/trial/measurements.h, of a program of
+// one's own those that its description declares.
+//
+// Thread safety: immutable.
+#ifndef INLIER_SPEC_PROGRAM_MEASUREMENT_LIST_H_
+#define INLIER_SPEC_PROGRAM_MEASUREMENT_LIST_H_
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "inlier/v1/program.pb.h"
+#include "inlier/v1/sweep_spec.pb.h"
+#include "spec/trial/measurements.h"
+
+namespace inlier {
+
+class MeasurementList {
+ public:
+  static const std::shared_ptr<const MeasurementList>& OfModels();
+  // A program's are by name.
+  static std::shared_ptr<const MeasurementList> Of(const v1::SweepSpec& sweep);
+
+  const std::vector<MeasurementInfo>& all() const { return all_; }
+  // nullptr when there is none of that name. Lives as long as the list.
+  const MeasurementInfo* Find(std::string_view name) const;
+
+ private:
+  explicit MeasurementList(const v1::ProgramUse& program);
+  MeasurementList() = default;
+
+  v1::ProgramDescription description_;  // Has the texts of `all_`.
+  std::vector<MeasurementInfo> all_;
+};
+
+}  // namespace inlier
+
+#endif  // INLIER_SPEC_PROGRAM_MEASUREMENT_LIST_H_

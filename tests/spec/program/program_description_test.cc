@@ -1,0 +1,108 @@
+#include "spec/program/program_description.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/spec/program/program_folder.h"
+#include "tests/spec/spec_text.h"
+
+namespace inlier {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr char kLeast[] = "name: p\ncommand: [./run]\nfiles: [train.py]\n";
+
+// What is wrong with the description, or "OK".
+std::string ErrorOf(const std::string& description) {
+  const ProgramFolder folder(description);
+  std::string message = MessageOf(ReadProgram(folder.path()).status());
+  const std::string prefix = (folder.path() / kProgramFileName).string() + ":";
+  for (std::size_t at; (at = message.find(prefix)) != std::string::npos;) message.erase(at, prefix.size());
+  return message;
+}
+
+std::string DigestOf(const ProgramFolder& folder) {
+  return ProgramDigest(folder.path(), ReadProgram(folder.path()).value()).value();
+}
+
+TEST(ProgramDescriptionTest, IsReadFromTheFileBesideTheProgram) {
+  const ProgramFolder folder;
+  const v1::ProgramDescription read = ReadProgram(folder.path()).value();
+  EXPECT_EQ(read.name(), "mygpt");
+  EXPECT_EQ(read.parameters().size(), 9u);
+  EXPECT_EQ(read.parameters().at("optimizer.name").choices_size(), 2);
+  EXPECT_EQ(read.measurements().at("perplexity").better(), v1::ProgramMeasurement::LOWER);
+  EXPECT_EQ(ReadProgram("/nowhere").status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST(ProgramDescriptionTest, EachMistakeIsNamedWithItsPlaceAndRemedy) {
+  EXPECT_EQ(ErrorOf(kLeast), "OK");
+  const auto with = [](const std::string& parameter) {
+    return ErrorOf(std::string(kLeast) + "parameters: {" + parameter + "}\n");
+  };
+  EXPECT_EQ(ErrorOf("command: [./run]\n"), "1:1: name: is missing: give a text");
+  EXPECT_EQ(ErrorOf("name: p\n"), "1:1: command: is missing: give a text");
+  EXPECT_THAT(ErrorOf("name: 'a b'\ncommand: [x]\n"), HasSubstr("1:1: name: \"a b\" cannot name a program"));
+  EXPECT_THAT(ErrorOf(std::string(kLeast) + "parmeters: {}\n"), HasSubstr("did you mean \"parameters\"?"));
+  EXPECT_EQ(with("x: {default: 1}"), "4:14: parameters.x.type: is missing: give one of its values");
+  EXPECT_THAT(with("x: {type: FLOAT}"), HasSubstr("parameters.x.type"));
+  EXPECT_THAT(with("3x: {type: NUMBER}"), HasSubstr("\"3x\" cannot name a parameter: use letters"));
+  EXPECT_THAT(with("a..b: {type: NUMBER}"), HasSubstr("\"a..b\" cannot name a parameter"));
+  EXPECT_THAT(with("seed: {type: INTEGER}"), HasSubstr("seed: is there for every program: remove it"));
+  EXPECT_THAT(with("a: {type: NUMBER}, a.b: {type: NUMBER}"),
+              HasSubstr("parameters.a.b: \"a\" is a parameter and cannot be a group too; rename one"));
+  EXPECT_THAT(with("x: {type: NUMBER, default: fast}"),
+              HasSubstr("parameters.x.default: \"fast\" is not a number; give one, or another type"));
+  EXPECT_THAT(with("x: {type: INTEGER, default: 1.5}"), HasSubstr("1.5 is not a whole number"));
+  EXPECT_THAT(with("x: {type: NUMBER, default: 2, max: 1}"),
+              HasSubstr("2 is out of the range of min and max"));
+  EXPECT_THAT(with("x: {type: NUMBER, min: 2, max: 1}"),
+              HasSubstr("x.min: is above max; change one of them"));
+  EXPECT_THAT(with("x: {type: TEXT, choices: [adam, sgd], default: adan}"),
+              HasSubstr("did you mean \"adam\"?"));
+  EXPECT_THAT(with("x: {type: NUMBER, choices: [a]}"), HasSubstr("x.choices: are of texts alone"));
+  EXPECT_THAT(with("x: {type: TRUE_OR_FALSE, default: 1}"), HasSubstr("\"1\" is neither true nor false"));
+  EXPECT_THAT(with("x: {type: NUMBER, default: 1, required: true}"),
+              HasSubstr("has a default; leave out one of the two"));
+  EXPECT_THAT(with("x: {type: NUMBER, column: 'a b'}"), HasSubstr("x.column: \"a b\" cannot name a column"));
+  EXPECT_THAT(ErrorOf(std::string(kLeast) + "measurements: {a-b: {}}\n"),
+              HasSubstr("\"a-b\" cannot name a measurement"));
+  EXPECT_THAT(ErrorOf("name: p\ncommand: [x]\nfiles: [../x.py]\n"),
+              HasSubstr("files[0]: \"../x.py\" leaves the program's folder; give a path or glob below it"));
+  EXPECT_THAT(ErrorOf(std::string(kLeast) + "environment: {venv: .venv, conda: base}\n"),
+              HasSubstr("environment: has both venv and conda; keep one"));
+  EXPECT_THAT(ErrorOf(std::string(kLeast) + "environment: {lock: /etc/passwd}\n"),
+              HasSubstr("environment.lock: \"/etc/passwd\" leaves"));
+}
+
+TEST(ProgramDescriptionTest, ItsFilesAreThoseThatItsGlobsMatchAndItsDescriptionAndLock) {
+  const ProgramFolder folder(
+      "name: p\ncommand: [x]\nfiles: ['*.py', 'src/**/*.py']\nenvironment: {lock: locked.txt}\n");
+  for (const char* name : {"src/a.py", "src/deep/er/b.py", "src/c.txt", "locked.txt", ".hidden/d.py",
+                           "src/__pycache__/e.py", "other/f.py", "src/env/g.py", "src/env/pyvenv.cfg"})
+    folder.Write(name, name);
+  EXPECT_THAT(ProgramFiles(folder.path(), ReadProgram(folder.path()).value()).value(),
+              ElementsAre("evaluate.py", "inlier-program.yaml", "locked.txt", "src/a.py", "src/deep/er/b.py",
+                          "train.py"));
+  const ProgramFolder none("name: p\ncommand: [x]\nfiles: ['*.cu']\n");
+  EXPECT_THAT(MessageOf(ProgramFiles(none.path(), ReadProgram(none.path()).value()).status()),
+              HasSubstr("files: \"*.cu\" matches no file in"));
+}
+
+TEST(ProgramDescriptionTest, ItsDigestIsThatOfNamesAndContents) {
+  const ProgramFolder one, two;
+  EXPECT_EQ(DigestOf(one), DigestOf(two));
+  two.Write("notes.txt", "not a part of it");
+  EXPECT_EQ(DigestOf(one), DigestOf(two));
+  two.Write("train.py", "print('Train')\n");
+  EXPECT_NE(DigestOf(one), DigestOf(two));
+  one.Write("train.py", "print('Train')\n");
+  EXPECT_EQ(DigestOf(one), DigestOf(two));
+  fs::rename(two.path() / "train.py", two.path() / "train2.py");
+  EXPECT_NE(DigestOf(one), DigestOf(two));
+}
+
+}  // namespace
+}  // namespace inlier

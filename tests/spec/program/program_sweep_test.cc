@@ -1,0 +1,216 @@
+// Sweeps over a program of one's own: read, checked, expanded, fingerprinted by the code that does it for our models.
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "spec/program/measurement_list.h"
+#include "spec/program/trial_form.h"
+#include "spec/schema/field_path.h"
+#include "spec/sweep/default_table.h"
+#include "spec/sweep/sweep_reader.h"
+#include "spec/trial/canonical.h"
+#include "spec/trial/data_source.h"
+#include "tests/spec/program/program_folder.h"
+#include "tests/spec/spec_text.h"
+
+namespace inlier {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr char kProgramSweep[] =
+    "name: lrs\n"
+    "program: mygpt\n"
+    "base: {data: wiki, optimizer.momentum: 0.8}\n"
+    "axes:\n"
+    "  - {field: lr, values: [1e-3, 3e-4]}\n"
+    "  - {field: bits, values: [8, 4]}\n"
+    "  - {field: seed, values: [1, 2]}\n";
+
+struct ProgramSweepTest : testing::Test {
+  absl::StatusOr<v1::SweepSpec> Read(const std::string& yaml, const std::vector<std::string>& overrides = {},
+                                     const std::string& scale = "") const {
+    return ReadSweepText(yaml, (folder.path() / "s.yaml").string(), overrides, scale);
+  }
+  std::string ErrorOf(const std::string& yaml, const std::vector<std::string>& overrides = {}) const {
+    std::string message = MessageOf(Read(yaml, overrides).status());
+    const std::string prefix = (folder.path() / "s.yaml").string() + ":";
+    for (std::size_t at; (at = message.find(prefix)) != std::string::npos;) message.erase(at, prefix.size());
+    return message;
+  }
+  // The resolved trial of a point.
+  v1::TrialSpec Trial(const v1::SweepSpec& sweep, std::uint64_t index) const {
+    const SweepGrid grid = SweepGrid::Create(sweep).value();
+    v1::TrialSpec trial = grid.At(index)->spec;
+    EXPECT_EQ(grid.form().Resolve(&trial), absl::OkStatus());
+    SeriesValidator series;
+    EXPECT_TRUE(grid.form().Find(trial, series).empty());
+    return trial;
+  }
+
+  ProgramFolder folder;
+};
+
+TEST_F(ProgramSweepTest, APointHasTheDefaultsTheBaseAndItsAxes) {
+  const v1::SweepSpec sweep = Read(kProgramSweep).value();
+  EXPECT_EQ(SweepGrid::Create(sweep)->kept(), 8u);
+  EXPECT_EQ(ResolvedPartJson(Trial(sweep, 7), v1::TRAIN_STAGE),
+            "{\"seed\":2,\"program\":{\"name\":"
+            "\"mygpt\",\"digest\":\"" +
+                sweep.program().digest() +
+                "\",\"parameters\":{\"causal\":true,\"data\":\"wiki\",\"layers\":4,\"lr\":3e-4,\"optimizer."
+                "momentum\":0.8,"
+                "\"optimizer.name\":\"adam\"},\"incidental\":{\"print_every\":10}}}");
+  EXPECT_EQ(ResolvedPartJson(Trial(sweep, 7), v1::EVALUATE_STAGE),
+            "{\"program_evaluation\":{\"parameters\":{\"bits\":4}}}");
+  EXPECT_EQ(DataSourceNames(Trial(sweep, 0)), "{\"program\":{\"name\":\"mygpt\"}}");
+}
+
+TEST_F(ProgramSweepTest, WhatOnlyTheEvaluationReadsDoesNotTrainAgain) {
+  const v1::SweepSpec sweep = Read(kProgramSweep).value();
+  const v1::TrialSpec first = Trial(sweep, 0), other_bits = Trial(sweep, 2), other_lr = Trial(sweep, 4);
+  EXPECT_EQ(TrainFingerprint(first), TrainFingerprint(other_bits));
+  EXPECT_NE(EvaluateFingerprint(first), EvaluateFingerprint(other_bits));
+  EXPECT_NE(TrainFingerprint(first), TrainFingerprint(other_lr));
+  const PackedParts parts = SplitPacked(first);
+  v1::TrialSpec whole;
+  ASSERT_TRUE(whole.ParseFromString(parts.train + parts.evaluate));
+  EXPECT_EQ(ResolvedJson(whole), ResolvedJson(first));
+  EXPECT_EQ(ResolvedJson(TrialSpecFromJson(ResolvedJson(first)).value()), ResolvedJson(first));
+}
+
+TEST_F(ProgramSweepTest, WhatDoesNotDecideTheResultIsNotInItsIdentity) {
+  const v1::SweepSpec sweep = Read(kProgramSweep).value(),
+                      chatty = Read(kProgramSweep, {"print_every=1"}).value();
+  EXPECT_EQ(EvaluateFingerprint(Trial(sweep, 0)), EvaluateFingerprint(Trial(chatty, 0)));
+  EXPECT_NE(ResolvedJson(Trial(sweep, 0)), ResolvedJson(Trial(chatty, 0)));
+  // The source is named data: its digest is not in the fingerprint, as that of a text is not.
+  folder.Write("train.py", "print('another')\n");
+  const v1::SweepSpec changed = Read(kProgramSweep).value();
+  EXPECT_NE(changed.program().digest(), sweep.program().digest());
+  EXPECT_EQ(TrainFingerprint(Trial(changed, 0)), TrainFingerprint(Trial(sweep, 0)));
+}
+
+TEST_F(ProgramSweepTest, MistakesAreNamedAsForOurModels) {
+  const std::string head = "name: s\nprogram: mygpt\n";
+  EXPECT_EQ(ErrorOf(kProgramSweep), "OK");
+  EXPECT_EQ(ErrorOf(head + "base: {data: wiki, lrr: 1}\n"),
+            "3:20: base.lrr: unknown field; did you mean \"lr\"?");
+  EXPECT_THAT(ErrorOf(head + "base: {data: wiki, lr: 2}\n"),
+              HasSubstr("3:24: base.lr: 2 is out of range: give a number above 0 and at most 1"));
+  EXPECT_THAT(ErrorOf(head + "base: {data: wiki, layers: 2.5}\n"), HasSubstr("2.5 is not a whole number"));
+  EXPECT_THAT(ErrorOf(head + "base: {data: wiki, optimizer: {name: adan}}\n"),
+              HasSubstr("\"adan\" is not one of the choices; did you mean \"adam\"?"));
+  EXPECT_THAT(ErrorOf(head), HasSubstr("base.data: is missing: give a text"));
+  EXPECT_THAT(ErrorOf(head + "base: {data: wiki, model: {bert: {preset: tiny}}}\n"),
+              HasSubstr("base.model: unknown field"));
+  EXPECT_THAT(ErrorOf(head + "base: {data: w}\naxes: [{field: lr, values: [0.1, 3]}]\n"),
+              HasSubstr("4:34: axes[0].values[1]: 3 is out of range"));
+  EXPECT_THAT(
+      ErrorOf(head +
+              "base: {data: w}\naxes: [{name: m, variants: [{label: a, set: {optimizer.name: adamw}}]}]\n"),
+      HasSubstr("optimizer.name: \"adamw\" is not one of the choices"));
+  EXPECT_THAT(ErrorOf(head + "base: {data: w}\naxes: [{field: optimizer, values: [1]}]\n"),
+              HasSubstr("is a group of fields"));
+  EXPECT_THAT(ErrorOf(kProgramSweep, {"lr=7"}), HasSubstr("--set lr=7"));
+  EXPECT_THAT(ErrorOf("name: s\nprogram: other\nbase: {data: w}\n"),
+              HasSubstr("2:10: program: " + (folder.path() / "inlier-program.yaml").string() +
+                        " describes mygpt, not other"));
+  EXPECT_THAT(ErrorOf("name: s\nprogram: [a]\n"),
+              HasSubstr("program: is the name or the folder of one program"));
+  folder.Write("nowhere/x", "");
+  EXPECT_THAT(
+      MessageOf(
+          ReadSweepText("name: s\nprogram: mygpt\n", (folder.path() / "nowhere/s.yaml").string()).status()),
+      HasSubstr("write one of them, or give the path of the program's folder"));
+}
+
+TEST_F(ProgramSweepTest, ProgramsAreFoundByTheirFolder) {
+  folder.Write("other/inlier-program.yaml", "name: second\ncommand: [./x]\nfiles: [x]\n");
+  folder.Write("other/x", "");
+  EXPECT_EQ(Read("name: s\nprogram: other\n")->program().name(), "second");
+  EXPECT_EQ(Read("name: s\nprogram: " + (folder.path() / "other").string() + "\n")->program().name(),
+            "second");
+}
+
+TEST_F(ProgramSweepTest, ScalesSamplingZipAndVariantsSetItsParameters) {
+  const std::string more =
+      "scales: {small: {base: {layers: 1, optimizer.momentum: 0.5}, axes: [{field: seed, values: [3]}]}}\n";
+  const v1::SweepSpec small = Read(kProgramSweep + more, {}, "small").value();
+  const v1::TrialSpec trial = Trial(small, 0);
+  EXPECT_EQ(trial.seed(), 3u);
+  EXPECT_EQ(trial.program().parameters().fields().at("layers").number_value(), 1);
+  EXPECT_EQ(trial.program().parameters().fields().at("optimizer.momentum").number_value(), 0.5);
+  EXPECT_EQ(trial.program().parameters().fields().at("data").string_value(), "wiki");
+  const v1::SweepSpec sampled =
+      Read(
+          "name: s\nprogram: mygpt\nbase: {data: w}\nsampling: {sobol: {trials: 4}}\naxes:\n"
+          "  - {field: lr, range: {min: 1e-5, max: 1e-2, log: true}}\n"
+          "  - {name: opt, variants: [{label: a, set: {optimizer: {name: sgd}}}, {label: b, set: {note: "
+          "x}}]}\n"
+          "  - {zip: [layers, causal], values: [[2, true], [3, false]]}\n")
+          .value();
+  const SweepGrid grid = SweepGrid::Create(sampled).value();
+  EXPECT_EQ(grid.kept(), 4u);
+  for (auto index = grid.NextIndex(0); index; index = grid.NextIndex(*index + 1)) {
+    const v1::TrialSpec spec = Trial(sampled, *index);
+    const double lr = spec.program().parameters().fields().at("lr").number_value();
+    EXPECT_TRUE(lr >= 1e-5 && lr <= 1e-2);
+  }
+}
+
+TEST_F(ProgramSweepTest, AxesThatSetOneParameterAreRefused) {
+  EXPECT_THAT(ErrorOf("name: s\nprogram: mygpt\nbase: {data: w}\naxes:\n  - {field: lr, values: [0.1]}\n"
+                      "  - {name: m, variants: [{label: a, set: {lr: 0.2}}]}\n"),
+              HasSubstr("sets lr as axis lr does"));
+}
+
+TEST_F(ProgramSweepTest, ASweepThatAClientMadeUpIsRefused) {
+  v1::SweepSpec sweep = Read(kProgramSweep).value();
+  (*sweep.mutable_base()->mutable_program()->mutable_parameters()->mutable_fields())["evil"].set_number_value(
+      1);
+  EXPECT_THAT(MessageOf(CheckedGrid(sweep).status()), HasSubstr("evil: unknown field"));
+  sweep = Read(kProgramSweep).value();
+  sweep.mutable_program()->clear_digest();
+  EXPECT_THAT(MessageOf(CheckedGrid(sweep).status()),
+              HasSubstr("program: has not the name of its description"));
+  sweep = Read(kProgramSweep).value();
+  sweep.clear_program();
+  EXPECT_THAT(MessageOf(CheckedGrid(sweep).status()), HasSubstr("base: has a program's parameters"));
+  sweep = Read(kProgramSweep).value();
+  (*sweep.mutable_program()->mutable_description()->mutable_parameters())["a b"].set_type(
+      v1::ProgramParameter::TEXT);
+  EXPECT_THAT(MessageOf(CheckedGrid(sweep).status()), HasSubstr("\"a b\" cannot name a parameter"));
+}
+
+TEST_F(ProgramSweepTest, ItsMeasurementsAreThoseItDeclares) {
+  const v1::SweepSpec sweep = Read(kProgramSweep).value();
+  const auto list = MeasurementList::Of(sweep);
+  ASSERT_EQ(list->all().size(), 2u);
+  EXPECT_EQ(list->Find("perplexity")->source, "evaluate");
+  EXPECT_EQ(list->Find("train_loss")->better, Better::kLower);
+  EXPECT_EQ(list->Find("max_inf_norm"), nullptr);
+  EXPECT_NE(MeasurementList::OfModels()->Find("max_inf_norm"), nullptr);
+  const v1::TableSpec table = TableAskedFor({}, sweep);
+  EXPECT_THAT(table.rows(), ElementsAre("lr", "bits"));
+  ASSERT_EQ(table.columns_size(), 2);
+  EXPECT_EQ(table.columns(0).measurement(), "perplexity");
+}
+
+TEST_F(ProgramSweepTest, FormsOfManyProgramsStandBesideEachOther) {
+  // Plans that are kept for a descriptor must not be taken for another one at the same address.
+  for (int i = 0; i < 50; ++i) {
+    const std::string name = "p" + std::to_string(i);
+    const ProgramFolder other("name: p\ncommand: [x]\nparameters: {" + name +
+                              ": {type: INTEGER, min: " + std::to_string(i) + ", required: true}}\n");
+    const std::string file = (other.path() / "s.yaml").string();
+    EXPECT_EQ(MessageOf(ReadSweepText(
+                            "name: s\nprogram: p\nbase: {" + name + ": " + std::to_string(i) + "}\n", file)
+                            .status()),
+              "OK");
+    EXPECT_THAT(MessageOf(ReadSweepText("name: s\nprogram: p\n", file).status()),
+                HasSubstr("base." + name + ": is missing"));
+  }
+}
+
+}  // namespace
+}  // namespace inlier

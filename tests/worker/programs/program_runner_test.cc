@@ -1,0 +1,282 @@
+// The runner of programs with real programs: what it reports of good ones and of broken ones.
+#include <gmock/gmock.h>
+#include <google/protobuf/util/json_util.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/digest.h"
+#include "base/files/file.h"
+#include "base/run_program.h"
+#include "spec/program/program_description.h"
+#include "tests/support/temporary_folder.h"
+#include "worker/processes/event_reader.h"
+#include "worker/processes/trial_environment.h"
+
+namespace inlier {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr char kRunnerDescription[] =
+    "name: p\ncommand: [./train.sh]\nfiles: [train.sh]\nmeasurements: {score: {better: HIGHER}}\n";
+constexpr char kSuccess[] = "echo '{\"outcome\": {\"kind\": \"SUCCEEDED\"}}' >&3\n";
+
+class ProgramRunnerTest : public testing::Test {
+ protected:
+  // The program is a script; `description` replaces that of all tests.
+  void Write(const std::string& script, const std::string& description = kRunnerDescription) {
+    fs::create_directories(root());
+    std::ofstream(root() / "inlier-program.yaml") << description;
+    std::ofstream(root() / "train.sh") << "#!/bin/sh\n" << script;
+    fs::permissions(root() / "train.sh", fs::perms::owner_all);
+  }
+  v1::AttemptSpec Spec(v1::StageKind kind = v1::TRAIN_STAGE) {
+    v1::AttemptSpec spec;
+    spec.set_stage_id("st-1");
+    spec.set_token(7);
+    spec.set_kind(kind);
+    spec.set_program_root(root().string());
+    spec.set_output_dir((folder_ / "attempt").string());
+    spec.set_device("cpu");
+    spec.set_threads(1);
+    spec.mutable_spec()->set_seed(3);
+    v1::ProgramTrial& program = *spec.mutable_spec()->mutable_program();
+    program.set_name("p");
+    program.set_digest(ProgramDigest(root(), ReadProgram(root()).value()).value());
+    auto& fields = *program.mutable_parameters()->mutable_fields();
+    fields["lr"].set_number_value(0.5);
+    fields["layers"].set_number_value(4);
+    fields["optimizer.name"].set_string_value("adam");
+    return spec;
+  }
+  // Runs the attempt in a shell; `around` has $RUN where the runner is started.
+  v1::Outcome Run(const v1::AttemptSpec& spec, const std::string& around = "$RUN") {
+    fs::create_directories(spec.output_dir());
+    std::string json;
+    EXPECT_TRUE(google::protobuf::util::MessageToJsonString(spec, &json).ok());
+    EXPECT_EQ(WriteFile(folder_ / "spec.json", json), absl::OkStatus());
+    std::string shell = around;
+    const std::string run = std::string(INLIER_WORKER_PROGRAM) + " run-program " +
+                            (folder_ / "spec.json").string() + " 3>" + (folder_ / "events").string();
+    shell.replace(shell.find("$RUN"), 4, run);
+    const auto ran = RunToEnd({.program = "/bin/sh",
+                               .arguments = {"-c", shell},
+                               .environment = TrialEnvironment({}, {}),
+                               .limit = std::chrono::seconds(60),
+                               .join_errors = true},
+                              [] { return false; });
+    EXPECT_TRUE(ran.ok() && ran->status) << ran.status();
+    printed_ = ran.ok() ? ran->output : "";
+    events_.clear();
+    EventReader reader(65536);
+    for (const std::string& garbage : reader.Feed(ReadFile(folder_ / "events").value(), events_))
+      ADD_FAILURE() << garbage;
+    EXPECT_FALSE(events_.empty());
+    return events_.empty() ? v1::Outcome() : events_.back().outcome();
+  }
+  v1::Outcome RunScript(const std::string& script) {
+    Write(script);
+    return Run(Spec());
+  }
+  std::optional<v1::CheckpointSaved> FinalCheckpoint() const {
+    for (const v1::TrialEvent& event : events_)
+      if (event.checkpoint().final()) return event.checkpoint();
+    return std::nullopt;
+  }
+  // All log lines of the runner.
+  std::string Logged() const {
+    std::string text;
+    for (const v1::TrialEvent& event : events_)
+      if (event.has_log()) text += event.log().text() + "\n";
+    return text;
+  }
+  fs::path root() const { return folder_ / "program"; }
+
+  TemporaryFolder folder_;
+  std::string printed_;
+  std::vector<v1::TrialEvent> events_;
+};
+
+TEST_F(ProgramRunnerTest, AProgramGetsItsTrialAndItsLinesBecomeEvents) {
+  const v1::Outcome outcome = RunScript(
+      "cp \"$INLIER_TRIAL\" " + (folder_ / "seen.json").string() +
+      "; echo hello\n"
+      "echo '{\"progress\": {\"step\": 1, \"steps_total\": 2, \"loss\": 3.5}}' >&3\n"
+      "echo '{\"measurement\": {\"name\": \"score\", \"value\": 0.25, \"step\": 2, \"final\": true}}' >&3\n"
+      "echo '{\"measurement\": {\"name\": \"score\", \"value\": \"NaN\", \"step\": 1}}' >&3\n" +
+      kSuccess);
+  EXPECT_EQ(outcome.kind(), v1::Outcome::SUCCEEDED) << outcome.DebugString();
+  EXPECT_THAT(printed_, HasSubstr("hello"));
+  const nlohmann::json seen = nlohmann::json::parse(ReadFile(folder_ / "seen.json").value());
+  EXPECT_EQ(seen["parameters"].dump(), "{\"layers\":4,\"lr\":0.5,\"optimizer\":{\"name\":\"adam\"}}");
+  EXPECT_EQ(seen["seed"], 3);
+  EXPECT_EQ(seen["stage"], "train");
+  EXPECT_EQ(seen["world_size"], 1);
+  EXPECT_EQ(events_[0].started().dataset_digest(), Spec().spec().program().digest());
+  EXPECT_EQ(events_[1].progress().loss(), 3.5);
+  EXPECT_EQ(events_[2].measurement().value(), 0.25);
+  EXPECT_TRUE(std::isnan(events_[3].measurement().value()));
+}
+
+TEST_F(ProgramRunnerTest, WhatItSavedIsOneFileWithTheSameBytesAgainAndComesBackAsItWas) {
+  const std::string save = "d=" + (folder_ / "attempt/output").string() +
+                           "; mkdir -p $d/m/deep; echo weights >$d/m/w; echo more >$d/m/deep/x\n"
+                           "echo '{\"checkpoint\": {\"path\": \"m\", \"step\": 5, \"final\": true}}' >&3\n" +
+                           kSuccess;
+  EXPECT_EQ(RunScript(save).kind(), v1::Outcome::SUCCEEDED);
+  const v1::CheckpointSaved first = FinalCheckpoint().value();
+  EXPECT_EQ(Sha256HexOfFile(folder_ / "attempt" / first.path()).value(), first.sha256());
+  fs::rename(folder_ / "attempt" / first.path(), folder_ / "kept.tar");
+  EXPECT_EQ(Run(Spec()).kind(), v1::Outcome::SUCCEEDED);
+  EXPECT_EQ(FinalCheckpoint()->sha256(), first.sha256());
+  // An evaluation, and a training that resumes, get it as a folder.
+  Write("",
+        "name: p\ncommand: [./train.sh]\nfiles: [train.sh]\nevaluate: [sh, -c, 'm=$(sed -n "
+        "\"s/.*\\\"model\\\": \\\"\\\\(.*\\\\)\\\".*/\\\\1/p\" "
+        "$INLIER_TRIAL); cat $m/deep/x $m/w; echo \"{\\\"outcome\\\": {\\\"kind\\\": \\\"SUCCEEDED\\\"}}\" "
+        ">&3']\n");
+  v1::AttemptSpec evaluation = Spec(v1::EVALUATE_STAGE);
+  evaluation.set_checkpoint((folder_ / "kept.tar").string());
+  EXPECT_EQ(Run(evaluation).kind(), v1::Outcome::SUCCEEDED) << events_.back().DebugString();
+  EXPECT_THAT(printed_, HasSubstr("more\nweights\n"));
+  Write("grep -o '\"resume_[a-z]*\": [^,]*' $INLIER_TRIAL; " + std::string(kSuccess));
+  v1::AttemptSpec resumed = Spec();
+  resumed.set_resume_from((folder_ / "kept.tar").string());
+  resumed.set_resume_step(5);
+  EXPECT_EQ(Run(resumed).kind(), v1::Outcome::SUCCEEDED);
+  EXPECT_THAT(printed_, AllOf(HasSubstr("\"resume_step\": 5"), HasSubstr("/resume/m\"")));
+  EXPECT_EQ(events_[0].started().resumed_step(), 5u);
+}
+
+TEST_F(ProgramRunnerTest, ATrainingThatSavesNothingHasAnEmptyModelAndAnEvaluationWithoutACommandIsDone) {
+  EXPECT_EQ(RunScript(kSuccess).kind(), v1::Outcome::SUCCEEDED);
+  const v1::CheckpointSaved empty = FinalCheckpoint().value();
+  v1::AttemptSpec evaluation = Spec(v1::EVALUATE_STAGE);
+  evaluation.set_checkpoint((folder_ / "attempt" / empty.path()).string());
+  Write("exit 1\n");
+  evaluation.mutable_spec()->mutable_program()->set_digest(Spec().spec().program().digest());
+  EXPECT_EQ(Run(evaluation).kind(), v1::Outcome::SUCCEEDED);
+}
+
+TEST_F(ProgramRunnerTest, AReplyComesWhenACheckpointIsKept) {
+  const std::string out = (folder_ / "attempt/output").string();
+  EXPECT_EQ(
+      RunScript(
+          "echo 1 >" + out +
+          "/c; echo '{\"checkpoint\": {\"path\": \"c\", \"step\": 9}}' >&3; read reply; echo got $reply\n" +
+          kSuccess)
+          .kind(),
+      v1::Outcome::SUCCEEDED);
+  EXPECT_THAT(printed_, HasSubstr("got {\"saved\": {\"step\": 9}}"));
+}
+
+TEST_F(ProgramRunnerTest, OtherSourceThanTheSweepsIsRefusedWithBothDigests) {
+  Write(kSuccess);
+  const v1::AttemptSpec spec = Spec();
+  Write("echo changed\n" + std::string(kSuccess));
+  const v1::Outcome outcome = Run(spec);
+  EXPECT_EQ(outcome.failure(), v1::OTHER_DATA);
+  EXPECT_THAT(outcome.message(), AllOf(HasSubstr(spec.spec().program().digest().substr(0, 12)),
+                                       HasSubstr("put that source there, or submit the sweep again")));
+  EXPECT_NE(events_[0].started().dataset_digest(), spec.spec().program().digest());
+}
+
+struct Broken {
+  const char* name;
+  std::string script;
+  v1::FailureClass failure;
+  std::string message;
+};
+
+class BrokenProgramTest : public ProgramRunnerTest, public testing::WithParamInterface<Broken> {};
+
+TEST_P(BrokenProgramTest, FailsWithTheReasonAndTheRemedy) {
+  const v1::Outcome outcome = RunScript(GetParam().script);
+  EXPECT_EQ(outcome.kind(), v1::Outcome::FAILED);
+  EXPECT_EQ(outcome.failure(), GetParam().failure) << outcome.message();
+  EXPECT_THAT(outcome.message(), HasSubstr(GetParam().message));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Kinds, BrokenProgramTest,
+    testing::Values(
+        Broken{"NoOutcome", "exit 0\n", v1::CRASHED,
+               "ended with status 0 without an outcome; its last line on descriptor 3 must be"},
+        Broken{"Status", "exit 3\n", v1::CRASHED,
+               "ended with status 3 without an outcome; its output is in the log"},
+        Broken{"StatusAfterSuccess", std::string(kSuccess) + "exit 3\n", v1::CRASHED,
+               "ended with status 3 after it reported a result"},
+        Broken{"Signal", "kill -SEGV $$\n", v1::CRASHED, "was ended by signal 11"},
+        Broken{"Garbage", "echo not json >&3\n", v1::CRASHED,
+               "a line of it was refused: \"not json\": it is not an object"},
+        Broken{"UnknownKind", "echo '{\"progres\": {}}' >&3\n", v1::CRASHED, "did you mean \"progress\"?"},
+        Broken{"WrongType", "echo '{\"progress\": {\"step\": -1}}' >&3\n", v1::CRASHED,
+               "progress: step is not a whole number from 0 on"},
+        Broken{"Undeclared", "echo '{\"measurement\": {\"name\": \"scor\", \"value\": 1}}' >&3; sleep 60\n",
+               v1::INVALID_SPEC,
+               "reported the measurement \"scor\", which inlier-program.yaml does not declare; did you mean "
+               "\"score\"?; add it"},
+        Broken{"ModelOutside",
+               "echo '{\"checkpoint\": {\"path\": \"../../etc\", \"step\": 1, \"final\": true}}' >&3; sleep "
+               "60\n",
+               v1::CRASHED, "does not stay below"},
+        Broken{"ModelMissing",
+               "echo '{\"checkpoint\": {\"path\": \"m\", \"step\": 1, \"final\": true}}' >&3; sleep 60\n",
+               v1::CRASHED, "which is not there"},
+        Broken{"SaysWhy",
+               "echo '{\"outcome\": {\"kind\": \"FAILED\", \"failure\": \"OUT_OF_MEMORY\", \"message\": "
+               "\"too big\"}}' >&3; exit 1\n",
+               v1::OUT_OF_MEMORY, "too big"}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+TEST_F(ProgramRunnerTest, AProgramThatCannotBeStartedIsNamed) {
+  Write("", "name: p\ncommand: [no-such-program, x]\nfiles: [train.sh]\n");
+  v1::Outcome outcome = Run(Spec());
+  EXPECT_EQ(outcome.failure(), v1::INVALID_SPEC);
+  EXPECT_THAT(outcome.message(), AllOf(HasSubstr("no-such-program x: cannot execute it: No such file"),
+                                       HasSubstr("correct command or environment")));
+  Write(kSuccess, "name: p\ncommand: [./train.sh]\nfiles: [train.sh]\nenvironment: {venv: .venv}\n");
+  outcome = Run(Spec());
+  EXPECT_EQ(outcome.failure(), v1::INVALID_SPEC);
+  EXPECT_THAT(outcome.message(), AllOf(HasSubstr("environment.venv: there is no Python environment in"),
+                                       HasSubstr("python3 -m venv")));
+}
+
+TEST_F(ProgramRunnerTest, AStoppedProgramSavesAndIsPreemptedAndWhatItLeavesBehindIsKilled) {
+  const std::string out = (folder_ / "attempt/output").string();
+  Write("trap 'echo 1 >" + out +
+        "/c; echo \"{\\\"checkpoint\\\": {\\\"path\\\": \\\"c\\\", \\\"step\\\": 4}}\" >&3; read reply; exit "
+        "0' TERM\n"
+        "setsid sleep 1000 & echo $! >" +
+        (folder_ / "left").string() +
+        "\n"
+        "echo '{\"progress\": {\"step\": 1}}' >&3\nwhile :; do sleep 0.05; done\n");
+  const v1::Outcome outcome =
+      Run(Spec(), "trap : TERM; $RUN & while ! grep -q progress " + (folder_ / "events").string() +
+                      "; do sleep 0.05; done; kill -TERM 0; wait; wait");
+  EXPECT_EQ(outcome.failure(), v1::PREEMPTED) << outcome.message();
+  bool saved = false;
+  for (const v1::TrialEvent& event : events_) saved |= event.checkpoint().step() == 4;
+  EXPECT_TRUE(saved);
+  const std::string left = ReadFile(folder_ / "left").value();
+  EXPECT_FALSE(fs::exists("/proc/" + left.substr(0, left.find('\n'))));
+}
+
+TEST_F(ProgramRunnerTest, AFileIsKeptWithTheAttempt) {
+  const std::string out = (folder_ / "attempt/output").string();
+  EXPECT_EQ(
+      RunScript("echo 1 >" + out + "/plot.png; echo '{\"file\": {\"path\": \"plot.png\"}}' >&3\n" + kSuccess)
+          .kind(),
+      v1::Outcome::SUCCEEDED);
+  EXPECT_TRUE(fs::exists(folder_ / "attempt/files/plot.png"));
+  EXPECT_THAT(Logged(), HasSubstr("files/plot.png"));
+}
+
+}  // namespace
+}  // namespace inlier

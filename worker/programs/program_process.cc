@@ -1,0 +1,178 @@
+#include "worker/programs/program_process.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <poll.h>
+#include <pwd.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/files/file.h"
+#include "base/processes/end_with_parent.h"
+#include "base/status.h"
+
+namespace inlier {
+namespace {
+
+constexpr int kChildEvents = 3;
+
+sigset_t HandledSignals() {
+  sigset_t set;
+  ::sigemptyset(&set);
+  for (const int signal : {SIGCHLD, SIGTERM, SIGINT}) ::sigaddset(&set, signal);
+  return set;
+}
+
+struct Pipe {
+  Descriptor read, write;
+  bool Open() {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) return false;
+    read = Descriptor(ends[0]);
+    write = Descriptor(ends[1]);
+    return true;
+  }
+};
+
+// The step that failed, or nullptr.
+const char* BecomeUser(const std::string& name) {
+  if (name.empty()) return nullptr;
+  const passwd* const user = ::getpwnam(name.c_str());
+  if (user == nullptr) return "find the user";
+  if (::initgroups(name.c_str(), user->pw_gid) != 0 || ::setgid(user->pw_gid) != 0 ||
+      ::setuid(user->pw_uid) != 0)
+    return "become the user";
+  ::setenv("HOME", user->pw_dir, 1);
+  ::setenv("USER", name.c_str(), 1);
+  ::setenv("LOGNAME", name.c_str(), 1);
+  return nullptr;
+}
+
+// Kills the children that this process has, also those that came to it as their parents ended, until there are none.
+void KillLeftBehind() {
+  for (int round = 0; round < 100; ++round) {
+    std::ifstream children(absl::StrCat("/proc/self/task/", ::getpid(), "/children"));
+    bool any = false;
+    for (pid_t child = 0; children >> child; any = true) ::kill(child, SIGKILL);
+    if (!any) return;
+    while (::waitpid(-1, nullptr, 0) > 0) {
+    }
+  }
+}
+
+}  // namespace
+
+absl::Status ProgramProcess::Block() {
+  const sigset_t signals = HandledSignals();
+  if (::sigprocmask(SIG_BLOCK, &signals, nullptr) != 0 || ::prctl(PR_SET_CHILD_SUBREAPER, 1) != 0)
+    return ErrnoStatus("preparing to run a program");
+  ::signal(SIGPIPE, SIG_IGN);
+  return absl::OkStatus();
+}
+
+void ProgramProcess::RunChild(const ProgramCommand& command, int input, int events, int failure) {
+  const auto fail = [failure](const char* step) {
+    const std::string report = absl::StrCat("cannot ", step, ": ", ::strerror(errno));
+    [[maybe_unused]] const bool written = WriteAll(failure, report);
+    ::_exit(127);
+  };
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::signal(SIGPIPE, SIG_DFL);
+  for (const std::string& variable : command.variables) ::putenv(::strdup(variable.c_str()));
+  if (::chdir(command.folder.c_str()) != 0) fail("enter its folder");
+  if (const char* step = BecomeUser(command.user)) fail(step);
+  if (::dup2(input, 0) < 0 || ::dup2(events, kChildEvents) < 0) fail("set up its descriptors");
+  ::fcntl(kChildEvents, F_SETFD, 0);
+  std::vector<char*> words;
+  for (const std::string& word : command.words) words.push_back(const_cast<char*>(word.c_str()));
+  words.push_back(nullptr);
+  ::execvp(words[0], words.data());
+  fail("execute it");
+  std::abort();
+}
+
+absl::Status ProgramProcess::Start(const ProgramCommand& command) {
+  Pipe events, replies, failure;
+  const sigset_t signals = HandledSignals();
+  signals_ = Descriptor(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (signals_.fd() < 0 || !events.Open() || !replies.Open() || !failure.Open())
+    return ErrnoStatus("cannot make the pipes of the program");
+  // Above the descriptors that the child sets up.
+  const Descriptor events_end(::fcntl(events.write.fd(), F_DUPFD_CLOEXEC, 16));
+  const Descriptor failure_end(::fcntl(failure.write.fd(), F_DUPFD_CLOEXEC, 16));
+  const Descriptor input_end(::fcntl(replies.read.fd(), F_DUPFD_CLOEXEC, 16));
+  pid_ = ::fork();
+  if (pid_ == 0) RunChild(command, input_end.fd(), events_end.fd(), failure_end.fd());
+  if (pid_ < 0) return ErrnoStatus("cannot start the program");
+  failure.write.Close();
+  const_cast<Descriptor&>(failure_end).Close();
+  std::array<char, 512> report{};
+  const ssize_t got = ::read(failure.read.fd(), report.data(), report.size());
+  if (got > 0) {
+    ::waitpid(pid_, nullptr, 0);
+    return absl::UnavailableError(absl::StrCat(absl::StrJoin(command.words, " "), ": ",
+                                               std::string(report.data(), static_cast<std::size_t>(got))));
+  }
+  events_ = std::move(events.read);
+  replies_ = std::move(replies.write);
+  ::fcntl(events_.fd(), F_SETFL, O_NONBLOCK);
+  ::fcntl(replies_.fd(), F_SETFL, O_NONBLOCK);
+  return absl::OkStatus();
+}
+
+bool ProgramProcess::ReadEvents(const std::function<void(std::string_view)>& on_bytes) {
+  std::array<char, 65536> bytes;
+  const ssize_t got = ::read(events_.fd(), bytes.data(), bytes.size());
+  if (got < 0) return errno == EINTR;
+  if (got > 0) on_bytes({bytes.data(), static_cast<std::size_t>(got)});
+  return got > 0;
+}
+
+void ProgramProcess::TakeSignals() {
+  signalfd_siginfo info;
+  while (::read(signals_.fd(), &info, sizeof(info)) == sizeof(info)) {
+    if (info.ssi_signo != SIGCHLD) stopped_ = true;
+  }
+  int status = 0;
+  for (pid_t pid; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) {
+    if (pid != pid_) continue;
+    status_ = status;
+    ended_ = true;
+  }
+}
+
+int ProgramProcess::Wait(const std::function<void(std::string_view)>& on_bytes) {
+  bool open = true;
+  while (!ended_) {
+    std::array<pollfd, 2> ready = {pollfd{signals_.fd(), POLLIN, 0},
+                                   pollfd{open ? events_.fd() : -1, POLLIN, 0}};
+    if (::poll(ready.data(), ready.size(), -1) < 0 && errno != EINTR) break;
+    if (ready[1].revents != 0) open = ReadEvents(on_bytes);
+    if (ready[0].revents != 0) TakeSignals();
+  }
+  while (ReadEvents(on_bytes)) {
+  }
+  KillLeftBehind();
+  return status_;
+}
+
+void ProgramProcess::Reply(const std::string& line) {
+  [[maybe_unused]] const ssize_t written = ::write(replies_.fd(), line.data(), line.size());
+}
+
+void ProgramProcess::Kill() { ::kill(pid_, SIGKILL); }
+
+}  // namespace inlier

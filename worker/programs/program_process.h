@@ -1,0 +1,56 @@
+// The process of a program: its events on a pipe, its replies on its standard input, its output to ours.
+//
+// Thread safety: none; one at a time, in a process of one thread.
+#ifndef INLIER_WORKER_PROGRAMS_PROGRAM_PROCESS_H_
+#define INLIER_WORKER_PROGRAMS_PROGRAM_PROCESS_H_
+
+#include <sys/types.h>
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "base/files/descriptor.h"
+
+namespace inlier {
+
+struct ProgramCommand {
+  std::vector<std::string> words;      // The first is looked for in PATH, or below the folder.
+  std::vector<std::string> variables;  // "NAME=value", over this process' own.
+  std::filesystem::path folder;        // Its working folder.
+  std::string user;                    // It runs as this one; empty: as this process.
+};
+
+class ProgramProcess {
+ public:
+  // SIGTERM and SIGINT, which this process' group gets too, end no wait: `stopped` is true then.
+  static absl::Status Block();
+
+  // Unavailable names the command and the reason.
+  absl::Status Start(const ProgramCommand& command);
+  // Calls `on_bytes` with what it writes, until it has ended and all is read. Then kills what it has left behind. Its status
+  // as waitpid(2) has it.
+  int Wait(const std::function<void(std::string_view)>& on_bytes);
+  // A line on its standard input; dropped where nothing reads it.
+  void Reply(const std::string& line);
+  // Kills it; Wait then ends.
+  void Kill();
+  bool stopped() const { return stopped_; }
+
+ private:
+  [[noreturn]] void RunChild(const ProgramCommand& command, int input, int events, int failure);
+  bool ReadEvents(const std::function<void(std::string_view)>& on_bytes);
+  void TakeSignals();
+
+  Descriptor events_, replies_, signals_;
+  pid_t pid_ = -1;
+  int status_ = 0;
+  bool ended_ = false, stopped_ = false;
+};
+
+}  // namespace inlier
+
+#endif  // INLIER_WORKER_PROGRAMS_PROGRAM_PROCESS_H_

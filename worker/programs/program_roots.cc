@@ -1,0 +1,88 @@
+#include "worker/programs/program_roots.h"
+
+#include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "base/files/file.h"
+#include "base/status.h"
+#include "spec/program/program_description.h"
+
+namespace inlier {
+namespace {
+
+namespace fs = std::filesystem;
+
+absl::Status CheckUser(const v1::ProgramRoot& root, const std::string& token_file) {
+  if (!root.has_user()) return absl::OkStatus();
+  const passwd* const user = ::getpwnam(root.user().c_str());
+  if (user == nullptr)
+    return absl::InvalidArgumentError(
+        absl::StrCat("programs.user: there is no user ", root.user(), " on this machine"));
+  if (::geteuid() != 0)
+    return absl::InvalidArgumentError(
+        absl::StrCat("programs.user: only a worker that runs as root can run a program as ", root.user(),
+                     "; leave it out, or start the worker as root"));
+  struct stat token {};
+  if (token_file.empty() || ::stat(token_file.c_str(), &token) != 0) return absl::OkStatus();
+  const bool readable = (token.st_mode & S_IROTH) != 0 ||
+                        (token.st_uid == user->pw_uid && (token.st_mode & S_IRUSR) != 0) ||
+                        (token.st_gid == user->pw_gid && (token.st_mode & S_IRGRP) != 0);
+  if (!readable) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("programs.user: ", root.user(), " can read token_file ", token_file, "; chmod 600 it"));
+}
+
+bool Describes(const fs::path& folder, const std::string& name) {
+  if (!fs::exists(folder / kProgramFileName)) return false;
+  const absl::StatusOr<v1::ProgramDescription> read = ReadProgram(folder);
+  return read.ok() && read->name() == name;
+}
+
+}  // namespace
+
+absl::Status CheckProgramRoot(const v1::ProgramRoot& root, const std::string& token_file) {
+  if (root.root().empty())
+    return absl::InvalidArgumentError("programs.root: is missing; give the folder of a program");
+  if (!fs::is_directory(root.root()))
+    return absl::NotFoundError(absl::StrCat("programs.root: there is no folder ", root.root()));
+  RETURN_IF_ERROR(Annotate(ReadProgram(root.root()).status(), "reading programs.root"));
+  return CheckUser(root, token_file);
+}
+
+absl::StatusOr<v1::ProgramRoot> FindProgramRoot(const AttemptSettings& settings, const std::string& name) {
+  for (const v1::ProgramRoot& program : settings.programs) {
+    if (program.has_name() ? program.name() == name : Describes(program.root(), name)) return program;
+  }
+  for (const std::string& root : settings.program_roots) {
+    std::vector<fs::path> folders = EntriesOf(root);
+    folders.insert(folders.begin(), root);
+    const auto found = std::ranges::find_if(folders, [&](const fs::path& at) { return Describes(at, name); });
+    if (found == folders.end()) continue;
+    v1::ProgramRoot program;
+    program.set_root(found->string());
+    return program;
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "this worker may not run the program ", name,
+      "; its owner names the program's folder in programs or program_roots of the worker's configuration"));
+}
+
+absl::Status GiveTo(const std::string& user, const fs::path& folder) {
+  if (user.empty()) return absl::OkStatus();
+  const passwd* const found = ::getpwnam(user.c_str());
+  if (found != nullptr && ::chown(folder.c_str(), found->pw_uid, found->pw_gid) == 0) return absl::OkStatus();
+  return ErrnoStatus(absl::StrCat("cannot give ", folder.string(), " to ", user));
+}
+
+absl::StatusOr<std::string> OwnProgram() {
+  std::error_code error;
+  const fs::path self = fs::read_symlink("/proc/self/exe", error);
+  if (!error) return self.string();
+  return absl::FailedPreconditionError(absl::StrCat("cannot find this program: ", error.message()));
+}
+
+}  // namespace inlier

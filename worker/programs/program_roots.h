@@ -1,0 +1,32 @@
+// The programs of one's own that a worker's owner lets it run (`programs` and `program_roots` of its configuration).
+//
+// Thread safety: pure functions over the file system.
+#ifndef INLIER_WORKER_PROGRAMS_PROGRAM_ROOTS_H_
+#define INLIER_WORKER_PROGRAMS_PROGRAM_ROOTS_H_
+
+#include <filesystem>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "inlier/v1/config.pb.h"
+#include "worker/attempt_settings.h"
+
+namespace inlier {
+
+// Checks a root before the worker takes work: its folder and description, its user, and that this user cannot read
+// `token_file`. Its path is absolute.
+absl::Status CheckProgramRoot(const v1::ProgramRoot& root, const std::string& token_file);
+
+// The program of that name. InvalidArgument: this worker may not run it.
+absl::StatusOr<v1::ProgramRoot> FindProgramRoot(const AttemptSettings& settings, const std::string& name);
+
+// Gives a folder to the user; nothing without one.
+absl::Status GiveTo(const std::string& user, const std::filesystem::path& folder);
+
+// The path of this program, which runs itself in a trial's place.
+absl::StatusOr<std::string> OwnProgram();
+
+}  // namespace inlier
+
+#endif  // INLIER_WORKER_PROGRAMS_PROGRAM_ROOTS_H_
