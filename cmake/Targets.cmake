@@ -77,7 +77,7 @@ endfunction()
 # cores otherwise take a minute for a second's work.
 set(INLIER_TEST_ENVIRONMENT OMP_WAIT_POLICY=passive)
 
-add_custom_target(golden_tests)  # What `make golden` builds.
+add_custom_target(golden_tests)  # Built by `make golden`.
 
 # inlier_test_program(NAME SOURCES a_test.cc LIBS x y [HEADERS kind]): lands in <build>/tests, without a case of ctest.
 function(inlier_test_program name)

@@ -1,4 +1,4 @@
-// What it costs that a model is compared with its digest before it is used: the first use of a file of --mib MiB, which
+// Measures the cost of comparing a model with its digest before it is used: the first use of a file of --mib MiB, which
 // reads it, and further ones, which look at its inode, size and times alone.
 #include <fcntl.h>
 #include <unistd.h>
