@@ -227,7 +227,7 @@ class Chaos:
         return how and how + "model"
 
     def fault_damage_database(self):
-        """A coordinator is started on damaged files, where nobody reaches it; then they are as they were. It must remove nothing."""
+        """A coordinator is started on damaged files, where no client reaches it; then they are as they were. It must remove nothing."""
         program, state = self.world.coordinator, self.world.state
         if self.disk_full or not program.kill():
             return False

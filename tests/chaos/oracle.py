@@ -158,7 +158,7 @@ class Oracle:
         for token, stage, train in self.sql("SELECT token, stage.id, coalesce(train_stage, stage.id) FROM attempt JOIN stage ON stage.id = stage "
                                             "WHERE outcome IN ('SUCCEEDED', 'DIVERGED')"):
             for digest in self.read.get(token, set()) - written[train]:
-                self.find("WRONG", f"attempt {token} of st-{stage} has a result of a file that nobody wrote: {digest}")
+                self.find("WRONG", f"attempt {token} of st-{stage} has a result of a file that no attempt wrote: {digest}")
 
     def _files(self):
         """Every committed model is there, whole: with the workers, or, where their copy is damaged, with the coordinator."""

@@ -1,4 +1,4 @@
-// What a worker sends, and a worker that a test leads by hand.
+// Messages of a worker, and a worker that a test leads by hand.
 #ifndef INLIER_TESTS_COORDINATOR_HAND_WORKER_H_
 #define INLIER_TESTS_COORDINATOR_HAND_WORKER_H_
 

@@ -213,7 +213,7 @@ class Harness {
     request.set_request_id(request_id);
     return Ask(&inlier::PauseSweep, request);
   }
-  // Whether it was paused.
+  // True when it was paused.
   bool ResumeSweep(SweepId sweep) {
     return Ask(&inlier::ResumeSweep, OfSweep<v1::ResumeSweepRequest>(sweep)).value().changed();
   }
@@ -251,7 +251,7 @@ class Harness {
   v1::SweepStatus Status(SweepId sweep, bool with_spec = false) const {
     return StatusOf(state(), sweep, now_.at, with_spec);
   }
-  // What a watcher sees, with the notices after number `from`.
+  // The view of a watcher, with the notices after number `from`.
   v1::SweepUpdate Describe(SweepId sweep, std::uint64_t from = 0) const {
     return DescribeSweep(state(), sweep, now_, from);
   }
@@ -259,7 +259,7 @@ class Harness {
     const v1::SweepUpdate update = Describe(sweep);
     return {update.notices().begin(), update.notices().end()};
   }
-  // What `inlier why` shows.
+  // The text of `inlier why`.
   std::string Why(SweepId sweep) const { return Why(OfSweep<v1::ExplainRequest>(sweep)); }
   std::string Why(const std::string& trial) const { return Why(OfTrial<v1::ExplainRequest>(trial)); }
 

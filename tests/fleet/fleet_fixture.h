@@ -19,7 +19,7 @@
 
 namespace inlier {
 
-// The test says what waits and which workers there are (view_), what the queue lists (queue_) and how sbatch ends.
+// The test sets what waits and which workers there are (view_), what the queue lists (queue_) and how sbatch ends.
 class FleetTest : public testing::Test {
  protected:
   using Phase = EngineJob::Phase;
@@ -40,7 +40,7 @@ class FleetTest : public testing::Test {
       if (const auto* row = std::get_if<FleetSubmissionRow>(&change)) rows_[row->number] = *row;
     }
   }
-  // Another process starts from what is stored.
+  // Another process starts from the store.
   void Restart(const std::string& home = "/here", bool copied = false) {
     StoredFleet stored{.home = home, .row = row_, .copied = copied};
     for (const auto& [number, row] : rows_) {

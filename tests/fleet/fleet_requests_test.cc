@@ -54,7 +54,7 @@ TEST_F(NoFleetTest, TheSlotsOfItsEarlierJobsAreNotThoseOfAFleetThatIsReplaced) {
   request_.mutable_config()->set_slots(8);
   ASSERT_TRUE(SetIt().ok());
   Wait(32);
-  EXPECT_EQ(Look().submit->jobs, 3u);  // Eight slots each, beside the job that is idle.
+  EXPECT_EQ(Look().submit->jobs, 3u);  // Eight slots each, in addition to the idle job.
 }
 
 // They may wait for what they never get, and in their places no job of the new configuration would be asked for.

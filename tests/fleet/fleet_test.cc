@@ -1,4 +1,4 @@
-// The fleet's decisions about submissions: what is asked for, and never twice.
+// The fleet's decisions about submissions: which it asks for, and never twice.
 #include "fleet/fleet.h"
 
 #include <gmock/gmock.h>

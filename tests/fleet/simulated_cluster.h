@@ -40,7 +40,7 @@ class SimulatedCluster {
   const std::string& violation() const { return violation_; }
   void Violate(const std::string& what);
   const std::map<std::string, int>& totals() const { return totals_; }
-  // What happened, a line each.
+  // Events, a line each.
   void Note(const std::string& line);
   const std::string& history() const { return history_; }
 
@@ -52,7 +52,7 @@ class SimulatedCluster {
   // No trouble from here on, and no new work.
   void Calm();
 
-  // The coordinator. It starts from what is stored; a kill has lost its drains.
+  // The coordinator. It starts from the store; a kill has lost its drains.
   const v1::FleetConfig& config() const { return config_; }
   StoredFleet CoordinatorStarts();
   std::unique_ptr<Engine> NewEngine();

@@ -21,7 +21,7 @@ class SimulatedEngine : public Engine {
   explicit SimulatedEngine(SimulatedCluster& cluster) : cluster_(cluster) {}
 
   absl::StatusOr<std::vector<EngineJob>> List(const FleetStep&) override {
-    cluster_.listed_ = cluster_.latest_;  // What was decided on that is in force.
+    cluster_.listed_ = cluster_.latest_;  // Decisions from that are in force.
     cluster_.Advance(OnTheWay());
     if (IsAway() || cluster_.Chance(cluster_.list_fails_)) return absl::UnavailableError("squeue: away");
     const bool stale = cluster_.now_ < cluster_.stale_until_;

@@ -55,7 +55,7 @@ constexpr Duration kTime = std::chrono::milliseconds(50);
 constexpr Duration kSlack =
     std::chrono::seconds(10);  // Of a busy machine; SQL without a limit takes minutes.
 constexpr Duration kShort = std::chrono::milliseconds(20);
-// Beside SQLite's heap: the program, its answer, and what the allocator keeps.
+// In addition to SQLite's heap: the program, its answer, and what the allocator keeps.
 constexpr std::int64_t kOtherBytes = std::int64_t{256} << 20;
 
 // Of the largest of the processes that have ended.

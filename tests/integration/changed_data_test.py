@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Files that change under their paths, and machines whose files differ: what is known runs again where, and only where, its data are others."""
+"""Files that change under their paths, and machines whose files differ: known trials run again where, and only where, their data are others."""
 import shutil
 import unittest
 

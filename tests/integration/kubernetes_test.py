@@ -16,7 +16,7 @@ import harness
 from kubernetes import guide, kustomize, manifests
 
 CONTAINERS = harness.ROOT / "deploy/containers"
-EVENT_SECONDS = 10  # What a worker that drains waits for its last events (worker/agent.h).
+EVENT_SECONDS = 10  # A worker that drains waits as long for its last events (worker/agent.h).
 
 
 def kubectl_kustomize(folder):
@@ -142,7 +142,7 @@ class BadInputTest(harness.FolderTest):
                 ("patches: [{target: {kind: Deployment, name: inlier-worker}, patch: '[{op: replace, path: /spec/replica, value: 2}]'}]\n",
                  "patches: Deployment inlier-worker has no /spec/replica"),
                 ("images: [{name: inlier, newTag: '1'}]\n", "images: no container has the image inlier"),
-                ("namespace: other\n", "the key 'namespace' stands twice")):
+                ("namespace: other\n", "the key 'namespace' occurs twice")):
             with self.subTest(expected), self.assertRaises(kustomize.ManifestError) as caught:
                 kustomize.build(guide.write_overlay(self.folder, (), further))
             self.assertIn(expected, str(caught.exception))

@@ -123,7 +123,7 @@ class SetupTest(unittest.TestCase):
 
 
 class DemoTest(unittest.TestCase):
-    """`make demo` where set-up and the build are fakes and `inlier` prints what it is told."""
+    """`make demo` where set-up and the build are fakes and `inlier` prints its arguments."""
 
     def demo(self, step):
         with harness.temporary_folder() as folder:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A worker with the slots of several nodes of a real Slurm: gangs whose ranks are on different nodes, and what is left after kills."""
+"""A worker with the slots of several nodes of a real Slurm: gangs whose ranks are on different nodes, and the processes that remain after kills."""
 import json
 import os
 import signal

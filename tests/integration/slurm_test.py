@@ -46,7 +46,7 @@ class SlurmTest(harness.FolderTest):
             "SELECT max(n) FROM (SELECT count(DISTINCT token) AS n FROM attempts WHERE outcome = 'SUCCEEDED' GROUP BY stage)"))
 
     def assert_none_doubled(self, fleet, seen):
-        """A submission became one job or one array, and what Slurm has seen is what is stored."""
+        """A submission became one job or one array, and the store has what Slurm has seen."""
         rows = fleet.sql("SELECT number, jobs, state, job FROM fleet_submission ORDER BY number")
         fleet_id, = fleet.sql("SELECT id FROM fleet")[0]
         print(f"submissions: {rows}")
@@ -75,7 +75,7 @@ class SlurmTest(harness.FolderTest):
 
             fleet.wait_complete(sweep)
             self.assert_whole(fleet, sweep, 200)
-            # The long trainings went on from their checkpoints, in several jobs.
+            # The long trainings resumed from their checkpoints, in several jobs.
             resumed = fleet.sql("SELECT stage, count(*), max(resumed_step) FROM attempts GROUP BY stage HAVING max(resumed_step) > 0")
             self.assertGreaterEqual(len(resumed), 4)
             self.assertEqual([(0,)], fleet.sql("SELECT count(*) FROM attempts WHERE outcome = 'FAILED' AND failure NOT IN ('LOST')"))

@@ -181,7 +181,7 @@ class TokenizersTest(unittest.TestCase):
             file.unlink()
 
     def test_vocabularies_with_settings(self):
-        """Folders without tokenizer.json: vocab.txt, or vocab.json and merges.txt, and what is beside them."""
+        """Folders without tokenizer.json: vocab.txt, or vocab.json and merges.txt, and the files next to them."""
         read = 0
         for number in range(FOLDERS):
             rng = random.Random(f"{SEED} vocabularies {number}")

@@ -417,7 +417,7 @@ class ExportTest(unittest.TestCase):
         flags = ("--text", self.text, "--batches", 1, "--batch-size", 2, "--sequence-length", 16, "--bits", "W8A8")
         done = self.inlier("analyze", self.export("BERT", "float"), *flags)
         self.assertIn("not stored: no coordinator answers", done.stdout)
-        # Nor is the default port's an error, where nobody listens there and no folder is named.
+        # Nor is the default port's an error, where no program listens there and no folder is named.
         alone = subprocess.run([INLIER, "analyze", self.export("BERT", "float"), *map(str, flags)], cwd=self.export("BERT", "float"), capture_output=True, text=True)
         self.assertEqual("", alone.stderr)
         self.assertRegex(alone.stdout, "not stored: no coordinator answers|stored as ")

@@ -67,7 +67,7 @@ class HouseTest(unittest.TestCase):
         self.assertEqual([], long)
 
     def test_the_command_line_writes_through_its_one_printer(self):
-        # What other people wrote must not control a terminal: cli/output.cc shows it.
+        # Texts of other users must not control a terminal: cli/output.cc shows it.
         wrong = []
         for path in tracked("cli/*.h", "cli/*.cc"):
             name = path.relative_to(ROOT).as_posix()

@@ -1,4 +1,4 @@
-// What hooks are notified of: each end of a sweep once, failures gathered, trials that no worker can run.
+// Notifications of hooks: each end of a sweep once, failures gathered, trials that no worker can run.
 #include "notify/notifier.h"
 
 #include <gmock/gmock.h>

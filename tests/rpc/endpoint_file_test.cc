@@ -61,7 +61,7 @@ TEST(EndpointFileTest, AFileIsRemovedOnce) {
   EXPECT_TRUE(RemoveEndpointFile(folder.path()).ok());
 }
 
-// Which coordinator is a folder's: the one that holds its lock, whatever the endpoint file says.
+// Which coordinator is a folder's: the one that holds its lock, even where the endpoint file names another.
 class CoordinatorOfTest : public testing::Test {
  protected:
   FolderCoordinator::State State() const { return CoordinatorOf(folder_.path()).value().state; }

@@ -1,5 +1,5 @@
 // A server that answers half, nonsense, or nothing: every call ends with an error that may be tried again, and
-// what was received stays.
+// received bytes stay.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -122,7 +122,7 @@ TEST(S3HalfAnswersTest, WhatIsNotWholeXmlIsNoList) {
 
 TEST(S3HalfAnswersTest, ACallThatWaitsEndsWhenTheProgramDoes) {
   boost::asio::io_context io;
-  // Connections are taken by the system, and nobody answers.
+  // Connections are taken by the system, and no program answers.
   boost::asio::ip::tcp::acceptor silent(io, {boost::asio::ip::address_v4::loopback(), 0});
   const auto client = ClientOf(absl::StrCat("http://127.0.0.1:", silent.local_endpoint().port()));
   std::thread ending([&client] {

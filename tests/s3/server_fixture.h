@@ -38,7 +38,7 @@ class S3ServerProcess {
     input_ = in[1];
     for (char c = 0; ::read(out[0], &c, 1) == 1 && c != '\n';) endpoint_ += c;
     ::close(out[0]);
-    // Those of s3_server.py.
+    // The keys of s3_server.py.
     ::setenv("AWS_ACCESS_KEY_ID", "test-access", 1);
     ::setenv("AWS_SECRET_ACCESS_KEY", "test-secret-of-no-value", 1);
   }

@@ -80,7 +80,7 @@ class CoordinatorProcess {
     });
   }
 
-  // What a service beside the decisions does.
+  // The calls of a service outside the decisions.
   void DrainJobs(const JobDrain& drain);
 
   // Troubles.

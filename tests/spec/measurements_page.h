@@ -1,4 +1,4 @@
-// docs/reference/measurements.md, for its generator and its test.
+// Makes docs/reference/measurements.md for its generator and its test.
 #ifndef INLIER_TESTS_SPEC_MEASUREMENTS_PAGE_H_
 #define INLIER_TESTS_SPEC_MEASUREMENTS_PAGE_H_
 

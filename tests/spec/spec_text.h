@@ -24,7 +24,7 @@ inline v1::TrialSpec TrialFrom(const std::string& yaml) {
   return ReadYaml<v1::TrialSpec>(yaml, "trial.yaml").value();
 }
 
-// What `status` says, or "OK".
+// The message of `status`, or "OK".
 inline std::string MessageOf(const absl::Status& status) {
   return status.ok() ? "OK" : std::string(status.message());
 }

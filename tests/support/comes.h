@@ -7,7 +7,7 @@
 
 namespace inlier {
 
-// Whether it is true within a minute.
+// True when the condition holds within a minute.
 template <typename Condition>
 bool Comes(const Condition& condition) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);

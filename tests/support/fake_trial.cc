@@ -1,6 +1,6 @@
 // fake_trial: replaces inlier-trial in tests that need a child but no training. It reads spec.json as
 // inlier-trial does, and writes the same events on descriptor 3.
-// `evaluations SPEC.json` goes on with the specs that are named on its input, as there.
+// `evaluations SPEC.json` continues with the specs that are named on its input, as there.
 //
 // A good trial by default: TRAIN runs `training.steps` steps (default 10) at FAKE_STEP_MS milliseconds each
 // (default 0), reports progress and a curve, saves a checkpoint every `training.checkpoint_every` steps,
@@ -34,7 +34,7 @@
 //   rank_1_dies   of a gang: rank 1 dies by SIGSEGV, all others hang and ignore SIGTERM
 // A file `fake_trial.data` in the data folder is its data: the attempts and `fake_trial digest SPEC.json` report its
 // digest. Without the file attempts report none, and `digest` has only zeros; an empty one cannot be read. As long as
-// there is a file `fake_trial.reading`, `digest` has read so far as it says.
+// there is a file `fake_trial.reading`, `digest` has read so far as it reports.
 //
 //   environment   reports OMP_NUM_THREADS and the number of CPUs as measurements, then succeeds
 //

@@ -1,4 +1,4 @@
-// Files that have changed on disk, and programs that cannot be started: what the worker does about them.
+// Files that have changed on disk, and programs that cannot be started: the worker's reaction to them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ using State = FakeCoordinator::State;
 
 class AgentCheckpointTest : public AgentTest {
  protected:
-  // What attempt 1 has written after `step` updates, below the state folder.
+  // The checkpoint that attempt 1 has written after `step` updates, below the state folder.
   std::string Checkpoint(int step) {
     const std::string path = "attempts/train-stage/1/checkpoint-" + std::to_string(step) + ".safetensors";
     fs::create_directories((folder_.path() / path).parent_path());

@@ -65,7 +65,7 @@ TEST(TableNotesTest, TwoTrainingsHaveNoDagger) {
   EXPECT_THAT(text, ::testing::HasSubstr("no † for fewer than 3 pairs of trainings, or 3 trainings a side\n"));
 }
 
-// Two trainings of three calibrations beside two in float; one training is not calibrated to the end.
+// Two trainings of three calibrations and two in float; one training is not calibrated to the end.
 TEST(TableNotesTest, TrainingsAndTheirEvaluationsAreCountedApart) {
   v1::Table table = MakeTable({}, {"ppl", "W8A8"});
   for (const char* more : {"within_std: 0.031 published_mean: 6 published_std: 0.3", "within_std: 0.0012"})

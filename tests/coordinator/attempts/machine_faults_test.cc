@@ -1,5 +1,5 @@
-// What is a machine's fault and not a trial's: a program that cannot be started, a damaged checkpoint, a coordinator that
-// stood still, a clock that was set.
+// Faults of a machine and not of a trial: a program that cannot be started, a damaged checkpoint, a coordinator that
+// was stopped, a clock that was set.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -327,8 +327,8 @@ TEST_F(OrchestratorSyncTest, UpdateReportsProgressShareOfWorkAndTimeLeft) {
   EXPECT_EQ(update.status().trials().pending(), 1u);
 }
 
-// Rows of workers that never ran anything do not stay for ever; a worker that ran something can be named for
-// ever.
+// Rows of workers that never ran anything are removed after a time; a worker that ran something can always be
+// named.
 TEST_F(OrchestratorSyncTest, RowsOfGoneWorkersStayOnlyWhereAnAttemptRefersToThem) {
   sweep = harness.Submit(SmallSweep("s", 1));
   HandWorker used("used", 1), idle("idle", 1);

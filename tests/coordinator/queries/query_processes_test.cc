@@ -1,4 +1,4 @@
-// What people's SQL cannot do to the coordinator: take longer than its time, more memory than its share, hold a
+// Users' SQL cannot harm the coordinator: take longer than its time, more memory than its share, hold a
 // snapshot, end the process, outlive its caller.
 #include "coordinator/queries/query_processes.h"
 
@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 constexpr Duration kTime = std::chrono::milliseconds(300);
-// Of a busy machine, beside the grace of a query.
+// Of a busy machine, in addition to the grace of a query.
 constexpr Duration kSlack = std::chrono::seconds(8);
 constexpr char kEndless[] =
     "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
@@ -103,7 +103,7 @@ TEST_F(QueryProcessesTest, OneInstructionThatTakesHoursEndsInTime) {
 TEST_F(QueryProcessesTest, AProgramWithoutJumpsEndsInTime) { ExpectEndsInTime(WithoutJumps()); }
 
 TEST_F(QueryProcessesTest, ATextThatTakesHoursToReadEndsInTime) {
-  // Doubled at each name: its time or its memory ends it, whichever is first.
+  // Doubled at each name: its time or its memory ends it.
   ExpectEndsInTime(Names(60, 2), "RESOURCE_EXHAUSTED: the query needs more than 256 MiB of memory");
   ExpectEndsInTime(Names(25'000, 1));  // One inside the other.
 }

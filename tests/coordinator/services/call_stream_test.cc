@@ -189,7 +189,7 @@ TEST_F(CallStreamTest, CallerHoldsSoManyBytesAndNoMore) {
 }
 
 TEST_F(CallStreamTest, AnswersThatNobodyReadsAreBounded) {
-  // Room for the message, and not for its answer beside it.
+  // Room for the message, and not for its answer too.
   auto held = bounds_->bytes.Hold("", ByteShares::kOfCaller - kLight * 3 / 2);
   ASSERT_TRUE(held.ok());
   EXPECT_EQ(Ask(kLight).error_code(), StatusCode::RESOURCE_EXHAUSTED);

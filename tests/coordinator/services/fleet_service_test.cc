@@ -1,4 +1,4 @@
-// A fleet over gRPC: its calls with their request ids and the audit, what `why` says of it, and a restart.
+// A fleet over gRPC: its calls with their request ids and the audit, what `why` shows of it, and a restart.
 #include "tests/coordinator/services/fixture.h"
 #include "tests/fleet/fleet_config.h"
 #include "tests/support/comes.h"

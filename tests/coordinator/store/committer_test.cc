@@ -185,7 +185,7 @@ TEST_F(CommitterTest, ADatabaseThatIsMovedAwayAcknowledgesNothingAndIsFatal) {
   EXPECT_THAT(std::string(fatal_.Wait(0).message()), HasSubstr("inlier.db was moved, removed or replaced"));
 }
 
-// At once, and not at the next change, which somebody would have to make first.
+// At once, and not at the next change, which a caller would have to make first.
 TEST_F(CommitterTest, ALogThatIsRemovedIsFatalForAnIdleWriterAndNothingIsLost) {
   StartCommitter();
   committer_->Submit(Batch(Lane::kControl, Sweep(1)), answers_.For(1));

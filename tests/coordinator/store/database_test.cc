@@ -231,7 +231,7 @@ TEST_F(FolderTest, ALogIsNotAppliedToABackupThatWasCopiedOverItsDatabase) {
   }
 }
 
-// The first page says how large the file will be, and the rest is in the log still: without it the file cannot be read.
+// The first page has the size that the file will have, and the rest is in the log still: without it the file cannot be read.
 TEST_F(FolderTest, AMoveOfTheLogThatWasCutShortGoesOn) {
   const TemporaryFolder folder, crashed;
   const auto database = Database::Open(folder.path()).value();

@@ -65,7 +65,7 @@ TEST_F(QueryGuardTest, QueryReachesNoFileAndNoCode) {
       "and functions of numbers, texts, dates and JSON are");
 }
 
-// Every function that this SQLite has, whatever it was built with.
+// Every function that this SQLite has, with any options of its build.
 TEST_F(QueryGuardTest, FunctionsAreThoseOfTheListAndNoOthers) {
   sqlite3* raw = nullptr;
   ASSERT_EQ(sqlite3_open(":memory:", &raw), SQLITE_OK);
@@ -100,7 +100,7 @@ TEST_F(QueryGuardTest, NameOfAFunctionIsComparedWithoutItsCaseAndQuotes) {
   EXPECT_EQ(QueryError("SELECT Upper('a'), COUNT(*)"), "OK");
 }
 
-// What somebody else put into the file is not trusted; the views of inlier are those of the program.
+// Objects that another program put into the file are not trusted; the views of inlier are those of the program.
 TEST_F(QueryGuardTest, SchemaOfTheFileIsNotTrusted) {
   MustAddTrial();
   database_->connection().exec(

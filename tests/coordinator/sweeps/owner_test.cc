@@ -173,7 +173,7 @@ TEST_F(CallerLimitsTest, SubmissionBeyondALimitIsRefusedWithTheLimitAndTheRemedy
   // A quota of a group is not evaded by leaving the group out.
   EXPECT_THAT(Refusal(kAlice, Spec("")),
               HasSubstr("group: a sweep without a group is not one of nlp, vision"));
-  // Those without an entry of their own.
+  // Callers without an entry of their own.
   EXPECT_EQ(Refusal(kBob, Spec("")), "submitted");
   EXPECT_EQ(Refusal(kBob, Spec("night")), "submitted");
   EXPECT_THAT(Refusal(kBob, Spec("", 1)), HasSubstr("the maximum of 0 (the coordinator's limits for bob)"));

@@ -330,7 +330,7 @@ TEST_F(WebTest, AnswersThatNobodyReadsHaveALimitAndThenAreRefused) {
   EXPECT_TRUE(Comes([&] { return client.Post("Query", body).status == 200; }));
 }
 
-// Of those who are not known nobody makes the coordinator run a program.
+// No unauthenticated caller makes the coordinator run a program.
 TEST_F(WebTest, AFleetIsMadeByCheckedCallersAlone) {
   Start();
   HttpClient client = Client();

@@ -130,7 +130,7 @@ TEST(IdxFileTest, DamagedGzipIsNamed) {
             "train-images-idx3-ubyte: its gzip stream is damaged (incorrect data check); fetch it again");
 }
 
-// What a header promises is known before its images are decompressed, and no more of them is taken.
+// The size in a header is known before its images are decompressed, and no more of them is read.
 TEST(IdxFileTest, GzipCannotTakeMoreMemoryThanTheHeaderPromises) {
   constexpr std::uint32_t kImages = 1000;
   const std::string labels = Gzip(IdxLabels(std::string(kImages, '\0')));

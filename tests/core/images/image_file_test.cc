@@ -100,7 +100,7 @@ std::string WithSize(std::string png, std::uint32_t width, std::uint32_t height)
   return png.replace(29, 4, BigEndian({static_cast<std::uint32_t>(sum)}));
 }
 
-// What libraries say may hold bytes of the file.
+// Messages of libraries may hold bytes of the file.
 TEST(ImageFileTest, ErrorsQuoteNoBytes) {
   std::string png = PngBytes(Ramp(4, 4, 1));
   png.replace(12, 4, "SECR");

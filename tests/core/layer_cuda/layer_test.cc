@@ -271,7 +271,7 @@ const std::vector<Case> kCases = {
 INSTANTIATE_TEST_SUITE_P(Cases, LayerTest, testing::ValuesIn(kCases),
                          [](const auto& info) { return info.param.name; });
 
-// What a launch writes in place of what it reads does not depend on the order of threads.
+// A launch that overwrites its input does not depend on the order of threads.
 TEST(LayerTest, OrderOfThreadsChangesNoBit) {
   for (const char* const name : {"Vanilla", "SinksLlama"}) {
     for (const Case& c : kCases) {

@@ -122,7 +122,7 @@ TEST(AttentionPartsTest, EveryPlaceIsAnother) {
   }
 }
 
-// What passes OnKeys and OnValues, one of them doubled: a number added to all keys alike changes no probability.
+// Keeps the tensors of OnKeys and OnValues, one of them doubled: a number added to all keys alike changes no probability.
 class CacheTap : public ActivationTap {
  public:
   at::Tensor OnKeys(const std::string& site, const at::Tensor& keys) override {
@@ -236,7 +236,8 @@ TEST(AttentionPartsTest, TheFusedEngineHasAllButTheBias) {
       const auto model = SmallModel(SmallSpec(architecture, part));
       const bool fused = part.find("key_value_bias") == part.npos;
       EXPECT_EQ(model->can_fuse(layer::Place::kCpuFloat32), fused) << architecture << ", " << part;
-      EXPECT_EQ(UnfusedPart(SmallSpec(architecture, part)).empty(), fused) << "what `check` says of " << part;
+      EXPECT_EQ(UnfusedPart(SmallSpec(architecture, part)).empty(), fused)
+          << "what `check` reports of " << part;
     }
   }
 }

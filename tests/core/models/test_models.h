@@ -66,7 +66,7 @@ inline const char* const kSoftmaxes[] = {"vanilla {}",
                                          "softpick {}",
                                          "sigmoid {}"};
 
-// Parts of attention beside softmax and gates of heads, and such a part with others.
+// Parts of attention other than softmax and gates of heads, and such a part with others.
 inline const char* const kAttentionParts[] = {
     "gate { projected {} }",
     "gate { projected { granularity: HEADWISE } output_factor: 2 }",

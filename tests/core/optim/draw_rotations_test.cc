@@ -60,7 +60,7 @@ TEST(DrawRotationsTest, SideChoosesTheAxes) {
   }
 }
 
-// What writes the residual stream of a ViT, of more axes than a matrix: Q on the features, nothing else.
+// Parameters that write the residual stream of a ViT, of more axes than a matrix: Q on the features, nothing else.
 TEST(DrawRotationsTest, TheEmbeddingsOfAVitAreRotatedOnTheirFeatures) {
   const std::pair<const char*, std::vector<std::int64_t>> parameters[] = {
       {"vit.embeddings.patch_embeddings.projection.weight", {8, 3, 2, 2}},

@@ -85,7 +85,7 @@ std::map<std::string, Rotation> ReadRotations(CaseSettings& method, const Golden
   return rotations;
 }
 
-// The matrices that Muon or SOAP updates, and what is left for AdamW.
+// The matrices that Muon or SOAP updates, and the parameters of AdamW.
 std::pair<ParameterGroups, ParameterGroups> ReadMatricesAndOthers(CaseSettings& method,
                                                                   const ParameterGroups& groups) {
   const auto named = method.ValueOr("matrices", std::set<std::string>());
@@ -187,7 +187,7 @@ v1::ScheduleSpec ReadSchedule(CaseSettings& row) {
   return spec;
 }
 
-// What a case's `method` sets; the optimizer null where a key is not read.
+// The settings of a case's `method`; the optimizer null where a key is not read.
 struct Method {
   std::unique_ptr<Optimizer> optimizer;
   LrSchedule schedule = {};

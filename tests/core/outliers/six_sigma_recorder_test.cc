@@ -62,7 +62,7 @@ TEST(SixSigmaRecorderTest, PaddingIsNotCountedUnlessAsked) {
   SixSigmaRecorder loud;
   loud.OnPass(mask);
   loud.OnActivation(kFfn, x);
-  EXPECT_DOUBLE_EQ(loud.Sites()[0].mean_count, 0.5) << "whatever stands there";
+  EXPECT_DOUBLE_EQ(loud.Sites()[0].mean_count, 0.5) << "for any values there";
   SixSigmaRecorder loud_counting(/*count_padding=*/true);
   loud_counting.OnPass(mask);
   loud_counting.OnActivation(kFfn, x);

@@ -28,7 +28,7 @@ TEST(TokenOutlierRecorderTest, TheFirstTokenIsMeasuredApart) {
   EXPECT_DOUBLE_EQ(block.first.max_abs, 8);
   EXPECT_DOUBLE_EQ(block.rest->max_abs, 5);
   EXPECT_DOUBLE_EQ(block.first.mean_max_abs, 8);
-  EXPECT_DOUBLE_EQ(block.rest->mean_max_abs, (1.0 + 5) / 2) << "of two sequences, whatever their number";
+  EXPECT_DOUBLE_EQ(block.rest->mean_max_abs, (1.0 + 5) / 2) << "of two sequences, with any number of tokens";
   EXPECT_NEAR(block.rest->kurtosis, TokenKurtosis(x).slice(1, 1).mean().item<double>(), 1e-12);
   EXPECT_NEAR(block.kurtosis, TokenKurtosis(x).mean().item<double>(), 1e-12);
 }

@@ -116,7 +116,7 @@ class NumpyMethodsTest(BitsTest):
                 self.assert_same_bits(ours[name], function(tensor), f"{spec} {tensor.shape}")
 
     def test_keys_and_values(self):
-        """One range a token and head, whatever the scheme does."""
+        """One range a token and head, with any scheme."""
         cases = []
         for dtype in TYPES.values():
             random = np.random.default_rng(3)

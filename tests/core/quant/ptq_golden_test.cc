@@ -82,7 +82,7 @@ void ReadActivations(CaseSettings& settings, v1::ActivationQuantizationSpec* act
 v1::QuantizationSpec ReadQuantization(CaseSettings& settings) {
   v1::QuantizationSpec spec;
   spec.mutable_reference()->set_setup(ReadSetup(settings));
-  // What is not quantized has no settings, and a search has neither momentum nor percentile.
+  // A part that is not quantized has no settings, and a search has neither momentum nor percentile.
   settings.Describes(
       {"weight_bits", "weight_ranges", "act_bits", "act_symmetric", "act_ranges", "momentum", "percentile"});
   if (settings.At("quantize_weights")) ReadWeights(settings, spec.mutable_weights());

@@ -188,7 +188,7 @@ void ComparePercentiles(GoldenComparison& compare, const GoldenCase& golden) {
   }
 }
 
-// What the file of a case sets, by its keys.
+// The settings in the file of a case, by its keys.
 struct Settings {
   at::ScalarType dtype = torch::kFloat32;
   bool per_channel = false;

@@ -28,7 +28,7 @@ TEST(TextSplitTest, AFractionThatLeavesAPartEmptyIsMovedUntilItDoesNot) {
   EXPECT_EQ(SplitByHash(zero, FractionWithBothParts(zero, 0.1)).train, 1u);
 }
 
-// Whatever the order of the file: each stretch of it has its share, and a text's side depends on nothing else.
+// In any order of the file each stretch of it has its share, and a text's side depends on nothing else.
 TEST(TextSplitTest, ASortedFileIsSpread) {
   std::vector<double> hashes;
   for (int i = 0; i < 20000; ++i) hashes.push_back(HashOfText("word " + std::to_string(100000 + i)));

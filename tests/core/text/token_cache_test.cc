@@ -106,7 +106,7 @@ TEST(TokenCacheTest, HoldsEveryTextOfTheCorpus) {
   }
 }
 
-// Numbered lines. Those of blocks read on, whatever the order of the blocks; those by hash hardly ever do.
+// Numbered lines. Those of blocks read on, in any order of the blocks; those by hash hardly ever do.
 TEST(TokenCacheTest, BlocksOfTheValidationPartKeepTheOrderOfTheFile) {
   TemporaryFolder folder;
   std::string text;

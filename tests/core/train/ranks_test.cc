@@ -30,7 +30,7 @@ struct Setting {
   StopAt stop = kNever;
 };
 
-// What each rank has at the end of a training into `folder`.
+// The result of each rank at the end of a training into `folder`.
 std::vector<Trained> TrainRanks(const v1::TrialSpec& spec, const std::filesystem::path& folder,
                                 const Setting& setting) {
   std::vector<Trained> runs(static_cast<std::size_t>(setting.processes));

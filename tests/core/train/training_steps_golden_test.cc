@@ -14,7 +14,7 @@
 namespace inlier {
 namespace {
 
-// What a case's `optimizer` sets.
+// The settings of a case's `optimizer`.
 struct Recipe {
   v1::OptimizerSpec optimizer;
   LrSchedule schedule;  // With the arguments that the reference's script passes on.

@@ -42,7 +42,7 @@ const std::vector<std::string> kGates = {"none {}",
                                          "projected { place: KEY } output_factor: 2",
                                          "projected { place: QUERY granularity: HEADWISE }",
                                          "projected { place: OUTPUT }"};
-// Parts of attention beside them, with fields of model.vit.
+// Further parts of attention, with fields of model.vit.
 const std::vector<std::pair<std::string, std::string>> kParts = {
     {"query_key_norm: HEAD_RMS", ""},
     {"query_key_norm: HEAD_LAYER", ""},

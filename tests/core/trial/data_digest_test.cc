@@ -121,7 +121,7 @@ TEST_F(DataDigestTest, TheSecondTimeItIsRemembered) {
   fs::create_directories(folders.cache_dir);
   const std::string digest = *StartDigest(spec, folders);
   ASSERT_FALSE(fs::is_empty(folder_.path() / "cache"));
-  // What is remembered is used.
+  // The stored digests are used.
   for (const auto& entry : fs::directory_iterator(folder_.path() / "cache")) {
     std::ifstream in(entry.path());
     std::string remembered, state;

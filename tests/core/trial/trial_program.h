@@ -90,7 +90,7 @@ class TrialProgramTest : public testing::Test {
     return ended.outcome.message();
   }
 
-  // What `inlier-trial numbers` prints of the model in folder_/<name>.
+  // The output of `inlier-trial numbers` for the model in folder_/<name>.
   nlohmann::json Numbers(const std::string& name, std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(),
                      {"numbers", folder_ / name / "model.safetensors", folder_ / "data", folder_ / "cache"});

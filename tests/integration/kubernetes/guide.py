@@ -13,7 +13,7 @@ TEXT = "".join(block.text for block in PAGE.blocks)
 
 
 def write_overlay(folder, components, further=""):
-    """A kustomization beside a link to deploy/, as in the guide; its folder."""
+    """A kustomization next to a link to deploy/, as in the guide; its folder."""
     if not (folder / "deploy").exists():
         (folder / "deploy").symlink_to(harness.ROOT / "deploy")
     cluster = folder / f"cluster-{len(list(folder.iterdir()))}"

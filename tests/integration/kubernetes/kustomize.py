@@ -17,13 +17,13 @@ class ManifestError(Exception):
 
 
 class _Loader(yaml.SafeLoader):
-    """A key that stands twice in a mapping is an error."""
+    """A key that occurs twice in a mapping is an error."""
 
     def construct_mapping(self, node, deep=False):
         keys = [self.construct_object(key, deep) for key, _ in node.value]
         for key in keys:
             if keys.count(key) > 1:
-                raise yaml.constructor.ConstructorError(None, None, f"the key {key!r} stands twice", node.start_mark)
+                raise yaml.constructor.ConstructorError(None, None, f"the key {key!r} occurs twice", node.start_mark)
         return super().construct_mapping(node, deep)
 
 

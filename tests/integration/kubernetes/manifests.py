@@ -119,7 +119,7 @@ def one(documents, kind, name):
 
 
 def worker_numbers(documents):
-    """Numbers of the worker that stand in several files and must agree, each with its place."""
+    """Numbers of the worker that are in several files and must agree, each with its place."""
     config = yaml.safe_load(config_of(documents, "inlier-worker")[1])
     spec = kustomize.pod_of(one(documents, "Deployment", "inlier-worker"))["spec"]
     return config, spec["containers"][0]["resources"], spec["terminationGracePeriodSeconds"]

@@ -112,7 +112,7 @@ TEST_F(ModelFoldersTest, ASetOfTheFolderIsTheFileWithIt) {
               testing::StartsWith("--set model.hugging_face=/no/where: /no/where: "));
 }
 
-// What a --set replaces need not be there: not in the base, nor in a scale's.
+// A folder that a --set replaces need not be there: not in the base, nor in a scale's.
 TEST_F(ModelFoldersTest, ASetTakesThePlaceOfFoldersThatAreMissing) {
   const std::string start = "training.start_from.hugging_face", gpt2 = (folder_ / "gpt2").string();
   const std::string rest =

@@ -206,7 +206,7 @@ TEST(PointRulesTest, WhatNoRuleNamesIsNotSearched) {
   std::uint64_t budget = 1000;
   EXPECT_EQ(rules.First({{.axis = 0, .digits = {1}}, {.axis = 21, .digits = {1}}}, &budget), std::nullopt);
   EXPECT_GT(budget, 0u);
-  // What an axis needs in order to apply is not searched for either.
+  // The conditions of an axis are not searched for either.
   axes[21].when = {{.axis = 0, .digits = {999}}, {.axis = 1, .digits = {999}}};
   const PointRules conditional(axes, {});
   const std::optional<Digits> found = conditional.First({{.axis = 21, .digits = {7}}}, &budget);

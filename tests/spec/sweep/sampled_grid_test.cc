@@ -195,7 +195,7 @@ TEST(SampledGridTest, AScaleMayDrawFewer) {
       HasSubstr("s.yaml:7:30: scales.wrong.sampling.sobol.trials: 100000 samples with 2 points each"));
 }
 
-// Random search is for spaces whose points nobody can count.
+// Random search is for spaces whose points no one can count.
 TEST(SampledGridTest, RulesOfASpaceOfAnySizeAreFollowed) {
   std::string axes = "axes: [{field: seed, values: [1, 2]}", digits;
   for (int i = 1; i <= 1000; ++i) digits += (i > 1 ? ", " : "") + std::to_string(i);

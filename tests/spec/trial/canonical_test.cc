@@ -122,7 +122,7 @@ TEST(CanonicalTest, ADefaultThatChangedIsAnotherTrialAndTheFormerValueIsTheOldOn
   EXPECT_EQ(TrainFingerprint(Ready(kTinyBert, "{data: {text: {validation: HASH}}}")),
             TrainFingerprint(Ready(kTinyBert)));
 
-  // What a store holds from before has no such field: it keeps its meaning and its fingerprint.
+  // An older entry of a store has no such field: it keeps its meaning and its fingerprint.
   const auto without = [](std::string json, const std::string& text) {
     const std::size_t at = json.find(text);
     EXPECT_NE(at, std::string::npos) << json;

@@ -44,7 +44,7 @@ TEST(QuantizedCurveTest, W8A8OfTheModelsUsualSchemeWhenNothingIsGiven) {
   }
 }
 
-// What the trial's own quantization would be.
+// The fields mean the same as those of a trial's own quantization.
 TEST(QuantizedCurveTest, GivenFieldsAreThoseOfATrialsQuantization) {
   const std::string fields =
       "{weights: {bits: 6, range: {mse: {}}}, activations: {bits: 7}, calibration: {batches: 3, batch_size: "

@@ -106,7 +106,7 @@ TEST_F(OnMachineTest, ATrialEndsWithTheWorkerThatIsGone) {
   EXPECT_TRUE(IsGoneSoon(std::atoi(ReadFile(folder_ / "pid").value_or("0").c_str())));
 }
 
-// What is asked for while ssh connects is there before the trial.
+// Requests while ssh connects arrive before the trial.
 TEST_F(OnMachineTest, WhatComesBeforeTheTrialStartsReachesIt) {
   for (int round = 0; round < 10; ++round) {
     for (const int signal : {SIGTERM, SIGKILL}) {

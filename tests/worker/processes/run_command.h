@@ -23,7 +23,7 @@ struct Ran {
   std::string events, output;
 };
 
-// What is done with the process meanwhile: when it has started, and whenever it has written events.
+// Calls for the process while it runs: when it has started, and whenever it has written events.
 struct RunHooks {
   std::function<void(TrialProcess&)> started = [](TrialProcess&) {};
   std::function<void(TrialProcess&)> on_events = [](TrialProcess&) {};

@@ -117,7 +117,7 @@ TEST(LinearRotationTest, OutliersCostLess) {
   EXPECT_LT(LogitError(*model, spec, fine + "rotation {}"), 1e-3);
 }
 
-// What the recorder sees is what is rounded, and a quantizer that is left out leaves the model whole.
+// The recorder sees the tensor that is rounded, and a quantizer that is left out leaves the model whole.
 TEST(LinearRotationTest, QuantizersAreMeasuredAndLeftOutInTheRotatedBasis) {
   const torch::NoGradGuard no_grad;
   const v1::TrialSpec spec = TrialOf(std::string(kGpt2Sizes) + kRmsM);
