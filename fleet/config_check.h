@@ -1,4 +1,4 @@
-// What a fleet's configuration may have.
+// Checks a fleet's configuration.
 #ifndef INLIER_FLEET_CONFIG_CHECK_H_
 #define INLIER_FLEET_CONFIG_CHECK_H_
 

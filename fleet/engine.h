@@ -1,4 +1,4 @@
-// What runs the fleet's jobs on a cluster: its queue, submissions and cancellations.
+// The engine that runs the fleet's jobs on a cluster: its queue, submissions and cancellations.
 #ifndef INLIER_FLEET_ENGINE_H_
 #define INLIER_FLEET_ENGINE_H_
 
@@ -29,7 +29,7 @@ struct EngineJob {
 // The engine's queue, as it was read.
 struct EngineLook {
   Timestamp began{};
-  absl::StatusOr<std::vector<EngineJob>> jobs = std::vector<EngineJob>();  // Those with a name of this fleet.
+  absl::StatusOr<std::vector<EngineJob>> jobs = std::vector<EngineJob>();  // Jobs with a name of this fleet.
 };
 
 struct NewJobs {

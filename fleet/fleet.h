@@ -1,4 +1,4 @@
-// The fleet's decisions: what a look at the engine's queue changes, and what the engine is asked for.
+// The fleet's decisions: the changes after a look at the engine's queue, and the requests to the engine.
 //
 // Never twice: a submission is stored as ASKED before the engine is asked, and its number is in the name of its jobs. The
 // answer makes it TAKEN or REFUSED. Without an answer (a time limit, a kill, a crash of the coordinator) the queue
@@ -50,7 +50,7 @@ struct FleetPlan {
   std::vector<std::string> give_back{};  // Jobs to end.
 };
 
-// How many jobs the fleet should have, and what to do about it (plan.cc). Also notes what is wanted, what waits, and since
+// How many jobs the fleet should have, and what to do about it (plan.cc). Also notes the wanted jobs, the waiting work, and since
 // when there are too many jobs and workers have been idle.
 //
 // A job counts once its submission is stored, so one whose fate is not known is never asked for again. Given back are jobs

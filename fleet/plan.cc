@@ -18,7 +18,7 @@ namespace {
 std::uint32_t PerJob(const Fleet& fleet, const ResourceRequest& request) {
   if (request.seconds > JobSeconds(fleet.config)) return 0;
   if (fleet.slots.empty()) {
-    // Not known before a worker of it has come, unless the configuration says so.
+    // Not known before a worker of it has come, unless the configuration sets it.
     const std::uint32_t nodes = std::max(1u, fleet.config.slurm().nodes());
     return fleet.config.has_slots() ? fleet.config.slots() * nodes / request.processes : 1;
   }

@@ -41,7 +41,7 @@ void NoteEarlyEnd(FleetContext& context, const std::string& job, const std::stri
       context.now + kEarlyBackoff.Wait(static_cast<int>(patience.early_ends - kEarlyEndsAtOnce + 1), 0.5);
 }
 
-// A job that a user or the engine took away tells nothing about the next one.
+// A job that a user or the engine took away proves nothing about the next one.
 bool EndedByItself(const EngineJob& job) {
   return job.state != "CANCELLED" && job.state != "PREEMPTED" && job.state != "REVOKED";
 }

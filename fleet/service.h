@@ -1,4 +1,4 @@
-// The fleet beside the decisions: on a thread of its own it looks at the engine's queue, decides, and asks for what was
+// The fleet outside the decisions: on a thread of its own it looks at the engine's queue, decides, and asks for what was
 // decided once that is stored. No decision of the coordinator waits for it; it sees what ClusterView has and drains jobs.
 //
 // Without a fleet, and between two polls, the thread sleeps until a request or look_seconds wake it.
@@ -25,7 +25,7 @@
 
 namespace inlier {
 
-// What it uses of the coordinator.
+// The coordinator's functions that it uses.
 struct FleetPorts {
   // Puts the drain in force, and gives what there is then. Waits for it. Errors: the coordinator is stopping.
   std::function<absl::StatusOr<ClusterView>(const JobDrain& drain)> drain;
@@ -52,10 +52,10 @@ class FleetService {
   absl::StatusOr<v1::ScaleFleetResponse> Scale(const v1::ScaleFleetRequest& request);
   absl::StatusOr<v1::StopFleetResponse> StopFleet(const v1::StopFleetRequest& request);
   v1::FleetStatus Status();
-  // What keeps it from running what waits (status.h).
+  // The reasons why it does not run waiting work (status.h).
   std::vector<std::string> Reasons();
 
-  // What the thread does: a poll, a decision and its consequences. Returns the time until the next; nullopt: no fleet.
+  // The thread's work: a poll, a decision and its consequences. Returns the time until the next; nullopt: no fleet.
   std::optional<Duration> Round();
 
  private:

@@ -111,8 +111,8 @@ struct Fleet {
   std::uint64_t config_since = 0;  // The first submission with this configuration's jobs.
   std::uint32_t wanted = 0;        // By the latest plan. The same for the next.
   std::uint64_t waiting = 0;
-  std::uint32_t needed = 0;  // Jobs that the work would fill, whatever the maximum.
-  std::string misfit;        // What waits and no job of the fleet could run; empty: nothing.
+  std::uint32_t needed = 0;  // Jobs that the work would fill, without the maximum.
+  std::string misfit;        // Waiting work that no job of the fleet could run; empty: none.
   FleetStats stats;
 };
 

@@ -1,4 +1,4 @@
-// What is shown of the fleet, to users and to Prometheus.
+// The fleet's status for users and Prometheus.
 #ifndef INLIER_FLEET_STATUS_H_
 #define INLIER_FLEET_STATUS_H_
 
@@ -13,7 +13,7 @@
 
 namespace inlier {
 
-// What keeps the fleet from running what waits, a sentence each, the most important first; none where there is no fleet.
+// The reasons why the fleet does not run waiting work, a sentence each, the most important first; none where there is no fleet.
 std::vector<std::string> FleetReasons(const Fleet& fleet, Timestamp now);
 
 v1::FleetStatus StatusOfFleet(const Fleet& fleet, const ClusterView& view, Timestamp now);

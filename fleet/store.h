@@ -19,7 +19,7 @@ struct StoredFleet {
   std::string home{};  // The state folder.
   std::optional<FleetRow> row{};
   bool copied = false;  // The row's home still has this database, too: its jobs are of that one.
-  std::vector<FleetSubmissionRow> submissions{};  // Those that have not ended.
+  std::vector<FleetSubmissionRow> submissions{};  // The submissions that have not ended.
   std::uint64_t next_submission = 1;
 };
 
@@ -36,7 +36,7 @@ struct FleetOptions {
   std::string new_id{};
 };
 
-// Fills context.fleet with what is stored, and with the configuration's fleet, if it has one.
+// Fills context.fleet from the store, and with the configuration's fleet, if it has one.
 absl::Status RecoverFleet(FleetContext& context, const FleetOptions& options, StoredFleet stored);
 
 // Sets Fleet::config from its row. DataLoss: the row's cannot be read.

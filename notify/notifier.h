@@ -1,4 +1,4 @@
-// What hooks are notified of: committed events as rows of the table `notification`, one for each hook.
+// Notifications of hooks: committed events as rows of the table `notification`, one for each hook.
 //
 // Passive: Step() takes the time. It reads the table `event` from a stored number on (the cursor), and stores the rows that
 // it makes and the cursor in one transaction, so that a kill neither loses nor doubles any.
@@ -40,7 +40,7 @@ class Notifier {
  public:
   struct Ports {
     std::function<bool(ChangeBatch)> store;  // True when the batch is durable.
-    // What any client may ask: UnplaceableSweeps (status/status.h), and Explain (status/explain.h).
+    // Calls that any client may make: UnplaceableSweeps (status/status.h), and Explain (status/explain.h).
     std::function<std::map<SweepId, TrialId>()> unplaceable;
     std::function<absl::StatusOr<v1::Explanation>(const v1::ExplainRequest&)> explain;
   };
@@ -48,7 +48,7 @@ class Notifier {
   // `reader` outlives it. `coordinator`: name of this machine.
   Notifier(const v1::HooksConfig& hooks, std::string coordinator, Reader& reader, Ports ports);
 
-  // Makes what is due. After an error the next step begins again from what is stored.
+  // Makes what is due. After an error the next step begins again from the store.
   absl::Status Step(Timestamp now, WallTime wall);
 
  private:

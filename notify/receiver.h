@@ -49,7 +49,7 @@ class Receiver {
   Receiver(std::string event, v1::HookConfig hook, bool insecure, Reader& reader, Committer& committer,
            ObserveTry observe);
 
-  // Delivers what is stored, until the stop.
+  // Delivers the stored notifications, until the stop.
   void Run(const std::stop_token& stop);
 
  private:

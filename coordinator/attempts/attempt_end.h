@@ -6,7 +6,7 @@
 
 namespace inlier {
 
-// Ends a live attempt; the caller decides the state of its stage. The worker is told `stop_reason`.
+// Ends a live attempt; the caller decides the state of its stage. The worker gets `stop_reason`.
 void EndAttempt(Context& context, Token token, v1::TrialState outcome,
                 std::optional<v1::FailureClass> failure, const std::string& message,
                 const std::string& stop_reason);

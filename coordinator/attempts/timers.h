@@ -1,4 +1,4 @@
-// What time does to attempts: leases end, workers fall silent, attempts stall or do not stop in time, retries begin.
+// Changes of attempts as time passes: leases end, workers fall silent, attempts stall or do not stop in time, retries begin.
 #ifndef INLIER_COORDINATOR_ATTEMPTS_TIMERS_H_
 #define INLIER_COORDINATOR_ATTEMPTS_TIMERS_H_
 
@@ -12,7 +12,7 @@ Feature Stalls();
 Feature Yields();
 Feature Retries();
 
-// After this process stood still and could hear no worker: no lease, worker or attempt was silent meanwhile.
+// After this process was stopped and could hear no worker: no lease, worker or attempt was silent meanwhile.
 void RenewAllTerms(Context& context);
 
 }  // namespace inlier

@@ -39,7 +39,7 @@ void ForgetDataChecks(State& state, const std::string& incarnation);
 // Asks another worker where one has not answered for stall_seconds, and checks again where an attempt that read the data ends.
 Feature DataChecks();
 
-// What the sweep waits for, and which worker is asked. REQUIRES: it waits.
+// The data that the sweep waits for, and the worker that is asked. REQUIRES: it waits.
 std::string WhyWaitsForData(const State& state, const Sweep& sweep);
 
 }  // namespace inlier

@@ -15,7 +15,7 @@
 
 namespace inlier {
 
-// What ends attempts comes before what gives their slots away; expansion, which may be long, is last.
+// Features that end attempts come before those that give their slots away; expansion, which may be long, is last.
 std::span<const Feature> Features() {
   static const Feature features[] = {
       LeaseEnds(),   SilentWorkers(),  Stalls(),      TimeLimits(), Yields(),       UsageOfTime(),

@@ -98,7 +98,7 @@ class Orchestrator {
   // Drains jobs of a cluster's engine, and gives what there is to know about it then (status/cluster_view.h).
   ClusterView OnJobDrain(const JobDrain& drain, Moment now, Effects& effects);
 
-  // Of a call that a service beside the decisions answers: the answer that its request_id has had; nullopt: none.
+  // Of a call that a service outside the decisions answers: the answer that its request_id has had; nullopt: none.
   // AlreadyExists where the request_id was used for something else.
   absl::StatusOr<std::optional<std::string>> EarlierAnswer(const std::string& request_id,
                                                            const google::protobuf::Message& request) const;
@@ -108,7 +108,7 @@ class Orchestrator {
                                        Moment now, Effects& effects);
 
   void Tick(Moment now, Effects& effects);
-  // Before the first call after the process stood still (SIGSTOP, a frozen machine).
+  // Before the first call after the process was stopped (SIGSTOP, a frozen machine).
   void OnStandstill(Moment now, Effects& effects);
 
   // For the functions of status/ and for NextDeadline (state/feature.h).

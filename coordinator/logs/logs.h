@@ -1,6 +1,6 @@
 // Which lines of attempts' logs are kept: of an attempt up to Limits::kLogLinesMax lines and kLogBytesMax bytes, of a
 // sweep up to limits.log_lines, counted for the attempts that are charged to it. Where lines are left out, a line of the
-// attempt says so.
+// attempt reports it.
 //
 // The count of a sweep is stored with its sums of time at each end of an attempt: after a restart the lines of live
 // attempts from before are not in it.

@@ -89,7 +89,7 @@ void TakeStarted(Context& context, WorkerEntry& worker, Attempt& attempt, const 
                  WallTime at) {
   attempt.resumed.step = started.resumed_step();
   context.out.changes.Add(AttemptInfo{.token = attempt.token, .started = AsUtf8(started), .at = at});
-  // On other data it tells nothing of checkpoints.
+  // On other data it proves nothing about checkpoints.
   if (!TakeDigest(context, attempt, worker, started.dataset_digest())) return;
   if (Stage& stage = context.state.stages.at(attempt.stage);
       attempt.resumed.step < stage.detail().resume_step()) {

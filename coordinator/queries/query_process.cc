@@ -93,7 +93,7 @@ absl::Status QueryProcess::Ended() {
   if (!WIFSIGNALED(status))
     return absl::InternalError(
         absl::StrCat("the process of the query ended with status ", WEXITSTATUS(status)));
-  if (WTERMSIG(status) == SIGKILL) return QueryTooLarge();  // By the kernel, for it is the first to go.
+  if (WTERMSIG(status) == SIGKILL) return QueryTooLarge();  // By the kernel, which kills it first.
   return absl::InvalidArgumentError(absl::StrCat("SQL: the query ended its process by signal ",
                                                  WTERMSIG(status), "; write it with less nesting"));
 }

@@ -1,7 +1,7 @@
 // One process that runs users' SQL, seen from the coordinator.
 //
-// A statement ends at its time limit whatever SQLite does, because its process is killed: SQLite asks whether
-// to go on only at jumps of a program, never in an expression, which may take hours, in a function or while
+// A statement ends at its time limit in any case, because its process is killed: SQLite asks whether
+// to continue only at jumps of a program, never in an expression, which may take hours, in a function or while
 // it reads the text of a statement. What breaks SQLite breaks only one process.
 //
 // Thread safety: none; one thread at a time.

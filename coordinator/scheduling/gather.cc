@@ -101,7 +101,7 @@ void GatherForGang(State& state) {
   }
   if (next.worker == now.worker && next.request == now.request) return;
   now = std::move(next);
-  state.idle.no_fit_up_to.clear();  // What did not fit on the worker that was kept may fit now.
+  state.idle.no_fit_up_to.clear();  // Stages that did not fit on the kept worker may fit now.
 }
 
 void GatherWhereAttemptsYield(State& state, const std::string& incarnation, const ResourceRequest& request) {

@@ -6,7 +6,7 @@
 // its turn is over (it was cancelled, paused, or something goes before it). One worker is kept at a time; when its gang
 // has started, the next gang's turn comes.
 //
-// What is kept is a function of the rest of the state and of the worker kept so far; it is not stored.
+// The kept worker is a function of the rest of the state and of the worker kept so far; it is not stored.
 #ifndef INLIER_COORDINATOR_SCHEDULING_GATHER_H_
 #define INLIER_COORDINATOR_SCHEDULING_GATHER_H_
 

@@ -113,7 +113,7 @@ class Access {
   // Checks, before the ports are bound, that only callers with credentials can reach them. InvalidArgument
   // names the field.
   absl::Status CheckPorts(const v1::CoordinatorConfig& config) const;
-  // What protects the daemon, for the log: "mutual TLS, tokens".
+  // How the daemon is protected, for the log: "mutual TLS, tokens".
   std::string Describe() const;
   Protection protection() const;
 

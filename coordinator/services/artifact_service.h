@@ -28,13 +28,13 @@
 namespace inlier {
 
 // The claim on the bucket's prefix. Workers do not learn of a prefix that belongs to another coordinator,
-// whose collection would remove their files. They do learn of a bucket that does not answer: trainings go on
+// whose collection would remove their files. They do learn of a bucket that does not answer: trainings continue
 // meanwhile.
 struct BucketClaim {
   std::mutex mutex;
   bool under_way = false, taken = false;
   absl::Status refused = absl::UnavailableError("the coordinator asks for its bucket");
-  std::string told;  // What the log says of it.
+  std::string told;  // The text in the log.
 };
 
 class ArtifactService {

@@ -68,7 +68,7 @@ class BlockingPool {
   const std::string what_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::map<std::string, Queue> callers_;  // Those with calls.
+  std::map<std::string, Queue> callers_;  // Callers with calls.
   std::string last_;                      // The caller whose call started last.
   int calls_ = 0;
   bool joined_ = false;

@@ -57,7 +57,7 @@ struct AttemptMemory {
 struct AttemptLog {
   std::uint64_t lines = 0;
   std::uint64_t bytes = 0;
-  bool left_out = false;  // A line says that its sweep keeps no more.
+  bool left_out = false;  // A line reports that its sweep keeps no more.
 };
 
 struct Attempt {

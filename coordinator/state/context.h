@@ -21,7 +21,7 @@ struct Moment {
   WallTime wall;
 };
 
-// What a call asks of its caller, in addition to its reply.
+// Requests of a call to its caller, in addition to its reply.
 struct Effects {
   ChangeBatch changes;                         // To be committed before the reply leaves.
   std::set<std::string> workers;               // Incarnations whose next replies refer to these changes.

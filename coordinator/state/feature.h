@@ -1,4 +1,4 @@
-// What a feature of the coordinator does at the moments of attempts, stages and sweeps and when time passes, and what it shows users.
+// The functions of a feature of the coordinator: for moments of attempts, stages and sweeps, for times, and for what users see.
 // Each feature fills in one of these in a folder of its own; decisions/features.cc lists them, in the order in which they act.
 #ifndef INLIER_COORDINATOR_STATE_FEATURE_H_
 #define INLIER_COORDINATOR_STATE_FEATURE_H_
@@ -46,7 +46,7 @@ struct Feature {
   // Every call ends with it.
   void (*call_ends)(Context&) = nullptr;
 
-  // What `inlier why` says, and `inlier status`: of a sweep, also one that is over; of what holds its trials; of an attempt
+  // The explanations of `inlier why` and `inlier status`: of a sweep, also one that is over; of a hold of its trials; of an attempt
   // that runs; of a worker that is connected and takes work.
   void (*explain_sweep)(const State&, const Sweep&, Timestamp, v1::Explanation&) = nullptr;
   void (*explain_wait)(const State&, const Sweep&, Timestamp, v1::Explanation&) = nullptr;

@@ -127,11 +127,11 @@ class ReadyQueue {
   // there is none. Changes nothing: the caller leases the stage, then calls RemoveReady for every sweep that
   // has it and Started for the one picked. `fits` is asked once or twice for each request.
   std::optional<Pick> Next(std::uint32_t worker, Fits fits) const;
-  // Nothing may start, wherever it might fit.
+  // No stage may start; whether one fits is not considered.
   bool Idle() const {
     return eligible_.empty() || (eligible_.size() == 1 && eligible_.begin()->second.empty());
   }
-  // A gang may start, wherever it might fit.
+  // A gang may start; whether it fits is not considered.
   bool HasGang() const;
   // Workers for which a stage waits that may start, by number.
   std::vector<std::uint32_t> AwaitedWorkers() const;
@@ -168,7 +168,7 @@ class ReadyQueue {
   struct Pool;
   struct Quota {
     QuotaUsage usage;
-    std::vector<Pool*> pools{};  // Those that share it.
+    std::vector<Pool*> pools{};  // The pools that share it.
   };
   using Quotas = std::map<std::string, Quota>;
   // The sweeps of one group and one owner: what lets one of them start lets all.

@@ -108,7 +108,7 @@ class WorkerResources {
   };
   const std::vector<Gpu>& gpus() const { return gpus_; }
   std::uint64_t gpu_memory_mib(std::uint32_t slot) const;
-  // What is free now: "has 3 of 64 MiB of memory free, ...".
+  // The free resources: "has 3 of 64 MiB of memory free, ...".
   std::string FreeText() const;
 
  private:
@@ -119,7 +119,7 @@ class WorkerResources {
   std::uint64_t memory_used_mib_ = 0;
   std::vector<Gpu> gpus_;
   std::vector<int> gpu_of_slot_;                          // Index in gpus_; -1: on the CPU.
-  std::map<std::uint32_t, std::string> machine_of_slot_;  // Those on further machines of the worker.
+  std::map<std::uint32_t, std::string> machine_of_slot_;  // Of slots on further machines of the worker.
   std::map<Token, Held> held_;
   std::optional<std::uint32_t> seconds_left_;
   std::map<DataId, DataId> data_;  // Data source -> the version that the worker found last.

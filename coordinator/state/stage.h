@@ -51,7 +51,7 @@ struct StageDetail {
   // "from step 120", or `beginning`.
   std::string ResumeText(const char* beginning) const;
   void AddResumePoint(ResumePoint point);
-  // An attempt that could not use the first of them has begun at `step`: none but the one there is of use.
+  // An attempt that could not use the first of them has started at `step`: none but the one there is of use.
   void ResumedAt(std::uint64_t step);
   bool IsEmpty() const;
 };

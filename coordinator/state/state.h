@@ -41,7 +41,7 @@ struct OwnerBudget {
 // Workers in jobs of a cluster's engine. Of jobs that end: the time that stages need there (scheduling/job_ends.h).
 struct ClusterJobs {
   std::set<std::string> drained;  // Their workers take nothing new.
-  bool workers_come = false;      // A service beside the decisions brings workers where there is work.
+  bool workers_come = false;      // A service outside the decisions brings workers where there is work.
   std::uint32_t longest = 0;      // Most seconds that such a worker had left; 0: none has connected.
   // Of sweeps, as measured: trainings up to their first step, evaluations as a whole.
   std::map<SweepId, std::uint32_t> train_seconds, evaluate_seconds;
@@ -66,7 +66,7 @@ struct State {
 
   const OrchestratorOptions options;
   SweepTable sweeps;
-  std::set<SweepId> active;     // Those that are ACTIVE.
+  std::set<SweepId> active;     // The ACTIVE ones.
   std::set<SweepId> expanding;  // Sweeps with points of which trials are still to be made.
   IdTable<TrialId, Trial> trials;
   StageTable stages;
@@ -74,7 +74,7 @@ struct State {
   Models models;
   std::map<StageId, StageMemory> raised_memory;  // Of stages without a result that ran out of memory.
   std::map<Token, Attempt> attempts;             // Live ones.
-  std::set<StageId> interrupted;                 // Train stages that wait to go on from a checkpoint.
+  std::set<StageId> interrupted;                 // Train stages that wait to resume from a checkpoint.
   WorkerRegistry workers;
   LeaseTable leases;
   ReadyQueue ready;

@@ -1,4 +1,4 @@
-// What waits: attempts and stages for a time, stages for a worker, workers for a stage.
+// Lists of waits: attempts and stages for a time, stages for a worker, workers for a stage.
 #ifndef INLIER_COORDINATOR_STATE_WAITING_H_
 #define INLIER_COORDINATOR_STATE_WAITING_H_
 

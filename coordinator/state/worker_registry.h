@@ -62,7 +62,7 @@ struct WorkerEntry {
   std::vector<v1::Slot> slots;  // Constant for an incarnation.
   bool slots_reported = false;  // By the worker itself; before that the slots are the stored ones.
   WorkerResources resources;    // Of the slots, with what its attempts have taken.
-  DeviceHealths devices;        // Those that have failed since their last success.
+  DeviceHealths devices;        // Of devices that have failed since their last success.
   std::vector<v1::GpuReading> gpus;  // The latest that it reported; at most kGpusMax.
   bool keeps_artifacts = false;      // Apart from the coordinator and the others.
   Unavailable unavailable;

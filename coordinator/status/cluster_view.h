@@ -1,5 +1,5 @@
-// What a service beside the decisions (fleet/) sees of the work and of workers in jobs of a cluster's engine, and what it
-// may tell the decisions about them.
+// The work, and the workers in jobs of a cluster's engine, as a service outside the decisions (fleet/) sees them, and
+// its reports about them to the decisions.
 #ifndef INLIER_COORDINATOR_STATUS_CLUSTER_VIEW_H_
 #define INLIER_COORDINATOR_STATUS_CLUSTER_VIEW_H_
 
@@ -43,7 +43,7 @@ struct ClusterView {
 
 struct JobDrain {
   std::set<std::string> jobs{};  // Workers in these take nothing new, and those in all others do.
-  std::string yield{};           // Why their attempts write checkpoints and stop; empty: they go on.
+  std::string yield{};           // Why their attempts write checkpoints and stop; empty: they continue.
   bool workers_come = false;     // The service brings workers where there is work.
 };
 

@@ -129,7 +129,7 @@ std::string TimeOfKept(const fs::path& file) {
   return std::regex_match(name, match, form) ? match.str(1) : "";
 }
 
-// Removes the oldest backups beside `made` until `keep` are left with it, and returns their number. One that
+// Removes the oldest backups in the folder of `made` until `keep` are left with it, and returns their number. One that
 // is newer than `made` counts as the oldest: its clock was wrong.
 absl::StatusOr<std::size_t> RemoveOlder(const fs::path& made, std::size_t keep) {
   std::vector<std::pair<std::string, fs::path>> older;

@@ -49,7 +49,7 @@ absl::StatusOr<BackupResult> BackupStateFolder(const std::filesystem::path& stat
                                                const std::filesystem::path& destination,
                                                const BackupOptions& options = {});
 
-// Copies the database of the connection `source`, without an open transaction, to a file beside `database`:
+// Copies the database of the connection `source`, without an open transaction, to a file next to `database`:
 // "inlier.db.v3.20261122T021623.123Z.<reason>". For this folder.
 absl::StatusOr<BackupResult> BackupBeside(sqlite3* source, const std::filesystem::path& database, int version,
                                           const std::string& reason, const BackupOptions& options = {});

@@ -217,7 +217,7 @@ class Examination {
     const std::string bucket = BucketOf(state_dir_);
     if (!bucket.empty())
       Note(check, absl::StrCat("models are in ", bucket, ", which is not checked"),
-           "`inlier gc --dry-run` lists what is there");
+           "`inlier gc --dry-run` lists the files there");
     for (const auto& row : Ask(check,
                                "SELECT DISTINCT path, bytes, sha256 FROM artifact JOIN stage ON "
                                "stage.result_token = artifact.token WHERE final = 1 ORDER BY path")) {
@@ -267,7 +267,7 @@ class Examination {
     }
   }
 
-  // Each training without a result has its newest checkpoint or another one beside it: it replaces its
+  // Each training without a result has its newest checkpoint or another one next to it: it replaces its
   // checkpoint before the coordinator has stored that.
   void CheckMissingCheckpoints() {
     const std::string check = "checkpoint";

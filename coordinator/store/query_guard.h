@@ -1,7 +1,7 @@
 // Users' SQL: a connection that can only read, by functions that are known to reach neither files nor memory.
 //
 // The guard decides what a statement may do. It stops a statement at its time limit only where SQLite asks
-// whether to go on, between the jumps of a program; the process of the statement bounds time and memory
+// for permission to continue, between the jumps of a program; the process of the statement bounds time and memory
 // (queries/query_process.h).
 //
 // Thread safety: none; one thread at a time for each connection.
@@ -23,7 +23,7 @@
 
 namespace inlier {
 
-// SQLite asks after so many of its instructions whether a statement may go on.
+// SQLite asks after so many of its instructions whether a statement may continue.
 inline constexpr int kInstructionsBetweenChecks = 2000;
 
 struct QueryLimits {

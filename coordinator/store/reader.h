@@ -65,7 +65,7 @@ class Reader {
   absl::Status AddPastAttempts(const std::string& trial, v1::Explanation& explanation);
   static constexpr int kAttemptsListed = 50;
   // Returns the lines of all attempts of the trial's stages after line number `after`, oldest first: the
-  // first `max_lines`, or with `newest` the last, after a line that says so where kPageBytesMax left out
+  // first `max_lines`, or with `newest` the last, after a line that reports it where kPageBytesMax left out
   // others.
   absl::StatusOr<v1::GetLogsResponse> Logs(TrialId trial, std::uint64_t after, std::uint32_t max_lines,
                                            bool newest);

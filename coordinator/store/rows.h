@@ -47,7 +47,7 @@ struct ResourceRequest {
   friend auto operator<=>(const ResourceRequest&, const ResourceRequest&) = default;
 };
 
-// What the attempts at the stages of a sweep used up to `at`.
+// The resources that the attempts at the stages of a sweep used up to `at`.
 struct SweepUsage {
   SweepId id{};
   std::int64_t attempt_ms = 0;
@@ -150,7 +150,7 @@ struct AttemptRow {
 inline constexpr std::size_t kResumePointsMax = 3;
 
 // A condition on `attempt` joined with `artifact`: a later attempt could not use the checkpoint that it was
-// told of, and began at another one than this.
+// given, and began at another one than this.
 inline constexpr char kWasPassedOver[] =
     "EXISTS (SELECT 1 FROM attempt AS later WHERE later.stage = attempt.stage "
     "AND later.token > attempt.token AND later.resumed_step < later.resume_step "
@@ -255,7 +255,7 @@ struct RequestRow {
 };
 inline constexpr std::uint64_t kRequestsKept = 10'000;
 
-// What a user measured on a model.
+// A user's measurements of a model.
 struct AnalysisRow {
   AnalysisId id{};
   std::string model{};         // As the user named it.

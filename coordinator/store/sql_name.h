@@ -9,7 +9,7 @@
 
 namespace inlier {
 
-// Quotes the name of a table or a column: whatever it contains, SQLite reads it as that one name.
+// Quotes the name of a table or a column: SQLite reads any text in it as that one name.
 inline std::string SqlName(const std::string& name) {
   return absl::StrCat("\"", absl::StrReplaceAll(name, {{"\"", "\"\""}}), "\"");
 }

@@ -170,7 +170,7 @@ bool WantsTrials(const State& state, const Sweep& sweep) {
 
 // Further trials of the sweeps that want some.
 void ExpandSweeps(Context& context) {
-  Finish(context);  // What has ended so far makes room.
+  Finish(context);  // Finished trials leave their places to others.
   State& state = context.state;
   std::uint64_t budget = state.options.expand_per_tick;
   for (auto at = state.expanding.begin(); at != state.expanding.end() && budget > 0;) {
@@ -261,7 +261,7 @@ std::uint64_t Expand(Context& context, Sweep& sweep, std::uint64_t limit) {
     std::optional<TrainingChoice> choice = TrainingChoice();
     StageId start;
     if (expanded.problem.ok() && expanded.unlinked && !waits) start = LinkStart(state, sweep, expanded);
-    // Those after a point that waits are made after it, too; but their data are asked for now.
+    // Points after one that waits are made after it, too; but their data are asked for now.
     if (expanded.problem.ok() && expanded.train) choice = ChooseTraining(context, sweep, *expanded.train);
     if (!choice && !waits) waits = expanded.point;
     if (waits) {

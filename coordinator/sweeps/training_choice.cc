@@ -11,7 +11,7 @@
 namespace inlier {
 namespace {
 
-// The data of the sweep: those with which it began, or what a worker has found since. The source itself where no
+// The data of the sweep: those with which it began, or those that a worker has found since. The source itself where no
 // worker could read it; zero: not known.
 DataId DataOf(const State& state, const Sweep& sweep, DataId source) {
   if (const auto began = sweep.bound.of_source.find(source); began != sweep.bound.of_source.end())
@@ -46,7 +46,7 @@ std::optional<TrainingChoice> ChooseTraining(Context& context, Sweep& sweep, con
     if ((*at)->HasSweep(sweep.id)) return TrainingChoice{.number = number_at(at)};
   }
   const DataId source = FindOrAddSource(context, *train.names);
-  // The sweep says which source of its program it means.
+  // A sweep may name the version of its program's source.
   const std::optional<Digest> version = ParseSha256Hex(train.version);
   const DataId data =
       version ? FindOrAddVersion(context, source, *version, /*worker=*/"") : DataOf(state, sweep, source);

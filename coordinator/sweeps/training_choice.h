@@ -3,8 +3,8 @@
 // A training is known by the fingerprint of its specification and by the digest of its data. The fields of a
 // specification are compared at once; the data are files, which only a worker can read. So a known training is
 // reused where it has the data with which the sweep began, or those that a worker has found since the sweep was
-// submitted or edited; until then the sweep waits (data/data_check.h). A training that no attempt has begun
-// is shared at once: it will read what is there then.
+// submitted or edited; until then the sweep waits (data/data_check.h). A training that no attempt has started
+// is shared at once: it will read the data of that time.
 //
 // The stages of one specification are numbered: the first has the fingerprint of the specification, the n-th that
 // of it and n. An evaluation has the number of its training.

@@ -28,7 +28,7 @@ Note NoteOf(const fs::path& state_dir) {
   return {words.first, words.second};
 }
 
-// What shows that the folder had a database; empty: it had none.
+// The trace that shows that the folder had a database; empty: it had none.
 std::string SignOfDatabase(const fs::path& state_dir) {
   const std::string noted = NoteOf(state_dir).id;
   if (noted == kNotMadeYet) return "";

@@ -1,6 +1,6 @@
 // Which database a state folder belongs to. Ids of stages and tokens count from 1 in every database, so one
-// database must never find the checkpoints of another; and SQLite applies a log to whatever database lies
-// beside it.
+// database must never find the checkpoints of another; and SQLite applies a log to any database that lies
+// next to it.
 //
 // The folder's note (base/files/file_lock.h) has the database's id and the start of the coordinator that
 // wrote its log last.

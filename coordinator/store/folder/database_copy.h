@@ -1,4 +1,4 @@
-// A copy of a folder's database, to read it where nothing may be written: SQLite writes beside a database that it reads.
+// A copy of a folder's database, to read it where nothing may be written: SQLite writes files next to a database that it reads.
 #ifndef INLIER_COORDINATOR_STORE_FOLDER_DATABASE_COPY_H_
 #define INLIER_COORDINATOR_STORE_FOLDER_DATABASE_COPY_H_
 
