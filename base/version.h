@@ -6,7 +6,7 @@
 
 namespace inlier {
 
-// "0.1.0" (base/version_skew.h says which ones work together). INLIER_VERSION_OF_TESTS in the environment
+// "0.1.0" (base/version_skew.h defines which ones work together). INLIER_VERSION_OF_TESTS in the environment
 // replaces it, for tests of neighbouring releases with one build.
 std::string Version();
 // "0.1.0+<git commit, 12 digits>" with "-dirty" when the tree had changes; recorded with every attempt.

@@ -1,4 +1,4 @@
-// Whether the trainings of a sweep run by one engine.
+// Checks that one engine runs all trainings of a sweep.
 #ifndef INLIER_CLI_ENGINE_CHECK_H_
 #define INLIER_CLI_ENGINE_CHECK_H_
 

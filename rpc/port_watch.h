@@ -1,5 +1,5 @@
-// Whether a daemon's own gRPC port answers, asked as a client would: a server whose listener or threads are dead is
-// not healthy, whatever the rest of the process does.
+// Checks that a daemon's own gRPC port answers a client: a server whose listener or threads are dead is
+// not healthy, even where the rest of the process works.
 //
 // Thread safety: answers() from any thread; Stop from one.
 #ifndef INLIER_RPC_PORT_WATCH_H_

@@ -106,7 +106,7 @@ absl::Status FromGrpcStatus(const grpc::Status& status) {
       absl::StrContains(status.error_message(), kHttp1Server)) {
     return absl::UnavailableError(
         "it answers as an http_listen does, or as a coordinator that has as many connections as its limit of "
-        "open files allows: its log says which, and what to do");
+        "open files allows: its log names which, and the remedy");
   }
   return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
 }

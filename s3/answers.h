@@ -1,4 +1,4 @@
-// What an object store answers: XML, by pugixml, and errors as absl::Status.
+// The answers of an object store: XML, by pugixml, and errors as absl::Status.
 //
 // Thread safety: pure functions.
 #ifndef INLIER_S3_ANSWERS_H_
@@ -42,7 +42,7 @@ struct S3Page {
 absl::StatusOr<S3Page<S3Object>> ParseObjects(const std::string& xml);
 absl::StatusOr<S3Page<S3Part>> ParseParts(const std::string& xml);
 absl::StatusOr<S3Page<S3MultipartUpload>> ParseUploads(const std::string& xml);
-// The id of the multipart upload that was begun.
+// The id of the multipart upload that was started.
 absl::StatusOr<std::string> ParseUploadId(const std::string& xml);
 // The body of a request that puts the parts together.
 std::string CompletionXml(const std::vector<S3Part>& parts);

@@ -46,7 +46,7 @@ absl::StatusOr<std::optional<S3Found>> S3Client::Head(const std::string& key) {
   const S3Request request{.method = "HEAD", .key = key};
   ASSIGN_OR_RETURN(const S3Answer answer, exchange_.Send(request));
   if (answer.status == 404) return std::optional<S3Found>();
-  // The answer has no body: another call says what is wrong with the key pair, the region or the clock.
+  // The answer has no body: another call shows the fault of the key pair, the region or the clock.
   if (answer.status >= 400 && answer.status < 500) RETURN_IF_ERROR(CheckBucket());
   if (!answer.ok()) return StatusOf(answer, What(request));
   const bool timed = answer.date_seconds > 0 && answer.last_modified_seconds > 0;

@@ -24,7 +24,7 @@ constexpr long kReadBytes = 512 << 10;  // Handed to on_body at once.
 
 }  // namespace
 
-// What the callbacks of one request use.
+// The data for the callbacks of one request.
 struct S3Exchange::Running {
   Running(const S3Request& request, const std::atomic<bool>& stopped) : request(request), stopped(stopped) {}
 

@@ -151,7 +151,7 @@ void ArtifactTransfer::SetWanted(const std::vector<std::string>& sha256s) {
       wanted.push_back(Begin(TransferKind::kRestore, sha256, *copy));
   }
   const std::lock_guard lock(mutex_);
-  wanted_.swap(wanted);  // What is wanted no more ends with `wanted`.
+  wanted_.swap(wanted);  // Transfers that are no longer wanted end with `wanted`.
 }
 
 ArtifactHandle ArtifactTransfer::Begin(TransferKind kind, const std::string& sha256, const fs::path& path) {

@@ -91,7 +91,7 @@ class ArtifactTransfer {
   // checked once a minute for as long as they are wanted.
   void SetWanted(const std::vector<std::string>& sha256s);
 
-  // What other attempts have written, and this worker reads.
+  // Files that other attempts have written, and this worker reads.
   CheckedFiles& files() { return files_; }
 
   // The files in the folder of a live attempt stay in the cache.

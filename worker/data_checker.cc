@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 
 // Of a child's output; the coordinator accepts 4096 bytes.
 constexpr std::size_t kOutputBytesMax = 4000;
-constexpr std::size_t kReadingBytesMax = 100;  // Of a line that says how far it has come.
+constexpr std::size_t kReadingBytesMax = 100;  // Of a line that reports its progress.
 
 void Append(std::string& to, std::string_view bytes) {
   to.append(bytes.substr(0, kOutputBytesMax - std::min(kOutputBytesMax, to.size())));

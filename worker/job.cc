@@ -18,7 +18,7 @@ std::optional<std::int64_t> LengthSeconds(const std::function<std::string(const 
   return end - start;
 }
 
-// Of the job's time, what is left to attempts that yield: checkpoints are written and sent. As a fleet's notice.
+// The part of the job's time for attempts that yield: checkpoints are written and sent. As a fleet's notice.
 constexpr std::int64_t kNoticeSeconds = 120;
 
 }  // namespace

@@ -55,7 +55,7 @@ v1::Outcome NotStarted(const absl::Status& status) {
   return outcome;
 }
 
-// Where the program itself cannot run, the failure of a child that said nothing is not the trial's.
+// Where the program itself cannot run, the failure of a child that reported nothing is not the trial's.
 asio::awaitable<v1::Outcome> BlameOf(v1::Outcome outcome, ProcessExit exit, const AttemptSettings& settings,
                                      asio::thread_pool& disk) {
   if (CouldNotRun(exit)) co_return NotStarted(absl::UnavailableError(outcome.message()));

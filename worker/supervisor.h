@@ -157,7 +157,7 @@ class Supervisor {
                                                                               bool streamed, bool waits);
   // Waits for one of `paths` to exist; false after settings.artifact_wait, or when stopped.
   boost::asio::awaitable<bool> WaitForAny(std::vector<std::filesystem::path> paths);
-  // Whether the model and the checkpoint that the child has read are what they were; costs nothing where they are.
+  // Checks that the model and the checkpoint that the child has read are unchanged; costs nothing where they are.
   boost::asio::awaitable<absl::Status> CheckFilesRead();
   boost::asio::awaitable<ArtifactProgress> FetchArtifact(std::string sha256);
   // Uploads the checkpoint, then reports `event`; of the waiting ones only the newest.

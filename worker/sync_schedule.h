@@ -37,7 +37,7 @@ class SyncSchedule {
 
   // False for the answer to a sync of an earlier process, or one that a later answer has overtaken.
   bool Expects(std::uint64_t sync_id) const { return sync_id <= sync_id_ && sync_id >= last_answered_; }
-  // It is the answer to a sync that said that the worker ends, not to an earlier one that was still on its way.
+  // It is the answer to a sync that reported that the worker ends, not to an earlier one that was still on its way.
   bool KnowsOfTheEnd(const v1::CoordinatorSync& answer) const {
     return first_draining_ > 0 && answer.sync_id() >= first_draining_;
   }
@@ -56,8 +56,8 @@ class SyncSchedule {
   std::optional<Urgency> urgency_;
   std::uint64_t sync_id_ = 0;
   std::uint64_t last_answered_ = 0;
-  std::uint64_t first_draining_ = 0;  // The first sync that said it; 0: none has.
-  std::uint64_t sent_through_ = 0;  // Events up to here are acknowledged or in a sync of this call.
+  std::uint64_t first_draining_ = 0;  // The first sync that reported it; 0: none has.
+  std::uint64_t sent_through_ = 0;    // Events up to here are acknowledged or in a sync of this call.
   std::map<std::uint64_t, Sent> unanswered_;
   Timestamp heartbeat_at_, resend_at_, last_sent_;
 };

@@ -84,7 +84,7 @@ void CheckedFiles::MarkUsed(const fs::path& path) {
   const Version before = VersionOf(path);
   ::utimensat(AT_FDCWD, path.c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
   const Version after = VersionOf(path);
-  constexpr auto kContentEnds = 3;  // What follows are times.
+  constexpr auto kContentEnds = 3;  // Times follow.
   if (known->version == before && std::equal(before.begin(), before.begin() + kContentEnds, after.begin()))
     known->version = after;
 }

@@ -22,7 +22,7 @@ namespace inlier {
 // Locks an open file until its last descriptor is closed; false where another holds it.
 absl::StatusOr<bool> TryLock(int fd);
 
-// Whether a process holds the exclusive lock of a file; kUnknown where file or file system do not tell.
+// The state of a file's exclusive lock; kUnknown where the file or its file system gives no answer.
 enum class LockUse { kFree, kHeld, kUnknown };
 
 class FileLock {

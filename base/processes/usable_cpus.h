@@ -27,7 +27,7 @@ std::vector<std::string> CgroupFolders();
 // 10 ms and more, in which threads that share CPUs wait for one that does not run.
 inline constexpr char kShortSpin[] = "GOMP_SPINCOUNT=1500";
 
-// True where the environment already says how threads of OpenMP wait.
+// True where the environment already sets how threads of OpenMP wait.
 bool HasWaitPolicy();
 
 }  // namespace inlier

@@ -32,7 +32,7 @@ struct AnalyzeArguments {
   std::vector<std::string> bits, quantizations;
   std::string layers;
   bool no_store = false;
-  v1::AnalysisSpec fields;  // Those of the further flags.
+  v1::AnalysisSpec fields;  // Set by the further flags.
 };
 
 // "W8A8" or "W4": both bit widths of the reference scheme.

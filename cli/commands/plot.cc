@@ -37,7 +37,7 @@ struct PlotArguments {
   std::vector<std::string> names;
   std::string spec, kind;  // `spec`: a file.
   std::vector<std::string> series, where;
-  v1::FigureSpec fields;  // Those of the further flags.
+  v1::FigureSpec fields;  // Set by the further flags.
   std::string output;
   std::string format = "svg";
   bool force = false;

@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 constexpr Duration kStart = std::chrono::seconds(30);
 constexpr Duration kAppears = std::chrono::seconds(3);
 constexpr Duration kRestart = std::chrono::seconds(5);
-constexpr Duration kSilence = std::chrono::milliseconds(300);  // Before it is said that a command waits.
+constexpr Duration kSilence = std::chrono::milliseconds(300);  // Before a command reports that it waits.
 
 bool Exists(const fs::path& path) {
   std::error_code error;
@@ -45,7 +45,7 @@ bool IsStarting(const fs::path& dir) {
          FileLock::Probe(UpLockFile(dir)) == LockUse::kHeld;
 }
 
-// A coordinator of this folder was killed, and may be started again. The endpoint file of a copied folder tells nothing of it.
+// A coordinator of this folder was killed, and may be started again. The endpoint file of a copied folder does not count.
 bool WasKilledIn(const fs::path& dir) {
   const absl::StatusOr<v1::Endpoint> left = ReadEndpointFile(dir);
   return left.ok() && left->lock_inode() == InodeOf(StateLockPath(dir));
@@ -77,7 +77,7 @@ absl::StatusOr<Answerer> Session::FindAnswerer() const {
   if (!server.empty()) return Answerer{Answerer::kServer, server};
   ASSIGN_OR_RETURN(std::optional<v1::Endpoint> running, RunningIn(dir));
   if (running) return Answerer{Answerer::kFolder, running->grpc(), running->database_id()};
-  // What the default folder has is meant before any coordinator of this machine, which may be another user's.
+  // A database in the default folder is preferred to any coordinator of this machine, which may be another user's.
   const bool stored = Exists(dir / "inlier.db");
   if (choice_.dir_by.empty() && !stored && !IsStarting(dir) && AcceptsConnections(DefaultAddress()))
     return Answerer{Answerer::kDefault, DefaultAddress()};

@@ -1,4 +1,4 @@
-// A process that goes on in the background when it is ready, while the one that was called returns.
+// A process that continues in the background when it is ready, while the one that was called returns.
 //
 // Thread safety: none; Enter before any other thread.
 #ifndef INLIER_CLI_PROGRAMS_BACKGROUND_H_
@@ -14,7 +14,7 @@ namespace inlier {
 
 class Background {
  public:
-  // Makes the second process, which gets `background` and goes on. The first one returns 0 when the second has left, or its
+  // Makes the second process, which gets `background` and continues. The first one returns 0 when the second has left, or its
   // exit status; an interrupt of the first ends the second.
   static absl::StatusOr<int> Enter(std::optional<Background>& background);
 

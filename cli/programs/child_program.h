@@ -24,7 +24,7 @@ struct ChildEnd {
 
 // Runs `program` (without "/": one of PATH) with `arguments`, without input, passes every line of its standard output to
 // `on_line` (null: dropped) as it comes, and waits for it. It ends with this process. Its threads of OpenMP wait as
-// base/processes/usable_cpus.h says unless the environment has another policy. ResourceExhausted: no pipe or process.
+// base/processes/usable_cpus.h sets unless the environment has another policy. ResourceExhausted: no pipe or process.
 absl::StatusOr<ChildEnd> RunProgram(const std::string& program, const std::vector<std::string>& arguments,
                                     const std::function<void(const std::string&)>& on_line = nullptr);
 

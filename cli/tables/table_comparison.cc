@@ -17,7 +17,7 @@ bool IsSmallP(const v1::Table& table, const v1::TableCell& cell) {
   return (cell.has_paired_p() ? cell.paired_p() : welch_p) < 1 - table.confidence();
 }
 
-// What the cells of a table have; `bootstrap` is of a cell that is not paired.
+// The statistics of a table's cells; `bootstrap` is of a cell that is not paired.
 struct Seen {
   bool best = false, different = false, few = false, paired = false, paired_interval = false;
   bool unpaired = false, bootstrap = false;

@@ -1,4 +1,4 @@
-// What is behind the numbers of a table, in words: trainings, their evaluations, statistics, rank correlations.
+// Describes in words how a table's numbers were made: trainings, their evaluations, statistics, rank correlations.
 //
 // Thread safety: pure functions.
 #ifndef INLIER_CLI_TABLES_TABLE_COUNTS_H_

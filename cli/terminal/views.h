@@ -11,7 +11,7 @@
 
 namespace inlier {
 
-// What the user has chosen, and texts for the last line in place of the keys.
+// The user's choices, and texts for the last line in place of the keys.
 struct ViewState {
   int selected = 0;      // Row.
   int first_line = 0;    // Of a text that scrolls.

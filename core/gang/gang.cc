@@ -20,7 +20,7 @@ namespace {
 
 // Of one call: large enough to use the connection well, and small enough that one is packed while another travels.
 constexpr std::int64_t kBucketBytes = 16 << 20;
-// Rank 0 measures and writes checkpoints while the others wait. Whoever started the gang ends it where nothing moves.
+// Rank 0 measures and writes checkpoints while the others wait. The process that started the gang ends it where nothing moves.
 constexpr std::chrono::hours kCallPatience(24);
 
 // Consecutive tensors of one type and device as one vector on the CPU.

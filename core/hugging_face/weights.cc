@@ -183,7 +183,7 @@ class WeightCopy {
   bool has_body_ = false;
 };
 
-// LABEL_0, LABEL_1, …: the names that transformers gives where nobody named the classes.
+// LABEL_0, LABEL_1, …: the names that transformers gives to classes without names.
 bool AreUnnamed(const std::vector<std::string>& stored) {
   for (std::size_t i = 0; i < stored.size(); ++i) {
     if (stored[i] != absl::StrCat("LABEL_", i)) return false;

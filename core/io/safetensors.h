@@ -57,7 +57,7 @@ class SafetensorsReader {
 absl::StatusOr<TensorMap> LoadSafetensors(const std::filesystem::path& path, StringMap* metadata = nullptr);
 
 // Writes `tensors` (any device, any strides), the widest items first, then by name. The same input gives the
-// same bytes. `sha256` gets the digest of what was written, not of what the disk has made of it.
+// same bytes. `sha256` gets the digest of the bytes that were written; they are not read back.
 absl::Status SaveSafetensors(const std::filesystem::path& path, const TensorMap& tensors,
                              const StringMap& metadata = {}, std::string* sha256 = nullptr);
 

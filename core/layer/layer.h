@@ -4,8 +4,8 @@
 //   1. (norm,) query, key and value projections;  2. attention of each head;
 //   3. output projection, dropout, residual sum, norm, feed-forward network, dropout, residual sum (, norm)
 //
-// and the same in reverse order, then the gradients of the weights as products over all tokens. The formulas are
-// those of core/nn/transformer_layer.h. T is the type of the products' operands (float, bfloat16 or double), everything
+// and the same in reverse order, then the gradients of the weights as products over all tokens. The formulas are in
+// core/nn/transformer_layer.h. T is the type of the products' operands (float, bfloat16 or double), everything
 // else is of Real<T>.
 #ifndef INLIER_CORE_LAYER_LAYER_H_
 #define INLIER_CORE_LAYER_LAYER_H_
@@ -79,7 +79,7 @@ void VisitWeights(AnyWeights& weights, const Visit& visit) {
   visit(weights.sinks);
 }
 
-// What Inputs::gate multiplies. Queries and keys are gated before their norm.
+// The tensors that Inputs::gate multiplies. Queries and keys are gated before their norm.
 enum class GatedPart { kContext, kQuery, kKey, kValue, kOutput };
 
 struct Shape {

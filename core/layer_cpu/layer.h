@@ -1,4 +1,4 @@
-// A transformer's layer and the vocabulary's loss on the CPU (core/layer), as a few passes over blocks of tokens that stay
+// A transformer's layer and the vocabulary's loss on the CPU (core/layer), in a few passes, each by blocks of tokens that stay
 // in the cache. Results do not depend on the number of threads.
 //
 // Products are of double for inputs of that type, else of bfloat16 with Products::kBfloat16, else of float.

@@ -47,7 +47,7 @@ struct Backward : Pass {
     PlaceVectors(weights, vectors, parts);
   }
 
-  // What the penalty adds to the gradient of the network's result for some tokens, in `memory`; null for nothing.
+  // The penalty's addition to the gradient of the network's result for some tokens, in `memory`; null for nothing.
   const R* PenaltyGradient(std::int64_t first, std::int64_t rows, R* memory) const {
     if (ffn_penalty_gradient == 0) return nullptr;
     const double share = ffn_penalty_gradient / static_cast<double>(m * d);

@@ -129,7 +129,7 @@ struct Backward : Pass {
   }
 
   void Project() {
-    const at::Tensor& bias = result.weights.projections[0].bias;  // Those of the others follow.
+    const at::Tensor& bias = result.weights.projections[0].bias;  // The other biases follow it.
     if (bias.defined()) {
       Check(cuda::AddColumnSums<Bf16>(m, qkv_width, Data<Bf16>(qkv), Data<float>(bias),
                                       Data<float>(workspace), stream),

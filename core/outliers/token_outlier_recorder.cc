@@ -30,7 +30,7 @@ enum SumOf {
   kLaterTokens,  // 2 .. T, of all sequences.
   kFirstMaxima,  // Of the sequences' maxima.
   kRestMaxima,
-  kLongSequences  // Those with later tokens.
+  kLongSequences  // Sequences with later tokens.
 };
 enum MaximumOf { kFirstMaximum, kRestMaximum };
 

@@ -37,11 +37,11 @@ enum class QuantizedPart {
   kValues,      // The same.
 };
 
-// What a quantizer has done to one tensor.
+// How a quantizer has changed one tensor.
 struct Rounding {
   at::Tensor exact;      // As it was rounded: smoothed or rotated first where the quantization does so.
   at::Tensor rounded;    // The same shape, rounded.
-  at::Tensor unrounded;  // What the model would use if this quantizer were off.
+  at::Tensor unrounded;  // The value that the model would use if this quantizer were off.
 };
 
 // One quantizer of a model, for reports.
@@ -73,7 +73,7 @@ class Quantization : public ActivationTap {
   // Every quantizer in use, in order of first use.
   virtual std::vector<QuantizerReport> Table() const = 0;
 
-  // Tells how a quantizer has rounded the `tensor` of `part` at `site` that it has just replaced by `used`; nothing where
+  // Reports how a quantizer has rounded the `tensor` of `part` at `site` that it has just replaced by `used`; nothing where
   // there is no quantizer.
   virtual std::optional<Rounding> RoundingOf(const std::string& site, QuantizedPart part,
                                              const at::Tensor& tensor, const at::Tensor& used) {

@@ -26,7 +26,7 @@ struct Moments {
   double largest = 0;
 };
 
-// In vectors of lanes, whatever the instruction set has for them; the order of the additions is fixed.
+// In vectors of lanes, as wide as the instruction set allows; the order of the additions is fixed.
 template <typename Real>
 [[gnu::always_inline]] inline Moments MomentsLoop(const Real* exact, const Real* rounded, std::int64_t size) {
   constexpr int kLanes = 4;

@@ -58,7 +58,7 @@ ValueRange MinMaxRange(const at::Tensor& x, bool per_channel);
 // The percentiles `low` and `high` (0 to 100) over all elements, or over each slice of the first axis; always double.
 ValueRange PercentileRange(const at::Tensor& x, double low, double high, bool per_channel);
 
-// What the first batch fixes for a search.
+// Values that the first batch fixes for a search.
 struct SearchBounds {
   bool one_sided = false;
   double low = 0, high = 0;  // The widest range.

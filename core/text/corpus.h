@@ -61,7 +61,7 @@ class Corpus {
   // live as long as the Corpus.
   const std::vector<std::string_view>& texts() const { return texts_; }
 
-  // Whether each text is a document of its own: JSON lines.
+  // True where each text is a document of its own: JSON lines.
   bool HasDocuments() const;
 
   // As CachedDigest, of the bytes that were read.

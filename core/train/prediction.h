@@ -14,7 +14,7 @@ namespace inlier {
 struct Prediction {
   double loss = 0;           // As Model::Loss without smoothing; 0 when there is no target.
   std::int64_t targets = 0;  // Predicted labels: masked tokens, all but the first of a sequence, or examples.
-  std::int64_t correct = 0;  // Those whose most probable class (the first of equals) is right; 0 for numbers.
+  std::int64_t correct = 0;  // With the right class most probable (the first of equals); 0 for numbers.
   std::int64_t classes = 0;  // Of the model; 0 for numbers.
   // Of examples with one label each: (B) on the CPU; int64, for numbers double. Undefined for tokens.
   at::Tensor predicted;

@@ -2,7 +2,7 @@
 // have, then half of them, and on as long as fewer are faster. A small model spends more time on bringing threads
 // together than it saves, and threads that share their CPUs with other programs wait for one that does not run.
 //
-// What runs beside a training comes and goes: the choice is made again when updates become slower, and now and then.
+// Other programs start and end while a training runs: the choice is made again when updates become slower, and now and then.
 #ifndef INLIER_CORE_TRAIN_THREAD_CHOICE_H_
 #define INLIER_CORE_TRAIN_THREAD_CHOICE_H_
 

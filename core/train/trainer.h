@@ -67,7 +67,7 @@ class Trainer {
   absl::Status Resume(const std::filesystem::path& checkpoint);
 
   // Trains to the end, writing checkpoints to `folder`. Calls `stop_requested` after every micro-batch; the
-  // update that is then begun is left out. All ranks stop where one is asked to. An error when a checkpoint cannot be
+  // update that has then started is left out. All ranks stop where one is asked to. An error when a checkpoint cannot be
   // written; LibTorch's exceptions and GangBroken pass through.
   absl::StatusOr<TrainResult> Run(const std::filesystem::path& folder,
                                   const std::function<bool()>& stop_requested);

@@ -14,7 +14,7 @@
 namespace inlier {
 namespace {
 
-// Equal where an evaluation can go on with what another one has read.
+// Equal where an evaluation can use all that another one has read.
 std::string KeyOf(const v1::AttemptSpec& attempt, const Prepared& prepared) {
   v1::AttemptSpec shared = attempt;
   shared.clear_stage_id();

@@ -39,7 +39,7 @@ constexpr char kUsage[] =
     R"(inlier-trial: runs one attempt of a trial (training or evaluation)
 
 usage: inlier-trial SPEC.json      an AttemptSpec (proto/inlier/v1/attempt.proto) as JSON
-       inlier-trial evaluations SPEC.json         evaluates, then goes on with the SPEC.json files that
+       inlier-trial evaluations SPEC.json         evaluates, then continues with the SPEC.json files that
                                                   lines of standard input name; those of one checkpoint
                                                   share what they read
        inlier-trial analyze REQUEST.json          outliers and quantization of a Hugging Face model (AnalysisSpec)
@@ -135,7 +135,7 @@ int PrintModelNumbers(const std::vector<std::string_view>& arguments) {
   return 0;
 }
 
-// What was written goes to standard output, as one object.
+// The written values go to standard output, as one object.
 int Export(int argc, char** argv) {
   inlier::ExportRequest request;
   request.folder = argv[3];
@@ -173,7 +173,7 @@ int AnalyzeModel(const char* request) {
   return status.ok() ? 0 : Fail(status);
 }
 
-// Tells the worker how far the files are read, by a line a second.
+// Reports to the worker how far the files are read, by a line a second.
 inlier::DigestProgress ReadingLines() {
   return [last = inlier::MonotonicNow()](std::uint64_t bytes, std::uint64_t bytes_total) mutable {
     const inlier::Timestamp now = inlier::MonotonicNow();

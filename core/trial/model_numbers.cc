@@ -324,7 +324,7 @@ class Reading {
     return grid;
   }
 
-  // What a layer's attention computes of the first example.
+  // The results of a layer's attention for the first example.
   absl::StatusOr<Json> OfLayer() {
     const v1::FigureSpec::Kind kind = question_.kind;
     const bool gates = kind == v1::FigureSpec::GATES;

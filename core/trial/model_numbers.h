@@ -25,9 +25,9 @@ struct ModelQuestion {
   TextOpenOptions data;  // Where its trial's data are found.
 };
 
-// A grid of numbers in words of its own: {of, value, rows, columns, values}. `of` says of what ("over 32 validation
-// examples"), `value` what a number is; rows and columns are {name, title, texts}, with tokens: true where the texts are
-// those of tokens, and rows with downwards: true where the first is to be on top. HEADS has tiles {count, columns, size}: a
+// A grid of numbers in words of its own: {of, value, rows, columns, values}. `of` names their source ("over 32 validation
+// examples"), `value` the quantity; rows and columns are {name, title, texts}, with tokens: true where the texts are
+// tokens, and rows with downwards: true where the first is to be on top. HEADS has tiles {count, columns, size}: a
 // (T, T) tile a head, side by side with a line of nulls between them.
 //   DIMENSIONS      a row a layer: max over examples and tokens of |x_j| at the output of the layer, j = 0 .. d - 1
 //   TOKENS          a row a layer: max over j of |x_j| at each position of the first validation example

@@ -1,4 +1,4 @@
-// A grid of numbers as JSON, in words of its own (ReadModelNumbers of core/trial/model_numbers.h says what is in it).
+// A grid of numbers as JSON, in words of its own (ReadModelNumbers of core/trial/model_numbers.h describes it).
 #ifndef INLIER_CORE_TRIAL_NUMBER_GRID_H_
 #define INLIER_CORE_TRIAL_NUMBER_GRID_H_
 

@@ -1,4 +1,4 @@
-// What both stages need before they run: the resolved spec, the data and a model that fits them.
+// Prepares both stages: the resolved spec, the data and a model that fits them.
 #ifndef INLIER_CORE_TRIAL_PREPARATION_H_
 #define INLIER_CORE_TRIAL_PREPARATION_H_
 

@@ -90,7 +90,7 @@ absl::Status CheckPixels(const fs::path& folder, const v1::TrialSpec& spec, cons
     return absl::InvalidArgumentError(
         absl::StrCat(path.string(), ": ", key, ": is not that of data.images.pixel_scale ",
                      v1::PixelScale_Name(spec.data().images().pixel_scale()),
-                     "; set HALF or IMAGENET, whichever the model was trained with: "
+                     "; set HALF or IMAGENET, the one that the model was trained with: "
                      "inlier supports no other scale of pixels"));
   }
   return absl::OkStatus();

@@ -346,7 +346,7 @@ class Builder {
         std::ranges::any_of(chosen_, [](const PlotTrial* trial) { return trial->state == "SUCCEEDED"; });
     return absl::NotFoundError(absl::StrCat(
         "no trial has a result with ", spec_.y(),
-        ended ? ": those that ended did not measure it; docs/reference/measurements.md says what it needs"
+        ended ? ": those that ended did not measure it; docs/reference/measurements.md lists its needs"
               : " yet"));
   }
 

@@ -31,7 +31,7 @@ struct NestedSummary {
 // `results` are pairs of a training and a result. Each result without a training ("") has one of its own.
 NestedSummary SummariseNested(const std::vector<std::pair<std::string, double>>& results);
 
-// What a figure draws of them; NaN where there are too few values.
+// The numbers that a figure draws; NaN where there are too few values.
 struct Summary {
   std::uint32_t n = 0;            // Trainings.
   std::uint32_t evaluations = 1;  // Most of one training, which counts with the mean over them.

@@ -23,7 +23,7 @@ using TrialGroup = LabelGroup<const TrialValues*>;
 std::vector<TrialGroup> GroupTrials(const Trials& trials, const std::vector<std::string>& names,
                                     const TableNames& table_names);
 
-// What a column of a measurement shows.
+// The content of a measurement's column.
 struct ColumnPlan {
   MeasurementChoice measurement;
   v1::TableColumn::Statistic statistic = v1::TableColumn::MEAN;
@@ -34,7 +34,7 @@ struct ColumnPlan {
 
 struct MadeCell {
   v1::TableCell cell;  // Without trials' names and published figures.
-  Trials trials;       // Those of the best points, or all where none has a result yet.
+  Trials trials;       // Trials of the best points, or all where none has a result yet.
 };
 
 // The number of a cell that its column shows; nullopt without results.

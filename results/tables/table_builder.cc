@@ -65,7 +65,7 @@ MeasurementChoice ChoiceOf(const std::string& measurement, const std::vector<std
           measurement == "perplexity"};
 }
 
-// What each column shows; empty for a mean of columns.
+// The content of each column; empty for a mean of columns.
 std::vector<ColumnPlan> PlansOf(const v1::TableSpec& spec, const std::vector<std::string>& measurements) {
   std::vector<ColumnPlan> plans;
   for (const v1::TableColumn& column : spec.columns()) {

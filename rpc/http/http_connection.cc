@@ -136,7 +136,7 @@ void HttpConnection::WhenGone(std::function<void()> gone) {
   WatchClient();
 }
 
-// Nothing is read: what has come may be the next request.
+// Nothing is read: the bytes that came may be the next request.
 void HttpConnection::WatchClient() {
   const auto readable = [weak = weak_from_this()](beast::error_code error) {
     const auto self = weak.lock();

@@ -31,7 +31,7 @@ bool HttpServer::State::MakeRoom(const asio::ip::address& newcomer) {
       const Duration waited = now - one.waiting_since().value_or(now);
       return std::tuple(places.at(one.peer()), one.waiting_since().has_value(), waited);
     };
-    // One whose request is being handled makes room only for an address with fewer places.
+    // One whose request is being handled is closed only for an address with fewer places.
     const bool waits = connection->waiting_since().has_value();
     if (!connection->is_open() || (!waits && places.at(connection->peer()) <= own + 1)) continue;
     if (loser == nullptr || rank(*connection) > rank(*loser)) loser = connection;

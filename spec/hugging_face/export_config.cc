@@ -115,7 +115,7 @@ void AddBert(const v1::TrialSpec& spec, const ExportedData& data, json* config) 
   }
 }
 
-// Adds the tokens that end a text and that pad, for transformers' generate; null where they are not known, for its
+// Adds the tokens that end a text and that pad, for transformers' generate; null where they are not known, because its
 // defaults are tokens of another vocabulary.
 void AddTokens(const ExportedData& data, json* config) {
   const auto id = [](const std::optional<std::int64_t>& token) { return token ? json(*token) : json(); };

@@ -31,7 +31,7 @@ struct Limits {
   static constexpr std::size_t kMessageBytesMax = 4096;   // Of an outcome; a longer one is cut.
   static constexpr std::size_t kLogLineBytesMax = 65536;  // A longer one is cut.
   static constexpr std::uint64_t kLogLinesMax =
-      10'000;  // Of one attempt; a line says that more are left out.
+      10'000;  // Of one attempt; a line reports that more are left out.
   static constexpr std::uint64_t kLogBytesMax = 8 << 20;    // Of these lines.
   static constexpr std::size_t kProvenanceBytesMax = 4096;  // Of each text in Started.
   static constexpr std::size_t kPathBytesMax = 4096;

@@ -70,7 +70,7 @@ std::string ValueProblem(const FieldDescriptor* field, const Message& message) {
   return field->is_repeated() ? "" : RangeProblem(field, message);
 }
 
-// What checking a message needs of slow descriptors, kept for each thread: a sweep needs it once a trial. Descriptors of
+// Parts of slow descriptors that checking a message needs, kept for each thread: a sweep needs it once a trial. Descriptors of
 // programs (spec/program/trial_form.h) come and go, each with a name of its own.
 struct CheckedField {
   const FieldDescriptor* field;

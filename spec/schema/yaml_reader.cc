@@ -239,7 +239,7 @@ class Walker {
     ReadMap(node, v1::Exclusion::descriptor()->FindFieldByName("match"), path, exclusion);
   }
 
-  // What the paths of a sweep name: empty.
+  // An empty message of the type that the paths of a sweep name.
   std::unique_ptr<Message> NewTrial() const {
     return std::unique_ptr<Message>(base_ != nullptr ? base_->New() : new v1::TrialSpec());
   }

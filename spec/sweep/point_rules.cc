@@ -138,7 +138,7 @@ class PointRules::Search {
     const Axis& rule = rules_.axes_[axis];
     if (!Spend(1 + rule.when.size() + open.size())) return false;
     active_[axis] = Applies(rule, digits_, active_);
-    std::vector<Rest> later;  // Those that do not name this axis.
+    std::vector<Rest> later;  // Rests that do not name this axis.
     Named named;
     for (const Rest& exclusion : open) {
       if (static_cast<std::size_t>(exclusion.next->axis) != axis) {
@@ -162,7 +162,7 @@ class PointRules::Search {
     return true;
   }
 
-  // Goes on with a digit, unless it completes an exclusion. False to stop.
+  // Continues with a digit, unless it completes an exclusion. False to stop.
   bool Try(std::size_t place, std::uint32_t digit, const std::vector<Rest>& later, const Named& named) {
     const auto [begin, end] = With(rules_.begins_[order_[place]], digit);
     const auto [named_begin, named_end] = With(named, digit);

@@ -43,7 +43,7 @@ class PointRules {
   // Conditions and exclusions; 0 where every combination is a point.
   std::uint64_t size() const { return size_; }
 
-  // Whether each axis applies.
+  // True for each axis that applies.
   std::vector<bool> Active(const Digits& digits) const;
 
   // True for a point; fills `active`. The digit of an axis that does not apply must be 0, unless `any_inactive_digit`.

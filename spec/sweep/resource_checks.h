@@ -1,4 +1,4 @@
-// Whether the resources of a sweep's attempts fit together and to its trainings.
+// Checks that the resources of a sweep's attempts fit together and to its trainings.
 //
 // Thread safety: a pure function.
 #ifndef INLIER_SPEC_SWEEP_RESOURCE_CHECKS_H_

@@ -2,7 +2,7 @@
 //
 // Every axis becomes a list of (label, patch): a patch is a partial TrialSpec, merged over the base in the order of
 // the axes. What paths name is the form of the sweep's trials. A point's index is a number in mixed radix, the first axis varying slowest. Some indexes name no point:
-// those of exclusions, and those that would repeat a point because a conditional axis (`when`) does not apply there.
+// indexes of exclusions, and those that would repeat a point because a conditional axis (`when`) does not apply there.
 // With conditions or exclusions Create lists the points and refuses more than kRuledMax.
 //
 //   for (auto index = grid.NextIndex(0); index; index = grid.NextIndex(*index + 1)) {
@@ -139,7 +139,7 @@ class SweepGrid {
   std::string sampling() const { return sampled_ ? sampled_->plan.ToString() : ""; }
   // One for each axis of the sweep, in its order.
   const std::vector<AxisInfo>& axes() const { return axes_; }
-  // What its paths name.
+  // The message that its paths name.
   const TrialForm& form() const { return *form_; }
 
  private:

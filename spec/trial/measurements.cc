@@ -153,7 +153,7 @@ const std::vector<MeasurementInfo>& Measurements() {
        "the CPU"},
       {kStep, kLower, "penalty", "nat", "what training.regularizer adds to the loss of the update's batch"},
       {kStep, kLower, "quantized_loss", "nat",
-       "loss of the model quantized as training.quantized_curve describes, calibrated anew, on the first "
+       "loss of the model quantized as training.quantized_curve describes, calibrated again, on the first "
        "training.quantized_curve.batches batches of the validation part",
        "measure_quantized_every"},
       {kStep, kLower, "float_loss", "nat", "loss of the model itself on the same batches",

@@ -30,7 +30,7 @@ using google::protobuf::Message;
 using google::protobuf::OneofDescriptor;
 using google::protobuf::Reflection;
 
-// What making groups needs of slow descriptors, kept for each thread: a sweep needs it once a trial.
+// Parts of slow descriptors that making groups needs, kept for each thread: a sweep needs it once a trial.
 struct TypePlan {
   // Choices with a default member, and that member.
   std::vector<std::pair<const OneofDescriptor*, const FieldDescriptor*>> choices;

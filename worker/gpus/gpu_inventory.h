@@ -29,7 +29,7 @@ std::vector<Gpu> ReadProcGpus(const std::string& folder);
 // ends at the first unknown name, as CUDA does.
 std::vector<Gpu> NarrowGpus(const std::vector<Gpu>& all, const std::string& visible_devices);
 
-// Whether the driver's multi-process service has its pipes in `folder`, the value of CUDA_MPS_PIPE_DIRECTORY (nullopt:
+// True where the driver's multi-process service has its pipes in `folder`, the value of CUDA_MPS_PIPE_DIRECTORY (nullopt:
 // not set). Without it processes on one GPU take turns.
 bool HasMultiProcessService(const std::optional<std::string>& folder);
 

@@ -1,4 +1,4 @@
-// `inlier-worker describe-machine FILE`: what a worker needs to know of this machine, on which it runs trials from another.
+// `inlier-worker describe-machine FILE`: describes this machine to a worker on another one, which runs trials here.
 #ifndef INLIER_WORKER_MACHINES_DESCRIBE_H_
 #define INLIER_WORKER_MACHINES_DESCRIBE_H_
 

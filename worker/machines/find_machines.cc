@@ -32,7 +32,7 @@ using Variable = std::function<std::string(const char*)>;
 // A machine that is gone is noticed within a minute.
 const std::vector<std::string> kSsh = {
     "ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=15", "-o", "ServerAliveInterval=15", "{machine}"};
-// A step of the worker's job, beside its own, with all that the job has on the node.
+// A step of the worker's job, next to its own, with all that the job has on the node.
 const std::vector<std::string> kSrun = {"srun",       "--overlap",       "--quiet", "--nodes=1",
                                         "--ntasks=1", "--cpu-bind=none", "--mem=0", "--nodelist={machine}"};
 

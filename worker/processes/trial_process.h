@@ -77,7 +77,7 @@ class TrialProcess {
   boost::asio::awaitable<bool> WaitForEnd();
   void StopWaiting() { pidfd_.cancel(); }
 
-  // What is in the pipes now goes to the functions of before, what comes later to these. Not from within them.
+  // Bytes that are in the pipes now go to the functions of before, later ones to these. Not from within them.
   void Redirect(OnBytes on_events, OnBytes on_output);
 
   // CPU seconds and resident bytes now, from /proc; zeros after the end and for a child elsewhere.

@@ -1,7 +1,7 @@
 // The child of one slot between two evaluations.
 //
 // A child that has evaluated keeps its model and data and waits for the slot's next evaluation, though not long: its
-// memory (a GPU's too) belongs to whatever the slot runs next.
+// memory (a GPU's too) belongs to the next trial of the slot.
 //
 // Thread safety: none; lives on the io_context's thread.
 #ifndef INLIER_WORKER_SLOTS_WAITING_CHILD_H_

@@ -22,7 +22,7 @@ namespace inlier {
 enum class TransferKind {
   kFetch,
   kSend,     // Of what this worker has just made.
-  kRestore,  // Of what the store has lost.
+  kRestore,  // Of artifacts that the store has lost.
 };
 
 struct ArtifactProgress {

@@ -17,7 +17,7 @@ class TransferStore {
  public:
   virtual ~TransferStore() = default;
 
-  // Continues `part` and completes it. DataLoss: what is there does not have the digest.
+  // Continues `part` and completes it. DataLoss: the stored file does not have the digest.
   virtual absl::Status Fetch(ArtifactJob& job, PartFile& part) = 0;
   // Sends job.file, of `bytes`; done when it is durable there.
   virtual absl::Status Send(ArtifactJob& job, std::uint64_t bytes) = 0;

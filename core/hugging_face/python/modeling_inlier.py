@@ -115,7 +115,7 @@ PROJECTIONS = {  # Of a class of attention: linears, and what each of them gives
     **dict.fromkeys(("OPTAttention", "LlamaAttention"), {"q_proj": ("QUERY",), "k_proj": ("KEY",), "v_proj": ("VALUE",)}),
     "GPT2Attention": {"c_attn": ("QUERY", "KEY", "VALUE")},
 }
-OUTPUT_PROJECTIONS = {"OPTAttention": "out_proj", "LlamaAttention": "o_proj", "GPT2Attention": "c_proj"}  # Below the attention; else output.dense beside it.
+OUTPUT_PROJECTIONS = {"OPTAttention": "out_proj", "LlamaAttention": "o_proj", "GPT2Attention": "c_proj"}  # Below the attention; else output.dense next to it.
 NORMS = {"QUERY": "q_norm", "KEY": "k_norm"}
 
 

@@ -37,7 +37,7 @@ struct FrameOptions {
   double rotary_theta = 0;
 };
 
-// (T, T) bool: the keys, columns, that a query of a causal model does not see, whatever is padding.
+// (T, T) bool: the keys, columns, that a query of a causal model does not see, with or without padding.
 at::Tensor FutureKeys(const FrameOptions& frame, std::int64_t tokens, const at::TensorOptions& options);
 
 // The number of tokens that a query sees, (B or 1, 1, T or 1, 1), of type `options`; attention_mask as below.

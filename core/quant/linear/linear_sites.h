@@ -1,4 +1,4 @@
-// What each linear of a model reads and writes: for methods that change a linear's input and its weight together.
+// The sites that each linear of a model reads and writes: for methods that change a linear's input and its weight together.
 #ifndef INLIER_CORE_QUANT_LINEAR_LINEAR_SITES_H_
 #define INLIER_CORE_QUANT_LINEAR_LINEAR_SITES_H_
 

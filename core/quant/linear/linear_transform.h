@@ -1,4 +1,4 @@
-// What is done to the inputs, weights and outputs of a model's linears before they are rounded: smoothing (smoothing.h) or a
+// Changes of the inputs, weights and outputs of a model's linears before they are rounded: smoothing (smoothing.h) or a
 // rotation (linear_rotation.h). Both change nothing where nothing is rounded.
 //
 // Smoothing is of linears that read the norm of an attention or of a feed-forward network, as in the paper: x / s and W * s,

@@ -183,7 +183,7 @@ TEST_F(FigureBuilderTest, WhatIsNotDrawnIsCounted) {
   EXPECT_EQ(Build(v1::FigureSpec::BARS, "", "perplexity").status().message(),
             "no trial has a result with perplexity: those that ended did not measure it; "
             "docs/reference/measurements.md "
-            "says what it needs");
+            "lists its needs");
   for (PlotTrial& trial : trials_) trial.state = "PENDING";
   EXPECT_EQ(Build(v1::FigureSpec::BARS, "", "perplexity").status().message(),
             "no trial has a result with perplexity yet");

@@ -1,4 +1,4 @@
-// What ProcessGroupGloo.hpp overrides; ../context.h has the reason for this file.
+// The functions that ProcessGroupGloo.hpp overrides; ../context.h has the reason for this file.
 #ifndef INLIER_CORE_GANG_DECLARATIONS_GLOO_RENDEZVOUS_STORE_H_
 #define INLIER_CORE_GANG_DECLARATIONS_GLOO_RENDEZVOUS_STORE_H_
 
