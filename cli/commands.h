@@ -59,6 +59,7 @@ void AddDoctorCommand(CLI::App& app, Session& session);
 void AddAuditCommand(CLI::App& app, Session& session);
 void AddTokenCommand(CLI::App& app, Session& session);
 void AddParamsCommand(CLI::App& app, Session& session);
+void AddProgramCommand(CLI::App& app, Session& session);
 void AddCompletionCommand(CLI::App& app, Session& session);
 // Hidden: what the completion scripts ask.
 void AddCompleteCommand(CLI::App& app, Session& session);

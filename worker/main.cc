@@ -23,6 +23,7 @@
 #include "worker/machines/describe.h"
 #include "worker/machines/find_machines.h"
 #include "worker/programs/program_runner.h"
+#include "worker/programs/program_trial_run.h"
 #include "worker/slots/find_slots.h"
 #include "worker/worker_setup.h"
 
@@ -156,6 +157,7 @@ absl::Status Run(const DaemonOptions& options) {
 int Main(int argc, char** argv) {
   if (argc == 3 && std::string(argv[1]) == kDescribeMachine) return DescribeMachine(argv[2]);
   if (argc >= 3 && std::string(argv[1]) == kRunProgram) return RunProgram({argv + 2, argv + argc});
+  if (argc >= 3 && std::string(argv[1]) == kTestProgram) return TestProgram({argv + 2, argv + argc});
   if (argc == 3 && std::string(argv[1]) == kProgramDigest) return PrintProgramDigest(argv[2]);
   const absl::StatusOr<DaemonOptions> options = ParseDaemonOptions(argc, argv);
   if (!options.ok()) return ReportFatal(kProgram, options.status());

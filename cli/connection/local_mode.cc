@@ -218,8 +218,9 @@ absl::Status LocalDaemons::SetAccess() {
     ASSIGN_OR_RETURN(options_.security.token, MakeLocalTokens(options_.dir));
     coordinator_.Set({absl::StrCat("tokens_file=", LocalTokensFile(options_.dir).string())});
     worker_.Set({absl::StrCat("token_file=", WorkerTokenFile(options_.dir).string())});
-    for (const std::filesystem::path& root : options_.data_roots)
-      worker_.Set({absl::StrCat("program_roots=", root.string())});
+    for (const std::filesystem::path& root : options_.data_roots) {
+      if (root.has_relative_path()) worker_.Set({absl::StrCat("program_roots=", root.string())});
+    }
     std::vector<std::filesystem::path> roots = options_.data_roots;
     if (const char* home = std::getenv("HOME"); home != nullptr) roots.emplace_back(home);
     roots.push_back(options_.dir / "artifacts");

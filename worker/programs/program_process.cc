@@ -159,7 +159,15 @@ int ProgramProcess::Wait(const std::function<void(std::string_view)>& on_bytes) 
   while (!ended_) {
     std::array<pollfd, 2> ready = {pollfd{signals_.fd(), POLLIN, 0},
                                    pollfd{open ? events_.fd() : -1, POLLIN, 0}};
-    if (::poll(ready.data(), ready.size(), -1) < 0 && errno != EINTR) break;
+    const double seconds = kill_at_ ? ToSeconds(*kill_at_ - MonotonicNow()) : 0;
+    if (kill_at_ && seconds <= 0) {
+      ignored_stop_ = true;
+      kill_at_.reset();
+      Kill();
+    }
+    if (::poll(ready.data(), ready.size(), kill_at_ ? 1 + static_cast<int>(seconds * 1000) : -1) < 0 &&
+        errno != EINTR)
+      break;
     if (ready[1].revents != 0) open = ReadEvents(on_bytes);
     if (ready[0].revents != 0) TakeSignals();
   }
@@ -171,6 +179,12 @@ int ProgramProcess::Wait(const std::function<void(std::string_view)>& on_bytes) 
 
 void ProgramProcess::Reply(const std::string& line) {
   [[maybe_unused]] const ssize_t written = ::write(replies_.fd(), line.data(), line.size());
+}
+
+void ProgramProcess::Stop(Duration grace) {
+  stopped_ = true;
+  kill_at_ = MonotonicNow() + grace;
+  ::kill(pid_, SIGTERM);
 }
 
 void ProgramProcess::Kill() { ::kill(pid_, SIGKILL); }

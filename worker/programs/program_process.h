@@ -8,12 +8,14 @@
 
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "base/files/descriptor.h"
+#include "base/time.h"
 
 namespace inlier {
 
@@ -36,9 +38,13 @@ class ProgramProcess {
   int Wait(const std::function<void(std::string_view)>& on_bytes);
   // A line on its standard input; dropped where nothing reads it.
   void Reply(const std::string& line);
+  // Sends it SIGTERM, and kills it where it has not ended after the grace.
+  void Stop(Duration grace);
   // Kills it; Wait then ends.
   void Kill();
   bool stopped() const { return stopped_; }
+  // It was killed after Stop.
+  bool ignored_stop() const { return ignored_stop_; }
 
  private:
   [[noreturn]] void RunChild(const ProgramCommand& command, int input, int events, int failure);
@@ -48,7 +54,8 @@ class ProgramProcess {
   Descriptor events_, replies_, signals_;
   pid_t pid_ = -1;
   int status_ = 0;
-  bool ended_ = false, stopped_ = false;
+  bool ended_ = false, stopped_ = false, ignored_stop_ = false;
+  std::optional<Timestamp> kill_at_;
 };
 
 }  // namespace inlier

@@ -1,48 +1,24 @@
 #include "worker/programs/program_runner.h"
 
 #include <google/protobuf/util/json_util.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cstdio>
-#include <filesystem>
-#include <functional>
-#include <nlohmann/json.hpp>
-#include <optional>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
-#include "base/digest.h"
 #include "base/files/file.h"
-#include "base/log.h"
 #include "base/status.h"
 #include "base/time.h"
 #include "inlier/v1/attempt.pb.h"
 #include "spec/program/program_description.h"
 #include "spec/schema/read_json.h"
-#include "spec/trial/outcome.h"
-#include "worker/attempt_folder.h"
-#include "worker/processes/event_reader.h"
-#include "worker/programs/checkpoint_tar.h"
-#include "worker/programs/program_environment.h"
-#include "worker/programs/program_lines.h"
-#include "worker/programs/program_process.h"
-#include "worker/programs/program_roots.h"
-#include "worker/worker_setup.h"
+#include "worker/programs/program_attempt.h"
 
 namespace inlier {
 namespace {
 
-namespace fs = std::filesystem;
-using google::protobuf::Struct;
-using TrialJson = nlohmann::ordered_json;
-
 constexpr int kWorkerEvents = 3;
 constexpr int kExitFailed = 1;
 constexpr int kExitStopped = 75;
-constexpr std::size_t kLineBytesMax = 65536;
-constexpr std::uint64_t kGarbageToldMax = 3;
 
 void Emit(v1::TrialEvent event) {
   event.set_time_unix_ms(WallNow().unix_ms);
@@ -52,253 +28,6 @@ void Emit(v1::TrialEvent event) {
   if (google::protobuf::util::MessageToJsonString(event, &line, options).ok()) [[maybe_unused]]
     const bool written = WriteAll(kWorkerEvents, line + "\n");
 }
-
-void Warn(const std::string& text) {
-  v1::TrialEvent event;
-  event.mutable_log()->set_text(absl::StrCat("inlier: ", text));
-  Emit(std::move(event));
-}
-
-TrialJson JsonOf(const google::protobuf::Value& value) {
-  if (value.kind_case() == google::protobuf::Value::kBoolValue) return value.bool_value();
-  if (value.kind_case() == google::protobuf::Value::kStringValue) return value.string_value();
-  const double number = value.number_value();
-  const auto whole = static_cast<std::int64_t>(number);
-  if (static_cast<double>(whole) == number) return whole;
-  return number;
-}
-
-// Parameters by name ("optimizer.lr") as nested objects.
-void AddParameters(const Struct& parameters, TrialJson& to) {
-  for (const auto& [name, value] : parameters.fields()) {
-    TrialJson* at = &to;
-    for (const absl::string_view word : absl::StrSplit(name, '.')) at = &(*at)[std::string(word)];
-    *at = JsonOf(value);
-  }
-}
-
-class ProgramRunner {
- public:
-  ProgramRunner(v1::AttemptSpec spec, std::string user) : spec_(std::move(spec)), user_(std::move(user)) {}
-
-  v1::Outcome Run() {
-    if (const absl::Status opened = Open(); !opened.ok())
-      return FailedOutcome(v1::INVALID_SPEC, std::string(opened.message()));
-    if (digest_ != spec_.spec().program().digest()) {
-      return FailedOutcome(v1::OTHER_DATA,
-                           absl::StrCat("the source of ", spec_.spec().program().name(), " in ",
-                                        root_.string(), " has digest ", digest_.substr(0, 12), ", the sweep ",
-                                        spec_.spec().program().digest().substr(0, 12),
-                                        "; put that source there, or submit the sweep again"));
-    }
-    if (!IsTraining() && description_.evaluate().empty()) return Succeeded();
-    if (const absl::Status prepared = Prepare(); !prepared.ok())
-      return FailedOutcome(absl::IsFailedPrecondition(prepared) ? v1::INVALID_SPEC : v1::CRASHED,
-                           std::string(prepared.message()));
-    return RunToEnd();
-  }
-  bool stopped() const { return process_.stopped(); }
-
- private:
-  bool IsTraining() const { return spec_.kind() == v1::TRAIN_STAGE; }
-  fs::path output() const { return fs::path(spec_.output_dir()) / "output"; }
-  static v1::Outcome Succeeded() {
-    v1::Outcome outcome;
-    outcome.set_kind(v1::Outcome::SUCCEEDED);
-    return outcome;
-  }
-
-  // Reads the program, and reports what runs.
-  absl::Status Open() {
-    root_ = spec_.program_root();
-    ASSIGN_OR_RETURN(description_, ReadProgram(root_));
-    ASSIGN_OR_RETURN(digest_, ProgramDigest(root_, description_));
-    v1::TrialEvent event;
-    v1::Started& started = *event.mutable_started();
-    started.set_pid(::getpid());
-    started.set_build(absl::StrCat(description_.name(), " ", digest_.substr(0, 12)));
-    started.set_device(spec_.device());
-    started.set_threads(spec_.threads());
-    started.set_host(HostName());
-    started.set_dataset_digest(digest_);
-    if (spec_.has_resume_from()) started.set_resumed_step(static_cast<std::uint32_t>(spec_.resume_step()));
-    Emit(std::move(event));
-    return absl::OkStatus();
-  }
-
-  absl::Status Prepare() {
-    RETURN_IF_ERROR(MakeFolder(output()));
-    TrialJson trial = {{"protocol", 1},
-                       {"program", spec_.spec().program().name()},
-                       {"stage", IsTraining() ? "train" : "evaluate"},
-                       {"parameters", TrialJson::object()},
-                       {"seed", spec_.spec().seed()},
-                       {"output_dir", output().string()},
-                       {"device", spec_.device()},
-                       {"threads", spec_.threads()},
-                       {"rank", spec_.gang().rank()},
-                       {"world_size", spec_.has_gang() ? spec_.gang().processes() : 1},
-                       {"stage_id", spec_.stage_id()},
-                       {"token", spec_.token()}};
-    for (const Struct* part :
-         {&spec_.spec().program().parameters(), &spec_.spec().program().incidental(),
-          &spec_.spec().program_evaluation().parameters(), &spec_.spec().program_evaluation().incidental()})
-      AddParameters(*part, trial["parameters"]);
-    const fs::path own = spec_.output_dir();
-    if (spec_.has_resume_from()) {
-      ASSIGN_OR_RETURN(const fs::path saved, UnpackCheckpoint(spec_.resume_from(), own / "resume"));
-      if (!saved.empty()) trial["resume_from"] = saved.string();
-      trial["resume_step"] = spec_.resume_step();
-    }
-    if (spec_.has_checkpoint()) {
-      ASSIGN_OR_RETURN(const fs::path model, UnpackCheckpoint(spec_.checkpoint(), own / "model"));
-      if (!model.empty()) trial["model"] = model.string();
-    }
-    if (spec_.gang().has_meeting()) trial["meeting"] = spec_.gang().meeting();
-    RETURN_IF_ERROR(WriteFile(own / "trial.json", trial.dump(2) + "\n"));
-    RETURN_IF_ERROR(GiveTo(user_, output()));
-    const auto& words = IsTraining() ? description_.command() : description_.evaluate();
-    command_ = {.words = {words.begin(), words.end()}, .variables = {}, .folder = root_, .user = user_};
-    ASSIGN_OR_RETURN(command_.variables, ProgramVariables(root_, description_, own / "trial.json"));
-    return absl::OkStatus();
-  }
-
-  v1::Outcome RunToEnd() {
-    if (const absl::Status started = process_.Start(command_); !started.ok())
-      return FailedOutcome(
-          v1::INVALID_SPEC,
-          absl::StrCat("the program cannot be started: ", started.message(),
-                       "; correct command or environment of ", (root_ / kProgramFileName).string()));
-    LineSplitter lines(kLineBytesMax);
-    const auto on_line = [this](const LineSplitter::Line& line) { TakeLine(line); };
-    const int status = process_.Wait([&](std::string_view bytes) { lines.Feed(bytes, on_line); });
-    lines.Finish(on_line);
-    if (broken_) return *broken_;
-    const bool clean = WIFEXITED(status) && WEXITSTATUS(status) == 0;
-    const std::string how = WIFEXITED(status) ? absl::StrCat("ended with status ", WEXITSTATUS(status))
-                                              : absl::StrCat("was ended by signal ", WTERMSIG(status));
-    if (outcome_ && (outcome_->kind() == v1::Outcome::FAILED || clean)) return Finished();
-    if (process_.stopped()) return FailedOutcome(v1::PREEMPTED, "stopped on request");
-    return FailedOutcome(
-        v1::CRASHED,
-        absl::StrCat(
-            "the program ", how, outcome_ ? " after it reported a result" : " without an outcome",
-            clean ? "; its last line on descriptor 3 must be {\"outcome\": {\"kind\": \"SUCCEEDED\"}}"
-                  : "; its output is in the log",
-            first_garbage_.empty() ? "" : absl::StrCat("; a line of it was refused: ", first_garbage_)));
-  }
-
-  // The reported outcome, with the product of a training.
-  v1::Outcome Finished() {
-    if (!IsTraining() || outcome_->kind() != v1::Outcome::SUCCEEDED || has_final_) return *outcome_;
-    const absl::Status kept = Keep(fs::path(), 0, /*final=*/true);
-    return kept.ok() ? *outcome_ : FailedOutcome(v1::CRASHED, std::string(kept.message()));
-  }
-
-  void TakeLine(const LineSplitter::Line& line) {
-    if (broken_ || line.text.empty()) return;
-    const absl::StatusOr<ProgramLine> read =
-        line.cut ? absl::InvalidArgumentError(absl::StrCat("it has more than ", kLineBytesMax, " bytes"))
-                 : ParseProgramLine(line.text, description_);
-    if (absl::IsFailedPrecondition(read.status()))
-      return Break(v1::INVALID_SPEC, std::string(read.status().message()));
-    if (!read.ok()) return TakeGarbage(line.text, read.status());
-    const v1::TrialEvent& event = read->event;
-    absl::Status taken;
-    if (event.has_outcome()) {
-      outcome_ = event.outcome();
-    } else if (event.has_checkpoint()) {
-      taken = TakeCheckpoint(event.checkpoint());
-    } else if (!read->kept_file.empty()) {
-      taken = KeepFile(read->kept_file);
-    } else {
-      Emit(event);
-    }
-    if (!taken.ok()) Warn(std::string(taken.message()));
-  }
-
-  void TakeGarbage(std::string_view text, const absl::Status& status) {
-    if (++garbage_ > kGarbageToldMax) return;
-    const std::string told = absl::StrCat("\"", Printable(text, 200), "\": ", status.message());
-    if (first_garbage_.empty()) first_garbage_ = told;
-    Warn(absl::StrCat("a line on descriptor 3 was refused: ", told));
-  }
-
-  // The attempt cannot succeed any more.
-  void Break(v1::FailureClass failure, const std::string& message) {
-    broken_ = FailedOutcome(failure, message);
-    process_.Kill();
-  }
-
-  absl::StatusOr<fs::path> InOutput(const std::string& path) const {
-    const fs::path given = path;
-    const fs::path relative = given.is_absolute() ? given.lexically_relative(output()) : given;
-    absl::StatusOr<fs::path> found = PathBelow(output(), relative.string());
-    if (!found.ok()) return found;
-    std::error_code error;
-    if (!fs::exists(*found, error))
-      return absl::NotFoundError(absl::StrCat("it reported ", found->string(), ", which is not there"));
-    // No link leads out of it either.
-    const fs::path real = fs::canonical(*found, error).lexically_relative(fs::canonical(output(), error));
-    if (error || real.empty() || real.begin()->string() == "..")
-      return absl::InvalidArgumentError(
-          absl::StrCat("it reported ", found->string(), ", which leads out of output_dir"));
-    return found;
-  }
-
-  absl::Status TakeCheckpoint(const v1::CheckpointSaved& saved) {
-    if (!IsTraining() || spec_.gang().rank() > 0) return absl::OkStatus();
-    const absl::StatusOr<fs::path> path = InOutput(saved.path());
-    absl::Status kept = path.status();
-    if (kept.ok()) kept = Keep(*path, saved.step(), saved.final());
-    if (!kept.ok() && saved.final())
-      Break(v1::CRASHED, absl::StrCat("the trained model cannot be kept: ", kept.message()));
-    process_.Reply(absl::StrCat("{\"saved\": {\"step\": ", saved.step(), "}}\n"));
-    return Annotate(kept, absl::StrCat("keeping the checkpoint of step ", saved.step()));
-  }
-
-  absl::Status Keep(const fs::path& path, std::uint64_t step, bool final) {
-    const std::string name = final ? "model.tar" : absl::StrCat("step-", step, ".tar");
-    const fs::path tar = fs::path(spec_.output_dir()) / name;
-    RETURN_IF_ERROR(PackCheckpoint(path, tar));
-    v1::TrialEvent event;
-    v1::CheckpointSaved& saved = *event.mutable_checkpoint();
-    saved.set_step(step);
-    saved.set_path(name);
-    ASSIGN_OR_RETURN(*saved.mutable_sha256(), Sha256HexOfFile(tar));
-    saved.set_bytes(SizeOf(tar));
-    saved.set_final(final);
-    has_final_ = has_final_ || final;
-    RETURN_IF_ERROR(SyncPath(tar));
-    Emit(std::move(event));
-    return absl::OkStatus();
-  }
-
-  absl::Status KeepFile(const std::string& name) {
-    ASSIGN_OR_RETURN(const fs::path path, InOutput(name));
-    const fs::path kept = fs::path(spec_.output_dir()) / kAttemptFilesFolder;
-    RETURN_IF_ERROR(MakeFolder(kept));
-    std::error_code error;
-    fs::rename(path, kept / path.filename(), error);
-    if (error)
-      return absl::UnavailableError(absl::StrCat("cannot keep ", path.string(), ": ", error.message()));
-    Warn(absl::StrCat("kept ", (kept / path.filename()).string()));
-    return absl::OkStatus();
-  }
-
-  const v1::AttemptSpec spec_;
-  const std::string user_;
-  fs::path root_;
-  v1::ProgramDescription description_;
-  std::string digest_;
-  ProgramCommand command_;
-  ProgramProcess process_;
-  std::optional<v1::Outcome> outcome_;
-  std::optional<v1::Outcome> broken_;
-  bool has_final_ = false;
-  std::uint64_t garbage_ = 0;
-  std::string first_garbage_;
-};
 
 }  // namespace
 
@@ -311,9 +40,9 @@ int RunProgram(const std::vector<std::string>& arguments) {
                  std::string((blocked.ok() ? spec.status() : blocked).message()).c_str());
     return 2;
   }
-  ProgramRunner runner(*spec, arguments.size() == 3 ? arguments[1] : "");
+  ProgramAttempt attempt(*spec, arguments.size() == 3 ? arguments[1] : "", Emit);
   v1::TrialEvent event;
-  *event.mutable_outcome() = runner.Run();
+  *event.mutable_outcome() = attempt.Run();
   const v1::Outcome outcome = event.outcome();
   Emit(std::move(event));
   if (outcome.kind() != v1::Outcome::FAILED) return 0;

@@ -218,10 +218,10 @@ INSTANTIATE_TEST_SUITE_P(
         Broken{"UnknownKind", "echo '{\"progres\": {}}' >&3\n", v1::CRASHED, "did you mean \"progress\"?"},
         Broken{"WrongType", "echo '{\"progress\": {\"step\": -1}}' >&3\n", v1::CRASHED,
                "progress: step is not a whole number from 0 on"},
-        Broken{"Undeclared", "echo '{\"measurement\": {\"name\": \"scor\", \"value\": 1}}' >&3; sleep 60\n",
-               v1::INVALID_SPEC,
-               "reported the measurement \"scor\", which inlier-program.yaml does not declare; did you mean "
-               "\"score\"?; add it"},
+        Broken{
+            "Undeclared", "echo '{\"measurement\": {\"name\": \"scor\", \"value\": 1}}' >&3; sleep 60\n",
+            v1::INVALID_SPEC,
+            "which inlier-program.yaml does not declare; did you mean \"score\"?; add it under measurements"},
         Broken{"ModelOutside",
                "echo '{\"checkpoint\": {\"path\": \"../../etc\", \"step\": 1, \"final\": true}}' >&3; sleep "
                "60\n",
@@ -266,6 +266,72 @@ TEST_F(ProgramRunnerTest, AStoppedProgramSavesAndIsPreemptedAndWhatItLeavesBehin
   EXPECT_TRUE(saved);
   const std::string left = ReadFile(folder_ / "left").value();
   EXPECT_FALSE(fs::exists("/proc/" + left.substr(0, left.find('\n'))));
+}
+
+// What `inlier program test` says, without the program's own output.
+class ProgramTrialRunTest : public ProgramRunnerTest {
+ protected:
+  std::string Test(const std::string& script, const std::string& description = kRunnerDescription) {
+    Write(script, description);
+    const auto ran = RunToEnd({.program = INLIER_WORKER_PROGRAM,
+                               .arguments = {"test-program", root().string()},
+                               .environment = TrialEnvironment({}, {}),
+                               .limit = std::chrono::seconds(100),
+                               .output_bytes_max = 1 << 16},
+                              [] { return false; });
+    EXPECT_TRUE(ran.ok() && ran->status) << ran.status();
+    if (!ran.ok()) return "";
+    EXPECT_EQ(ran->Succeeded(), ran->output.find("wrong: ") == std::string::npos) << ran->errors;
+    return ran->output;
+  }
+  // Counts to 30 and saves at each step. `before` runs before it counts, `trap` at SIGTERM.
+  static std::string Counts(const std::string& before, const std::string& trap) {
+    return "out=$(sed -n 's/.*\"output_dir\": \"\\(.*\\)\".*/\\1/p' $INLIER_TRIAL); i=0; stop=0\n" + before +
+           "\ntrap '" + trap +
+           "' TERM\nwhile [ $i -lt 30 ] && [ $stop = 0 ]; do i=$((i + 1)); echo $i >$out/c$i\n"
+           "echo \"{\\\"progress\\\": {\\\"step\\\": $i}}\" >&3\n"
+           "echo \"{\\\"checkpoint\\\": {\\\"path\\\": \\\"c$i\\\", \\\"step\\\": $i}}\" >&3; read saved; "
+           "sleep 0.02; done\n"
+           "[ $stop = 1 ] && exit 0\n"
+           "echo '{\"measurement\": {\"name\": \"score\", \"value\": 30, \"final\": true}}' >&3\n" +
+           kSuccess;
+  }
+};
+
+constexpr char kResumes[] =
+    "if grep -q resume_from $INLIER_TRIAL; then i=$(sed -n 's/.*\"resume_step\": \\([0-9]*\\).*/\\1/p' "
+    "$INLIER_TRIAL); fi";
+
+TEST_F(ProgramTrialRunTest, AProgramThatDoesAllHasNothingWrong) {
+  EXPECT_THAT(Test(Counts(kResumes, "stop=1")), HasSubstr("does what the protocol asks"));
+}
+
+TEST_F(ProgramTrialRunTest, NamesWhatAProgramDoesWrong) {
+  EXPECT_THAT(Test(Counts("", "stop=1")), HasSubstr("wrong: it does not resume: with resume_from of step"));
+  EXPECT_THAT(Test(Counts(kResumes, "sleep 30")),
+              HasSubstr("wrong: it ignores SIGTERM: after the grace it is killed"));
+  EXPECT_THAT(Test(kSuccess), AllOf(HasSubstr("wrong: its training never reports score"),
+                                    HasSubstr("wrong: it reports no progress"),
+                                    HasSubstr("note: it saves no checkpoint on the way")));
+  EXPECT_THAT(Test("echo nonsense >&3\n" + std::string(kSuccess)),
+              HasSubstr("wrong: the training: a line on descriptor 3 was refused: \"nonsense\""));
+  EXPECT_THAT(
+      Test("exit 0\n"),
+      HasSubstr("wrong: the training failed, CRASHED: the program ended with status 0 without an outcome"));
+  EXPECT_THAT(Test("echo '{\"measurement\": {\"name\": \"x\", \"value\": 1}}' >&3; sleep 9\n"),
+              HasSubstr("wrong: the training failed, INVALID_SPEC"));
+  EXPECT_THAT(Test("echo '{\"checkpoint\": {\"path\": \"no\", \"step\": 1}}' >&3; read saved\n" +
+                   std::string(kSuccess)),
+              HasSubstr("which is not there"));
+  EXPECT_THAT(Test("echo '{\"checkpoint\": {\"path\": \"../x\", \"step\": 1}}' >&3; read saved\n" +
+                   std::string(kSuccess)),
+              HasSubstr("does not stay below"));
+  EXPECT_THAT(Test("", "name: p\ncommand: [./none]\nfiles: [train.sh]\n"),
+              HasSubstr("./none: cannot execute it: No such file"));
+  EXPECT_THAT(
+      Test(kSuccess,
+           "name: p\ncommand: [./train.sh]\nfiles: [train.sh]\nenvironment: {conda: none-of-this-name}\n"),
+      HasSubstr("environment.conda: the environment none-of-this-name is not there"));
 }
 
 TEST_F(ProgramRunnerTest, AFileIsKeptWithTheAttempt) {

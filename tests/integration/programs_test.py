@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+"""Programs of one's own from a sweep's file to its table: run once, resumed, run again where their source has changed, refused where a worker's owner
+has not named them."""
+import json
+import os
+import signal
+import subprocess
+import unittest
+
+import harness
+
+DESCRIPTION = """
+name: count
+command: [bash, train.sh]
+evaluate: [bash, evaluate.sh]
+files: ["*.sh"]
+parameters:
+  until: {type: INTEGER, default: 5, min: 1, column: count_to}
+  optimizer.rate: {type: NUMBER, default: 0.5}
+  bits: {type: INTEGER, default: 8, read_by: EVALUATION}
+measurements:
+  total: {better: HIGHER, formula: the sum of the numbers}
+  rounded: {better: LOWER, reported_by: EVALUATION}
+"""
+# Adds the numbers up to `until`; saves after each.
+TRAIN = """
+value() { sed -n 's/.*"'$1'": \\([0-9][0-9.]*\\).*/\\1/p' "$INLIER_TRIAL"; }
+text() { sed -n 's/.*"'$1'": "\\(.*\\)".*/\\1/p' "$INLIER_TRIAL"; }
+out=$(text output_dir); until=$(value until); step=0; total=0
+if [ -n "$(text resume_from)" ]; then step=$(value resume_step); total=$(cat "$(text resume_from)"); echo "from $step"; fi
+stop=0; trap 'stop=1' TERM
+while [ $step -lt $until ] && [ $stop = 0 ]; do
+  step=$((step + 1)); total=$((total + step)); echo $total >"$out/at-$step"
+  echo "{\\"progress\\": {\\"step\\": $step, \\"steps_total\\": $until}}" >&3
+  echo "{\\"checkpoint\\": {\\"path\\": \\"at-$step\\", \\"step\\": $step}}" >&3
+  read -r saved
+  sleep 0.01
+done
+[ $stop = 1 ] && exit 0
+mkdir "$out/model"; echo $total >"$out/model/total"
+echo "{\\"checkpoint\\": {\\"path\\": \\"model\\", \\"step\\": $until, \\"final\\": true}}" >&3
+echo "{\\"measurement\\": {\\"name\\": \\"total\\", \\"value\\": $total, \\"step\\": $until, \\"final\\": true}}" >&3
+echo '{"outcome": {"kind": "SUCCEEDED"}}' >&3
+"""
+EVALUATE = """
+model=$(sed -n 's/.*"model": "\\(.*\\)".*/\\1/p' "$INLIER_TRIAL"); bits=$(sed -n 's/.*"bits": \\([0-9]*\\).*/\\1/p' "$INLIER_TRIAL")
+echo "{\\"measurement\\": {\\"name\\": \\"rounded\\", \\"value\\": $(($(cat "$model/total") / bits)), \\"final\\": true}}" >&3
+echo '{"outcome": {"kind": "SUCCEEDED"}}' >&3
+"""
+SWEEP = """
+name: counts
+program: count
+axes:
+  - {field: until, values: [3, 4]}
+  - {field: bits, values: [1, 2]}
+table: {rows: [until, bits], columns: [{measurement: total}, {measurement: rounded}]}
+"""
+
+
+class ProgramsTest(harness.FolderTest):
+    def setUp(self):
+        super().setUp()
+        self.write("evaluate.sh", EVALUATE)
+        self.write("inlier-program.yaml", DESCRIPTION)
+        self.write("train.sh", TRAIN)
+        self.write("sweep.yaml", SWEEP)
+
+    def run_sweep(self, **options):
+        return harness.inlier("run", self.folder / "sweep.yaml", "--dir", self.folder / "state", **options)
+
+    def sql(self, query):
+        rows = harness.inlier("query", query, "--dir", self.folder / "state", "--json")
+        return [list(json.loads(line).values()) for line in rows.stdout.splitlines()]
+
+    def test_a_sweep_of_a_script_ends_in_a_table_and_changed_source_runs_again(self):
+        table = self.run_sweep().stdout
+        for number in ("6.00", "10.00", "3.00", "5.00"):
+            self.assertIn(number, table)
+        columns = "SELECT count_to, rate, bits, total, rounded, seed FROM results ORDER BY trial"
+        self.assertEqual([[3, 0.5, 1, 6, 6, 1], [3, 0.5, 2, 6, 3, 1], [4, 0.5, 1, 10, 10, 1], [4, 0.5, 2, 10, 5, 1]], self.sql(columns))
+        self.assertEqual([["EVALUATE", 4], ["TRAIN", 2]], self.sql("SELECT kind, count(DISTINCT token) FROM attempts GROUP BY 1 ORDER BY 1"))
+        self.write("notes.txt", "no part of it")
+        self.run_sweep()
+        self.assertEqual([[6]], self.sql("SELECT count(DISTINCT token) FROM attempts"))
+        self.write("train.sh", TRAIN.replace("total + step", "total + 2 * step"))
+        self.run_sweep()
+        self.assertEqual([[6, 4], [12, 2]], self.sql("SELECT total, count(*) FROM results WHERE count_to = 3 GROUP BY 1 ORDER BY 1"))
+
+    def test_a_killed_worker_costs_no_step_that_is_saved(self):
+        self.write("train.sh", TRAIN.replace("sleep 0.01", "sleep 0.2"))
+        self.write("sweep.yaml", "name: long\nprogram: count\nbase: {until: 25}\n")
+        command = [harness.INLIER, "run", self.folder / "sweep.yaml", "--dir", self.folder / "state", "--slots", "1"]
+        run = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(run.kill)
+        attempts = self.folder / "state/attempts"
+        harness.wait_for("checkpoints", lambda: len(list(attempts.glob("*/*/step-*.tar"))) >= 3)
+        harness.wait_for("a program", lambda: harness.pids("bash", "train.sh"))
+        os.kill(harness.pids("inlier-worker", self.folder)[0], signal.SIGKILL)
+        self.assertEqual(0, run.wait(120))
+        self.assertEqual([[325]], self.sql("SELECT total FROM results"))
+        resumed = self.sql("SELECT max(resumed_step) FROM attempts WHERE kind = 'TRAIN'")[0][0]
+        self.assertGreaterEqual(resumed, 3)
+        self.assertEqual([], harness.pids("bash", "train.sh"))
+
+    def test_what_is_wrong_is_named_in_the_trial(self):
+        self.write("train.sh", "echo hello; exit 0\n")
+        self.write("sweep.yaml", "name: broken\nprogram: count\nretry: {max_crashes: 0}\n")
+        self.run_sweep(fails=True)
+        self.assertIn("ended with status 0 without an outcome", self.sql("SELECT message FROM trials")[0][0])
+
+    def test_a_coordinator_that_is_shared_runs_only_what_a_workers_owner_named(self):
+        with harness.Local("--slots", "1") as local:  # Its folder is another one: this program is in none of its roots.
+            path = self.folder / "sweep.yaml"
+            sweep = local.submit(path)
+            local.inlier("watch", sweep, check=False)
+            self.assertIn("this worker may not run the program count", local.sql("SELECT message FROM trials")[0][0])
+
+
+if __name__ == "__main__":
+    unittest.main()
