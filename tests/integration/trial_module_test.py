@@ -55,6 +55,11 @@ class ReportTest(TrialCase):
         self.assertEqual([1, 2, 9], [step for _, step, _ in self.run_program(code).points])
         self.assertEqual([121, 122, 9], [step for _, step, _ in self.run_program(code, told={"resume_step": 120}).points])
 
+    def test_a_result_has_one_value_and_a_program_that_stops_or_fails_has_none(self):
+        self.assertEqual([2.0], [m["value"] for m in self.run_program("trial.result(loss=1)\ntrial.log(step=1, loss=3)\ntrial.result(loss=2)").of("measurement") if m["final"]])
+        for end in ("raise ValueError", "import os, signal; trial.should_stop(); os.kill(os.getpid(), signal.SIGTERM); trial.should_stop()"):
+            self.assertEqual({}, self.run_program(f"trial.result(loss=1)\n{end}").results)
+
     def test_what_is_not_finite_is_a_text(self):
         ended = self.run_program("trial.log(step=1, a=float('nan'), b=float('inf'), c=-float('inf'), loss=float('nan'))")
         self.assertEqual(["NaN", "Infinity", "-Infinity", "NaN"], [value for _, _, value in ended.points])

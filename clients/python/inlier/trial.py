@@ -23,7 +23,7 @@ import sys
 import threading
 import time
 import types
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from inlier._parameters import Values, note
@@ -62,6 +62,7 @@ class _Trial:
         self.next_progress = 0.0
         self.lock = threading.RLock()
         self.noted: set[str] = set()
+        self.results: dict[str, dict[str, Any]] = {}  # By name; written before the outcome, so that each has one value.
         self.ranks = "RANK" in os.environ and "WORLD_SIZE" in os.environ  # Of torchrun and what works like it.
         owner = os.environ.setdefault(_OWNER, str(self.process)) if self.file else str(self.process)
         self.is_owner = owner == str(self.process)
@@ -191,7 +192,11 @@ class _Trial:
             return
         for name, number in numbers.items():
             value = number if math.isfinite(number) else "NaN" if math.isnan(number) else "Infinity" if number > 0 else "-Infinity"
-            self.emit(what, "measurement", {"name": name, "value": value, "step": step, "final": final}, "")
+            body = {"name": name, "value": value, "step": step, "final": final}
+            if not final:
+                self.emit(what, "measurement", body, "")
+            elif self.reports(what):
+                self.results[name] = body
 
     def step_of(self, step: int | None) -> int:
         """The step of a report: the one given, else the latest, else a count of the reports."""
@@ -221,6 +226,8 @@ class _Trial:
     def outcome(self, kind: str, message: str = "", failure: str = "") -> None:
         body = {"kind": kind, **({"message": message[:_TEXT_MAX]} if message else {}), **({"failure": failure} if failure else {})}
         if self.reports("") and self.leads:
+            for result in self.results.values() if kind != "FAILED" else ():
+                self.emit("", "measurement", result, "")
             self.emit("", "outcome", body, f"{kind}: {message}" if message else kind)
 
     def output(self, path: os.PathLike[str] | str, what: str) -> str:
@@ -255,7 +262,7 @@ def log(values: Mapping[str, Any] | None = None, /, *, step: int | None = None, 
 
 
 def result(values: Mapping[str, Any] | None = None, /, *, step: int | None = None, **more: Any) -> None:
-    """Reports results: what tables and figures show."""
+    """Reports results: what tables and figures show. They are written with the outcome; a name's last value counts."""
     _trial.measure("trial.result", {**(values or {}), **more}, step if step is not None else _trial.step, True)
 
 
@@ -297,6 +304,40 @@ def should_stop() -> bool:
     return _trial.stop_seen
 
 
+def all_should_stop() -> bool:
+    """should_stop() of any process of torch.distributed's group: all must leave their loop after the same step. Every process must call it."""
+    stop, torch = should_stop(), sys.modules.get("torch")
+    if torch is None or world_size() == 1 or not torch.distributed.is_initialized():
+        return stop
+    flag = torch.tensor([int(stop)], device="cuda" if torch.distributed.get_backend() == "nccl" else "cpu")
+    torch.distributed.all_reduce(flag, op=torch.distributed.ReduceOp.MAX)
+    _trial.stop_seen = _trial.stop_seen or bool(flag.item())
+    return _trial.stop_seen
+
+
+def steps(total: int, save: Callable[[pathlib.Path], Any] | None = None, load: Callable[[pathlib.Path], Any] | None = None, every: int = 0) -> Iterator[int]:
+    """The steps 1 to `total` of a training, or those after the checkpoint that `load` reads. `save` writes one every so many steps, of the last step as
+    the trained model, and when the trial is to stop: then the program ends. Of several processes rank 0 saves."""
+    start = resume_from() if load else None
+    if load and start:
+        load(start)
+
+    def report(name: str, step: int, final: bool) -> None:
+        if save and rank() == 0:
+            save(output_dir() / name)
+            checkpoint(name, step, final)
+
+    for step in range(resume_step() + 1 if start else 1, total + 1):
+        yield step
+        progress(step, total)
+        stop = step < total and all_should_stop()
+        if stop or (every and step % every == 0 and step < total):
+            report(f"step-{step}", step, False)
+        if stop:
+            raise SystemExit(0)
+    report("model", total, True)
+
+
 def resume_from() -> pathlib.Path | None:
     """The checkpoint to go on from; None: from scratch."""
     return pathlib.Path(_trial.told["resume_from"]) if _trial.told.get("resume_from") else None
@@ -332,6 +373,11 @@ def output_dir(default: os.PathLike[str] | str = "output") -> pathlib.Path:
     path = pathlib.Path(_trial.told.get("output_dir", default))
     path.mkdir(parents=True, exist_ok=True)
     return path
+
+
+def program_folder() -> pathlib.Path:
+    """Where the program was started: the folder of inlier-program.yaml."""
+    return _trial.folder
 
 
 def rank() -> int:
