@@ -318,6 +318,7 @@ def all_should_stop() -> bool:
 def steps(total: int, save: Callable[[pathlib.Path], Any] | None = None, load: Callable[[pathlib.Path], Any] | None = None, every: int = 0) -> Iterator[int]:
     """The steps 1 to `total` of a training, or those after the checkpoint that `load` reads. `save` writes one every so many steps, of the last step as
     the trained model, and when the trial is to stop: then the program ends. Of several processes rank 0 saves."""
+    should_stop()  # From now on SIGTERM is a question.
     start = resume_from() if load else None
     if load and start:
         load(start)

@@ -35,6 +35,7 @@ class InlierCallback(TrainerCallback):  # type: ignore[misc]
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **more: Any) -> None:
         self.trained = False
+        trial.should_stop()  # From now on SIGTERM is a question.
 
     def on_step_end(self, args: Any, state: Any, control: Any, **more: Any) -> None:
         trial.progress(state.global_step, state.max_steps)

@@ -19,7 +19,7 @@ try:
     from lightning.pytorch import Callback
 except ImportError:
     try:
-        from pytorch_lightning import Callback
+        from pytorch_lightning import Callback  # type: ignore[assignment,unused-ignore]
     except ImportError as error:
         raise ImportError(f"inlier.integrations.lightning needs Lightning ({error}): pip install lightning") from None
 
@@ -35,6 +35,9 @@ class InlierCallback(Callback):  # type: ignore[misc]
         """For `trainer.fit(ckpt_path=…)`."""
         found = trial.resume_from()
         return str(found) if found else None
+
+    def on_fit_start(self, trainer: Any, module: Any) -> None:
+        trial.should_stop()  # From now on SIGTERM is a question.
 
     def on_train_batch_end(self, trainer: Any, module: Any, *more: Any) -> None:
         step, last = trainer.global_step, trainer.estimated_stepping_batches

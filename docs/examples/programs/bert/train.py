@@ -22,7 +22,7 @@ def main():
     arguments = TrainingArguments(
         output_dir=trial.output_dir(),  # inlier 3
         max_steps=p.steps, learning_rate=p.lr, per_device_train_batch_size=32, per_device_eval_batch_size=128, warmup_steps=30, seed=p.seed,
-        logging_steps=25, eval_strategy="steps", eval_steps=100, save_steps=100, report_to="none", disable_tqdm=True, use_cpu=trial.device() == "cpu")
+        logging_steps=25, eval_strategy="steps", eval_steps=100, save_steps=100, report_to="none", disable_tqdm=True)
     trainer = Trainer(model=new_model(p), args=arguments, train_dataset=Majorities(32 * p.steps, p.seed), eval_dataset=VALIDATION,
                       callbacks=[InlierCallback()])  # inlier 4
     trainer.train(resume_from_checkpoint=InlierCallback.resume_from())  # inlier 5

@@ -8,8 +8,8 @@ from torch.nn import functional
 
 from inlier import trial  # inlier 1
 
-p = trial.parameters(n=0.0, layers=2, width=64, heads=4, context=64, lr=2e-3, batch_size=16, steps=300)  # inlier 2
-torch.manual_seed(trial.seed())
+p = trial.parameters(n=0.0, layers=2, width=64, heads=4, context=64, lr=2e-3, batch_size=16, steps=300, seed=1)  # inlier 2
+torch.manual_seed(p.seed)
 TEXT = (pathlib.Path(__file__).parent / "text.txt").read_text(encoding="utf-8")
 ALPHABET = sorted(set(TEXT))
 DATA = torch.tensor([ALPHABET.index(character) for character in TEXT])
@@ -67,7 +67,7 @@ class GPT(nn.Module):
 
 def batch_of(data, step):
     """A function of seed and step, so that a training that goes on has the examples that it would have had."""
-    generator = torch.Generator().manual_seed(trial.seed() * 1_000_003 + step)
+    generator = torch.Generator().manual_seed(p.seed * 1_000_003 + step)
     starts = torch.randint(len(data) - p.context - 1, (p.batch_size,), generator=generator)
     return torch.stack([data[start : start + p.context + 1] for start in starts])
 
