@@ -38,7 +38,8 @@ DATACLASS = """
         seed: int = 1
         optimizer: Optimizer = dataclasses.field(default_factory=Optimizer)
     def train(p):
-        trial.log(step=1, loss=1, accuracy=2)
+        trial.log(step=1, loss=1, accuracy=2, **{"a": 1})
+        trial.log({"eval/loss": 1})
         trial.result({"perplexity": 3})
 """
 PARSER = """
@@ -115,6 +116,7 @@ class DescribeTest(unittest.TestCase):
             "optimizer.nesterov": {"type": "TRUE_OR_FALSE", "default": False},
         }, found["parameters"])
         self.assertEqual({"loss": {"better": "LOWER"}, "accuracy": {"better": "HIGHER"}, "perplexity": {"better": "LOWER"}}, found["measurements"])
+        self.assertIn("  # eval/loss: this is no name of a measurement", text)
         for name in ("limit", "optimizer.betas"):
             self.assertIn(f"  # {name}: ", text)
             self.assertIn(f"inlier.describe: {name}: ", messages)
@@ -170,8 +172,9 @@ class DescribeTest(unittest.TestCase):
             use_bias: true
             steps: 1000
             name: run-1
+            data: {name: kjv}
             width2: ${model.width}
-            data: ???
+            source: ???
             limit: null
             betas: [0.9, 0.99]
             seed: 1
@@ -186,8 +189,9 @@ class DescribeTest(unittest.TestCase):
             "use_bias": {"type": "TRUE_OR_FALSE", "default": True},
             "steps": {"type": "INTEGER", "default": 1000},
             "name": {"type": "TEXT", "default": "run-1"},
+            "data.name": {"type": "TEXT", "default": "kjv", "column": "data_name"},
         }, found["parameters"])
-        for name in ("width2", "data", "limit", "betas", "override hydra/launcher"):
+        for name in ("width2", "source", "limit", "betas", "override hydra/launcher"):
             self.assertIn(f"  # {name}: ", text)
             self.assertIn(f"inlier.describe: {name}: ", messages)
 

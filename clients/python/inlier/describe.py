@@ -24,7 +24,8 @@ from typing import Any
 from inlier._describe_facts import Fact, facts_of_mapping
 
 SECONDS_MAX = 120  # For imports such as torch.
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z][A-Za-z0-9_]*)*")
+_WORD = "[A-Za-z][A-Za-z0-9_]{0,63}"
+_NAME = re.compile(rf"{_WORD}(\.{_WORD}){{0,7}}")
 _NOT_PLAIN = ("true", "false", "yes", "no", "on", "off", "y", "n", "null", "nan", "inf")
 _LOWER, _HIGHER = re.compile(r"loss|perplexity|ppl|error|seconds|wer$|norm"), re.compile(r"acc|f1|bleu|rouge|auc|score|ratio|speed")
 
@@ -51,6 +52,8 @@ def line_of(fact: Fact) -> str:
     elif fact.get("default") is not None:
         parts.append(f"default: {text_of(fact['default'])}")
     parts += [f"{key}: {text_of(fact[key])}" for key in ("min", "max") if fact.get(key) is not None]
+    if fact.get("column"):
+        parts.append(f"column: {fact['column']}")
     if fact.get("choices"):
         parts.append("choices: [" + ", ".join(map(text_of, fact["choices"])) + "]")
     if fact.get("comment"):
@@ -78,6 +81,9 @@ def program_text(name: str, command: list[str], files: str, facts: list[Fact], m
     if measurements:
         lines.append("measurements:")
         for measured in measurements:
+            if not re.fullmatch(_WORD, measured):
+                lines.append(f"  # {measured}: this is no name of a measurement: letters, digits and _; rename it in the program")
+                continue
             better = "LOWER" if _LOWER.search(measured) else "HIGHER" if _HIGHER.search(measured) else "NEITHER"
             lines.append(f"  {measured}: {{better: {better}}}")
     else:
@@ -86,13 +92,16 @@ def program_text(name: str, command: list[str], files: str, facts: list[Fact], m
 
 
 def checked(facts: list[Fact]) -> list[Fact]:
-    """Without the seed, and with a problem for a name that cannot be one."""
+    """Without the seed, with a problem for a name that cannot be one, and with a column of its own where the last words of two names are the same."""
+    last_words = [fact["name"].rpartition(".")[2] for fact in facts if not fact.get("problem")]
     kept = []
     for fact in facts:
         if fact["name"] == "seed":
             continue
         if not _NAME.fullmatch(fact["name"]):
             fact = {"name": fact["name"], "problem": "this is no name of a parameter: letters, digits and _ in groups with a point between them"}
+        elif "." in fact["name"] and last_words.count(fact["name"].rpartition(".")[2]) > 1:
+            fact = {**fact, "column": fact["name"].replace(".", "_")}
         kept.append(fact)
     return kept
 
@@ -178,7 +187,8 @@ def describe(file: pathlib.Path, config: str = "", parser: str = "", name: str =
     folder = file.parent.parent if is_config and file.parent.name.startswith("conf") else file.parent
     program = next((path for path in (folder / "train.py", folder / "main.py") if path.is_file()), folder / "train.py") if is_config else file
     measurements = measurements_of(program.read_text(encoding="utf-8")) if program.is_file() else []
-    named = name or re.sub(r"[^A-Za-z0-9_-]+", "-", folder.name).strip("-") or "program"
+    named = name or re.sub(r"[^A-Za-z0-9_-]+", "-", folder.name).strip("-")[:64] or "program"
+    named = named if named[0].isalpha() else f"program-{named}"[:64]
     messages = [f"{fact['name']}: {fact['problem']}" for fact in facts if fact.get("problem")]
     configurations = f', "{file.parent.name}/**"' if file.parent != folder else ', "*.yaml"' if is_config else ""
     text = program_text(named, ["python3", program.name], f'["*.py"{configurations}]', facts, measurements, file.name)
