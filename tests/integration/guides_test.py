@@ -95,8 +95,9 @@ class Run:
                 place.write_text(text)
                 parts.append(f"mkdir -p $(dirname {block.file}); cp {place} {block.file}")
             if block.is_sweep():
-                place = self.folder / "tmp" / f"{number}.yaml"
-                place.write_text(text)
+                place = block.file or self.folder / "tmp" / f"{number}.yaml"  # A program is looked for beside the sweep.
+                if not block.file:
+                    place.write_text(text)
                 parts.append(f"echo {number} > {self.folder}/tmp/block; inlier check {place} > {self.folder}/tmp/{number}.txt 2>&1")
         return "\n".join(parts) + "\n"
 
