@@ -1,4 +1,5 @@
 """In the place of a worker's runner: starts a Python program as a trial, and has what it reported. docs/reference/protocol.md."""
+import contextlib
 import json
 import os
 import pathlib
@@ -53,15 +54,17 @@ class Program:
         variables = {name: value for name, value in os.environ.items() if not name.startswith("INLIER_") and name not in ("RANK", "WORLD_SIZE", "LOCAL_RANK")}
         variables.update(PYTHONPATH=os.pathsep.join(filter(None, (str(CLIENT), os.environ.get("PYTHONPATH")))), PYTHONDONTWRITEBYTECODE="1", **(environment or {}))
         reads, writes = os.pipe()
+        replies_end, self.replies = os.pipe()
         if not by_hand:
             trial = {"protocol": 1, "program": "test", "stage": "train", "parameters": {}, "seed": 1, "output_dir": str(self.output), "device": "cpu",
                      "threads": 1, "rank": 0, "world_size": 1, "stage_id": "st-1", "token": 1, **(told or {})}
             file = pathlib.Path(self.temporary.name) / "trial.json"
             file.write_text(json.dumps(trial), encoding="utf-8")
             variables.update(INLIER_TRIAL=str(file), INLIER_EVENTS=str(writes))
-        self.process = subprocess.Popen(command or [python, "program.py"], cwd=self.folder, env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        self.process = subprocess.Popen(command or [python, "program.py"], cwd=self.folder, env=variables, stdin=replies_end, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                         pass_fds=() if by_hand else (writes,), start_new_session=True)
         os.close(writes)
+        os.close(replies_end)
         self.lines = b""
         self.grown = threading.Condition()
         self.reader = threading.Thread(target=self._read, args=(reads,), daemon=True)
@@ -73,6 +76,10 @@ class Program:
                 with self.grown:
                     self.lines += line
                     self.grown.notify_all()
+                saved = json.loads(line).get("checkpoint")
+                if saved:
+                    with contextlib.suppress(BrokenPipeError):  # The program has ended.
+                        os.write(self.replies, json.dumps({"saved": {"step": saved["step"]}}).encode() + b"\n")
 
     def wait_for(self, text):
         with self.grown:
@@ -89,6 +96,7 @@ class Program:
             raise AssertionError(f"the program does not end: {self.process.communicate()}") from None
         self.reader.join(60)
         assert not self.reader.is_alive(), "a process holds the descriptor open"
+        os.close(self.replies)
         self.temporary.cleanup()
         return Ended(self.lines.decode(), self.process.returncode, out, err)
 

@@ -22,10 +22,9 @@ def line_checker():
 class TrialCase(unittest.TestCase):
     def run_program(self, code, **options):
         ended = stand_in.run(START + textwrap.dedent(code), **options)
-        if stand_in.SCHEMA.is_file():
-            checker = line_checker()
-            for line in ended.lines:
-                checker.validate(line)
+        checker = line_checker()
+        for line in ended.lines:
+            checker.validate(line)
         return ended
 
 
@@ -42,9 +41,7 @@ class ReportTest(TrialCase):
         self.assertEqual({"kind": "SUCCEEDED"}, ended.outcome)
         self.assertEqual("", ended.out, "nothing is printed for people")
 
-    def test_the_schema_is_there_and_refuses_what_is_no_line(self):
-        if not stand_in.SCHEMA.is_file():
-            self.skipTest(f"{stand_in.SCHEMA} is not there yet")
+    def test_the_schema_refuses_what_is_no_line(self):
         checker = line_checker()
         for line in ({}, {"progress": {"step": 1}, "log": {"text": ""}}, {"measurement": {"value": 1}}, {"outcome": {"kind": "WON"}}):
             with self.subTest(line), self.assertRaises(jsonschema.ValidationError):
@@ -103,6 +100,17 @@ class ReportTest(TrialCase):
         self.assertEqual([{"path": "loss.png"}], ended.of("file"))
         self.assertIn("absent is not there: report it when it is whole on disk", ended.out)
         self.assertEqual(2, ended.out.count("write it to trial.output_dir()"))
+
+    def test_steps_save_report_and_remove_what_the_worker_has(self):
+        ended = self.run_program("""
+            import time
+            for step in trial.steps(50, lambda path: path.write_text(str(step)), every=10):
+                time.sleep(0.01)
+            print(sorted(path.name for path in trial.output_dir().iterdir()))
+        """)
+        self.assertEqual([(10, False), (20, False), (30, False), (40, False), (50, True)], [(saved["step"], saved["final"]) for saved in ended.of("checkpoint")])
+        self.assertIn("'model'", ended.out)
+        self.assertNotIn("'step-10'", ended.out)
 
     def test_lines_of_threads_are_whole(self):
         ended = self.run_program("""
@@ -220,7 +228,7 @@ class ProcessTest(TrialCase):
                      for rank in range(3)]
             sys.exit(max(rank.wait() for rank in ranks))
         """)
-        ended = self.run_program("print(trial.rank(), trial.world_size())\ntrial.log(step=1, loss=trial.rank() + 5)", command=[sys.executable, "-c", launcher])
+        ended = self.run_program("import os\nos.write(1, f'{trial.rank()} {trial.world_size()}\\n'.encode())\ntrial.log(step=1, loss=trial.rank() + 5)", command=[sys.executable, "-c", launcher])
         self.assertEqual({"0 3", "1 3", "2 3"}, set(ended.out.splitlines()))
         self.assertEqual([("loss", 1, 5.0)], ended.points)
         self.assertEqual("SUCCEEDED", ended.outcome["kind"])
@@ -258,7 +266,9 @@ class ParametersTest(TrialCase):
     def test_another_type_is_refused_with_the_remedy(self):
         for default, told in (("4", 4.5), ("True", 1), ("'a'", 3), ("4", True)):
             with self.subTest(default):
-                self.assertIn("make its type in inlier-program.yaml the same", self.run_program(f"trial.parameters(x={default})", told={"parameters": {"x": told}}).err)
+                ended = self.run_program(f"trial.parameters(x={default})", told={"parameters": {"x": told}})
+                self.assertIn("make its type in inlier-program.yaml the same", ended.err)
+                self.assertEqual("INVALID_SPEC", ended.outcome["failure"])
 
     def test_dataclasses(self):
         code = """
@@ -308,10 +318,10 @@ class ParametersTest(TrialCase):
         self.assertIn("lr=9.0, layers=4", by_hand.out)
 
     def test_what_a_trial_is_told(self):
-        code = "print(trial.stage(), trial.model(), trial.resume_from(), trial.resume_step(), trial.device())"
-        self.assertEqual("train None None 0 cpu\n", self.run_program(code).out)
-        told = {"stage": "evaluate", "model": "/m", "resume_from": "/r", "resume_step": 3, "device": "cuda"}
-        self.assertEqual("evaluate /m /r 3 cuda\n", self.run_program(code, told=told).out)
+        code = "print(trial.stage(), trial.model(), trial.resume_from(), trial.resume_step(), trial.device(), trial.meeting())"
+        self.assertEqual("train None None 0 cpu \n", self.run_program(code).out)
+        told = {"stage": "evaluate", "model": "/m", "resume_from": "/r", "resume_step": 3, "device": "cuda", "meeting": "/meet"}
+        self.assertEqual("evaluate /m /r 3 cuda /meet\n", self.run_program(code, told=told).out)
 
 
 class ByHandTest(TrialCase):

@@ -8,6 +8,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 
+class ParameterError(TypeError):
+    """The program and its description do not fit: another attempt would end in the same way."""
+
+
 class Parameters(types.SimpleNamespace):
     """Values by attribute and by item, `p.optimizer.lr` and `p["optimizer.lr"]`; `dict(p)` and `**p` work."""
 
@@ -57,7 +61,8 @@ def _typed(name: str, value: Any, kind: Any) -> Any:
         return int(value)
     if kind in (bool, int, str, float):
         if type(value) is not kind:
-            raise TypeError(f"parameter {name} is {value!r} in this trial, but {kind.__name__} in the program: make its type in inlier-program.yaml the same")
+            own = f"{kind.__name__} in the program"
+            raise ParameterError(f"parameter {name} is {value!r} in this trial, but {own}: make its type in inlier-program.yaml the same")
         return value
     if isinstance(kind, type) and hasattr(kind, "__members__"):  # An enumeration, by name.
         members: Mapping[str, Any] = kind.__members__
@@ -113,7 +118,7 @@ class Values:
             if dataclasses.is_dataclass(default) or (default is dataclasses.MISSING and dataclasses.is_dataclass(hint)):
                 values[field.name] = self.data_class(hint if default is dataclasses.MISSING else default, full + ".")
             elif default is dataclasses.MISSING and full not in self.flat:
-                raise TypeError(f"{of_type.__name__}.{field.name} has no default, and the trial has no parameter {full}: give it a default, or declare it")
+                raise ParameterError(f"{of_type.__name__}.{field.name} has no default, and the trial has no parameter {full}: give it a default, or declare it")
             else:
                 values[field.name] = self.take(full, default, hint if isinstance(hint, type) and not hasattr(hint, "__origin__") else None)
         return of(**values) if isinstance(of, type) else dataclasses.replace(of, **values)

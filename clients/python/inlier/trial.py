@@ -26,7 +26,7 @@ import types
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from inlier._parameters import Values, note
+from inlier._parameters import ParameterError, Values, note
 
 PROTOCOL = 1
 _OWNER = "INLIER_REPORTER"  # In the environment of all that the program starts: the process that reports.
@@ -62,6 +62,7 @@ class _Trial:
         self.next_progress = 0.0
         self.lock = threading.RLock()
         self.noted: set[str] = set()
+        self.replies = b""
         self.results: dict[str, dict[str, Any]] = {}  # By name; written before the outcome, so that each has one value.
         self.ranks = "RANK" in os.environ and "WORLD_SIZE" in os.environ  # Of torchrun and what works like it.
         owner = os.environ.setdefault(_OWNER, str(self.process)) if self.file else str(self.process)
@@ -116,7 +117,8 @@ class _Trial:
             self.failed = True
             text = str(error)
             memory = isinstance(error, MemoryError) or kind.__name__ == "OutOfMemoryError" or "out of memory" in text or "can't allocate memory" in text
-            self.outcome("FAILED", f"{kind.__name__}: {text}" if text else kind.__name__, "OUT_OF_MEMORY" if memory else "CRASHED")
+            failure = "OUT_OF_MEMORY" if memory else "INVALID_SPEC" if isinstance(error, ParameterError) else "CRASHED"
+            self.outcome("FAILED", f"{kind.__name__}: {text}" if text else kind.__name__, failure)
 
         def noted_exit(status: Any = None, /) -> Any:
             if threading.current_thread() is threading.main_thread():
@@ -230,6 +232,15 @@ class _Trial:
                 self.emit("", "measurement", result, "")
             self.emit("", "outcome", body, f"{kind}: {message}" if message else kind)
 
+    def taken_over(self, step: int) -> bool:
+        """Whether the worker has taken over the checkpoint of that step: it says so on the standard input. Then the files may go."""
+        if self.file:
+            import select
+
+            while select.select([0], [], [], 0)[0] and (read := os.read(0, 65536)):
+                self.replies += read
+        return f'{{"saved": {{"step": {step}}}}}'.encode() in self.replies.split(b"\n")
+
     def output(self, path: os.PathLike[str] | str, what: str) -> str:
         """`path`, relative to the folder of the output; it must be there."""
         folder = output_dir().resolve()
@@ -315,18 +326,34 @@ def all_should_stop() -> bool:
     return _trial.stop_seen
 
 
+def _remove(path: pathlib.Path) -> None:
+    if path.is_dir():
+        import shutil
+
+        shutil.rmtree(path)
+    else:
+        path.unlink()
+
+
 def steps(total: int, save: Callable[[pathlib.Path], Any] | None = None, load: Callable[[pathlib.Path], Any] | None = None, every: int = 0) -> Iterator[int]:
     """The steps 1 to `total` of a training, or those after the checkpoint that `load` reads. `save` writes one every so many steps, of the last step as
-    the trained model, and when the trial is to stop: then the program ends. Of several processes rank 0 saves."""
+    the trained model, and when the trial is to stop: then the program ends. Of several processes rank 0 saves. Earlier checkpoints that the worker has
+    taken over are removed."""
     should_stop()  # From now on SIGTERM is a question.
     start = resume_from() if load else None
     if load and start:
         load(start)
 
+    kept: list[int] = []
+
     def report(name: str, step: int, final: bool) -> None:
         if save and rank() == 0:
             save(output_dir() / name)
             checkpoint(name, step, final)
+            for old in [old for old in kept if _trial.taken_over(old)]:
+                kept.remove(old)
+                _remove(output_dir() / f"step-{old}")
+            kept.append(step)
 
     for step in range(resume_step() + 1 if start else 1, total + 1):
         yield step
@@ -374,6 +401,11 @@ def output_dir(default: os.PathLike[str] | str = "output") -> pathlib.Path:
     path = pathlib.Path(_trial.told.get("output_dir", default))
     path.mkdir(parents=True, exist_ok=True)
     return path
+
+
+def meeting() -> str:
+    """A file by which the processes of a training find each other, where the worker starts several: init_method=f"file://{trial.meeting()}"."""
+    return str(_trial.told.get("meeting", ""))
 
 
 def program_folder() -> pathlib.Path:
