@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "base/files/mapped_file.h"
 #include "base/log.h"
 #include "base/status.h"
 #include "base/utf8.h"
@@ -24,6 +25,7 @@
 #include "core/models/make_model.h"
 #include "core/models/parameter_names.h"
 #include "nlohmann/json.hpp"
+#include "spec/hugging_face/own_parts.h"
 
 namespace inlier {
 namespace {
@@ -350,6 +352,10 @@ absl::Status ExportHuggingFaceModel(const v1::TrialSpec& resolved, const Model& 
   RETURN_IF_ERROR(made.Write(kConfig, config.dump(2) + "\n"));
   if (config.contains("auto_map")) {
     for (const auto& [name, content] : OwnCode()) RETURN_IF_ERROR(made.Write(name, content));
+  }
+  for (const auto& [name, path] : ScriptFiles(resolved)) {
+    ASSIGN_OR_RETURN(const MappedFile script, MappedFile::Open(path));
+    RETURN_IF_ERROR(made.Write(name, script.bytes()));
   }
   for (const auto& [name, content] : options.files) RETURN_IF_ERROR(made.Write(name, content));
   return made.Commit();

@@ -42,6 +42,7 @@ std::optional<double> GateLogit(const v1::GateSpec& gate) {
       return std::nullopt;
     case v1::GateSpec::kMlp:
     case v1::GateSpec::kProjected:
+    case v1::GateSpec::kScript:
     case v1::GateSpec::kNone:
     case v1::GateSpec::KIND_NOT_SET:
       return std::nullopt;
@@ -99,6 +100,7 @@ void InitialiseWeights(Model& model, const v1::TrialSpec& resolved, std::uint64_
   const auto parameters = model.named_parameters();
   for (const auto& item : parameters) {
     const std::string& name = item.key();
+    if (IsGateParameter(name) && resolved.attention().gate().has_script()) continue;
     at::Tensor parameter = item.value();
     at::Generator generator = at::make_generator<at::CPUGeneratorImpl>(StreamSeed(seed, name));
     at::Tensor start = at::zeros(parameter.sizes(), at::kFloat);

@@ -1,10 +1,12 @@
 #include "core/models/layer_options.h"
 
 #include <cmath>
+#include <memory>
 #include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/files/mapped_file.h"
 #include "base/status.h"
 #include "spec/trial/data_kind.h"
 
@@ -14,7 +16,35 @@ absl::Status InvalidField(const std::string& path, const std::string& what) {
   return absl::InvalidArgumentError(absl::StrCat(path, ": ", what));
 }
 
+RowSum RowSumFromSpec(v1::ScriptSoftmaxSpec::RowSum sum) {
+  switch (sum) {
+    case v1::ScriptSoftmaxSpec::ONE:
+      return RowSum::kOne;
+    case v1::ScriptSoftmaxSpec::AT_MOST_ONE:
+      return RowSum::kAtMostOne;
+    case v1::ScriptSoftmaxSpec::ANY:
+      break;
+  }
+  return RowSum::kAny;
+}
+
 namespace {
+
+// The script that `field` names.
+absl::StatusOr<std::shared_ptr<const Script>> ReadScript(const std::string& field, const std::string& path,
+                                                         const DataRoots& roots) {
+  const absl::StatusOr<MappedFile> file = MappedFile::Open(path, roots);
+  if (!file.ok()) return InvalidField(field, std::string(file.status().message()));
+  return Script::Load(file->bytes(), absl::StrCat(field, ": ", path));
+}
+
+absl::StatusOr<SoftmaxOptions> ScriptFromSpec(const v1::ScriptSoftmaxSpec& spec, std::int64_t heads,
+                                              const DataRoots& roots) {
+  SoftmaxOptions options{.kind = SoftmaxOptions::Kind::kScript};
+  ASSIGN_OR_RETURN(options.script, ReadScript("attention.softmax.script.file", spec.file(), roots));
+  RETURN_IF_ERROR(CheckSoftmaxScript(*options.script, RowSumFromSpec(spec.row_sum()), heads));
+  return options;
+}
 
 absl::StatusOr<SoftmaxOptions> ClippedFromSpec(const v1::TrialSpec& spec) {
   const v1::ClippedSoftmaxSpec& clipped = spec.attention().softmax().clipped();
@@ -54,7 +84,8 @@ SoftmaxOptions NcsFromSpec(const v1::TrialSpec& spec) {
   return options;
 }
 
-absl::StatusOr<SoftmaxOptions> SoftmaxFromSpec(const v1::TrialSpec& spec) {
+absl::StatusOr<SoftmaxOptions> SoftmaxFromSpec(const v1::TrialSpec& spec, std::int64_t heads,
+                                               const DataRoots& roots) {
   const v1::SoftmaxSpec& softmax = spec.attention().softmax();
   switch (softmax.kind_case()) {
     case v1::SoftmaxSpec::kVanilla:
@@ -73,12 +104,15 @@ absl::StatusOr<SoftmaxOptions> SoftmaxFromSpec(const v1::TrialSpec& spec) {
       return SoftmaxOptions{.kind = SoftmaxOptions::Kind::kSoftpick, .epsilon = softmax.softpick().epsilon()};
     case v1::SoftmaxSpec::kSigmoid:
       return SoftmaxOptions{.kind = SoftmaxOptions::Kind::kSigmoid};
+    case v1::SoftmaxSpec::kScript:
+      return ScriptFromSpec(softmax.script(), heads, roots);
   }
   return SoftmaxOptions();
 }
 
 // Without a gate for ProjectedGateSpec, which ProjectedGateFromSpec reads.
-absl::StatusOr<GateOptions> GateFromSpec(const v1::GateSpec& gate) {
+absl::StatusOr<GateOptions> GateFromSpec(const v1::GateSpec& gate, const LayerSizes& sizes,
+                                         const DataRoots& roots) {
   GateOptions options;
   if (gate.has_projected()) return options;
   options.pooled = gate.pooled();
@@ -102,13 +136,21 @@ absl::StatusOr<GateOptions> GateFromSpec(const v1::GateSpec& gate) {
     case v1::GateSpec::kUnconditional:
       options.kind = GateOptions::Kind::kUnconditional;
       break;
+    case v1::GateSpec::kScript: {
+      options.kind = GateOptions::Kind::kScript;
+      ASSIGN_OR_RETURN(options.script, ReadScript("attention.gate.script.file", gate.script().file(), roots));
+      RETURN_IF_ERROR(CheckGateScript(*options.script, sizes.heads, sizes.hidden_size / sizes.heads));
+      break;
+    }
     case v1::GateSpec::kProjected:
       break;
   }
-  const bool conditional =
-      options.kind != GateOptions::Kind::kNone && options.kind != GateOptions::Kind::kUnconditional;
-  if (options.pooled && !conditional)
-    return InvalidField("attention.gate.pooled", "has no effect without a gate that reads its input");
+  const bool has_logits = options.kind != GateOptions::Kind::kNone &&
+                          options.kind != GateOptions::Kind::kUnconditional &&
+                          options.kind != GateOptions::Kind::kScript;
+  if (options.pooled && !has_logits)
+    return InvalidField("attention.gate.pooled",
+                        "has no effect without a gate that reads its input by logits");
   if (options.output_factor != 1 && options.kind == GateOptions::Kind::kNone) {
     return InvalidField("attention.gate.output_factor", "has no effect without a gate");
   }
@@ -180,7 +222,7 @@ kernels::NormKind NormFromSpec(v1::NormKind norm) {
 }  // namespace
 
 absl::StatusOr<LayerOptions> MakeLayerOptions(const v1::TrialSpec& trial, const LayerSizes& sizes,
-                                              const std::string& path) {
+                                              const std::string& path, const DataRoots& roots) {
   for (const auto& [name, size] :
        {std::pair("layers", sizes.layers), std::pair("hidden_size", sizes.hidden_size),
         std::pair("heads", sizes.heads), std::pair("ffn_size", sizes.ffn_size)}) {
@@ -200,8 +242,8 @@ absl::StatusOr<LayerOptions> MakeLayerOptions(const v1::TrialSpec& trial, const 
   layer.attention.kv_heads = sizes.kv_heads;
   layer.attention.dropout = trial.attention().dropout();
   layer.attention.linear.bias = sizes.biases;
-  ASSIGN_OR_RETURN(layer.attention.softmax, SoftmaxFromSpec(trial));
-  ASSIGN_OR_RETURN(layer.attention.gate, GateFromSpec(trial.attention().gate()));
+  ASSIGN_OR_RETURN(layer.attention.softmax, SoftmaxFromSpec(trial, sizes.heads, roots));
+  ASSIGN_OR_RETURN(layer.attention.gate, GateFromSpec(trial.attention().gate(), sizes, roots));
   ASSIGN_OR_RETURN(layer.attention.projected_gate, ProjectedGateFromSpec(trial.attention().gate()));
   layer.attention.query_key_norm =
       QueryKeyNormFromSpec(trial.attention().query_key_norm(), sizes.norm_epsilon);

@@ -6,7 +6,9 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "base/data/data_roots.h"
 #include "core/models/layer_stack.h"
+#include "core/nn/attention/script_checks.h"
 #include "core/nn/transformer_layer.h"
 #include "inlier/v1/trial_spec.pb.h"
 
@@ -14,6 +16,8 @@ namespace inlier {
 
 // "path: what".
 absl::Status InvalidField(const std::string& path, const std::string& what);
+
+RowSum RowSumFromSpec(v1::ScriptSoftmaxSpec::RowSum sum);
 
 // Shared parts of the architectures' messages.
 struct LayerSizes {
@@ -46,9 +50,10 @@ LayerSizes SizesOf(const Spec& spec) {
   return sizes;
 }
 
-// InvalidArgument starts with the path of the field; `path` is the architecture's, such as "model.bert".
+// InvalidArgument starts with the path of the field; `path` is the architecture's, such as "model.bert". Scripts are read below
+// `roots`, and checked.
 absl::StatusOr<LayerOptions> MakeLayerOptions(const v1::TrialSpec& trial, const LayerSizes& sizes,
-                                              const std::string& path);
+                                              const std::string& path, const DataRoots& roots);
 
 PositionOptions MakePositionOptions(v1::Position position, double rotary_theta);
 

@@ -6,24 +6,28 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
+#include "base/data/data_roots.h"
 #include "core/models/language_model.h"
 #include "inlier/v1/trial_spec.pb.h"
 
 namespace inlier {
 
-// Facts about the data, in addition to the spec, that a model depends on.
+// What a model depends on in addition to the spec.
 struct ModelShape {
   std::int64_t classes = 0;  // data.classification: ClassificationDataset::classes(), 1 for a number.
+  DataRoots roots = {};      // Where the files of scripts may be.
 };
 
-// A model on the CPU in float32, its weights not yet initialised (all zero): with data.classification a
+// A model on the CPU in float32, its weights not yet initialised (all zero, those of a gate's script as in its file): with data.classification a
 // BertClassifier, else the model of model.…. The spec must have explicit sizes (the resolver expands
 // presets). InvalidArgument starts with the path of the field: a size that is missing or 0, heads that do not
-// divide hidden_size, a gate option without effect, data.classification without BERT or without classes.
+// divide hidden_size, a gate option without effect, data.classification without BERT or without classes, a script that
+// cannot be read or fails its check.
 absl::StatusOr<std::shared_ptr<Model>> MakeModel(const v1::TrialSpec& resolved, const ModelShape& shape = {});
 
 // As MakeModel; InvalidArgument too when the model does not read text.
-absl::StatusOr<std::shared_ptr<LanguageModel>> MakeLanguageModel(const v1::TrialSpec& resolved);
+absl::StatusOr<std::shared_ptr<LanguageModel>> MakeLanguageModel(const v1::TrialSpec& resolved,
+                                                                 const ModelShape& shape = {});
 
 // Draws every weight. Each parameter has its own random stream, named by `seed` and the parameter's name, and
 // is drawn on the CPU: two models that differ in a gate start from the same weights elsewhere, and so do a
@@ -34,7 +38,7 @@ absl::StatusOr<std::shared_ptr<LanguageModel>> MakeLanguageModel(const v1::Trial
 // REFERENCE: as LIBRARY, but attention linears as the official code leaves them: weight and bias uniform in
 // +-1/sqrt(hidden_size), for BERT query, key and value, for OPT the output projection too. Other gates in both: weights
 // uniform in +-1/sqrt(fan in), or normal with the gate's initial_std; bias logit(pi_init) where the gate has a pi_init,
-// else uniform in the same limits. REQUIRES: `model` was made from `resolved`.
+// else uniform in the same limits; those of a script keep the values of its file. REQUIRES: `model` was made from `resolved`.
 void InitialiseWeights(Model& model, const v1::TrialSpec& resolved, std::uint64_t seed);
 
 // The number of parameter values, tied ones once.

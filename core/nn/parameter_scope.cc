@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 namespace inlier {
 
@@ -27,6 +28,23 @@ ParameterScope ParameterScope::Child(const std::string& path) const {
 
 at::Tensor ParameterScope::Create(const std::string& name, at::IntArrayRef shape) const {
   return module_->register_parameter(name, at::zeros(shape, at::kFloat));
+}
+
+void ParameterScope::Adopt(const Script& script) const {
+  // The module at the names before the last dot, and the last name.
+  const auto place = [this](const std::string& path) {
+    const std::size_t dot = path.rfind('.');
+    return std::pair(dot == std::string::npos ? module_ : Child(path.substr(0, dot)).module_,
+                     path.substr(dot == std::string::npos ? 0 : dot + 1));
+  };
+  for (const auto& [path, tensor] : script.parameters()) {
+    const auto [module, name] = place(path);
+    module->register_parameter(name, tensor);
+  }
+  for (const auto& [path, tensor] : script.buffers()) {
+    const auto [module, name] = place(path);
+    module->register_buffer(name, tensor);
+  }
 }
 
 }  // namespace inlier

@@ -13,6 +13,8 @@
 
 #include <string>
 
+#include "core/nn/attention/script.h"
+
 namespace inlier {
 
 class ParameterScope {
@@ -25,6 +27,9 @@ class ParameterScope {
 
   // A new float32 parameter of zeros. REQUIRES: `name` has no dot and is new here.
   at::Tensor Create(const std::string& name, at::IntArrayRef shape) const;
+
+  // Makes the script's own parameters and buffers those of the model, under their names below this scope.
+  void Adopt(const Script& script) const;
 
   // The full name of this scope; also the site under which its tensors are tapped.
   const std::string& path() const { return path_; }

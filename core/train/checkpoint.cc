@@ -35,6 +35,7 @@ constexpr char kStepKey[] = "inlier.step";
 constexpr char kDatasetKey[] = "inlier.dataset_digest";
 constexpr char kStartKey[] = "inlier.start_digest";
 constexpr char kVocabularyKey[] = "inlier.vocabulary";
+constexpr char kScriptsKey[] = "inlier.scripts";
 constexpr char kClassesKey[] = "inlier.classes";
 constexpr char kBuildKey[] = "inlier.build";
 constexpr char kFinalKey[] = "inlier.final";
@@ -51,6 +52,7 @@ StringMap Metadata(const CheckpointInfo& info) {
                         {kFinalKey, info.final ? "true" : "false"}};
   if (!info.origin.start_digest.empty()) metadata[kStartKey] = info.origin.start_digest;
   if (!info.origin.vocabulary.empty()) metadata[kVocabularyKey] = info.origin.vocabulary;
+  if (!info.origin.scripts.empty()) metadata[kScriptsKey] = info.origin.scripts;
   if (!info.origin.classes.empty()) metadata[kClassesKey] = nlohmann::json(info.origin.classes).dump();
   if (!info.final) metadata[kSecondsKey] = absl::StrCat(info.train_seconds);
   return metadata;
@@ -74,6 +76,7 @@ absl::StatusOr<CheckpointInfo> InfoFromMetadata(const std::filesystem::path& pat
   info.dataset_digest = value(kDatasetKey);
   info.origin.start_digest = value(kStartKey);
   info.origin.vocabulary = value(kVocabularyKey);
+  info.origin.scripts = value(kScriptsKey);
   if (const nlohmann::json classes = nlohmann::json::parse(value(kClassesKey), nullptr, false);
       classes.is_array()) {
     for (const nlohmann::json& name : classes)

@@ -25,6 +25,7 @@ namespace inlier {
 struct ModelOrigin {
   std::string start_digest;          // Of the model that it started from; empty: from random weights.
   std::string vocabulary;            // Digest of the vocabulary; empty: not known, or it reads no text.
+  std::string scripts;               // Digests of the scripts of its attention; empty: it has none.
   std::vector<std::string> classes;  // Of its outputs in their order; empty: not known, or no classifier.
 };
 

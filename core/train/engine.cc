@@ -24,7 +24,8 @@ std::string GpuObstacle(const v1::TrainingSpec& spec, const Model& model) {
   if (spec.precision() != v1::BFLOAT16) return "on a GPU the fused engine supports BFLOAT16 only";
   if (model.can_fuse(layer::Place::kGpuBfloat16)) return "";
   return "on a GPU the fused engine does not support softpick, sigmoid attention, query_key_norm, "
-         "key_value_bias, prefix_tokens, projected gates other than HEADWISE at CONTEXT, head sizes other "
+         "key_value_bias, prefix_tokens, scripts of attention, projected gates other than HEADWISE at "
+         "CONTEXT, head sizes other "
          "than "
          "32, 64 and 128, or a width above 8192, one of which this model has";
 }
@@ -34,8 +35,9 @@ std::string CpuObstacle(const v1::TrainingSpec& spec, const Model& model, bool b
     return "training.regularizer.kurtosis needs the outputs of all linears, which the fused engine does not "
            "keep";
   if (!model.can_fuse(bfloat16 ? layer::Place::kCpuBfloat16 : layer::Place::kCpuFloat32))
-    return "the fused engine does not support key_value_bias, or odd widths with BFLOAT16, which this model "
-           "has";
+    return "the fused engine does not support key_value_bias, scripts of attention, or odd widths with "
+           "BFLOAT16, "
+           "one of which this model has";
   if (bfloat16 ? layer::cpu::CanMultiply<layer::cpu::Bf16>() : layer::cpu::CanMultiply<float>()) return "";
   return "the fused engine needs a processor with AVX2, for BFLOAT16 with AVX-512";
 }

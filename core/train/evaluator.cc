@@ -13,6 +13,7 @@
 #include "core/quant/make_quantization.h"
 #include "core/train/batch_input.h"
 #include "core/train/phase_progress.h"
+#include "core/train/row_sum_check.h"
 
 namespace inlier {
 
@@ -79,6 +80,8 @@ absl::StatusOr<EvaluationResult> EvaluateQuantized(Model& model, const Dataset& 
   if (quantization != nullptr) taps = {&errors.emplace(*quantization, outliers.count_padding())};
   for (ActivationTap* recorder : probe.taps()) taps.push_back(recorder);
   TapChain measured(std::move(taps));
+  RowSumCheck row_sums(spec.attention().softmax());
+  TapChain first({&row_sums, &measured});
 
   const std::int64_t batch_size = spec.evaluation().batch_size();
   std::int64_t batches = dataset.ValidationBatches(batch_size);
@@ -93,8 +96,9 @@ absl::StatusOr<EvaluationResult> EvaluateQuantized(Model& model, const Dataset& 
   for (std::int64_t i = 0; i < batches; ++i) {
     RETURN_IF_ERROR(CheckStop(stop_requested));
     const Batch batch = dataset.ValidationBatch(i, batch_size, spec.evaluation().mask_seed());
-    TapChain& tap = i < measured_batches ? measured : unmeasured;
+    TapChain& tap = i == 0 ? first : i < measured_batches ? measured : unmeasured;
     scores.Add(Predict(model, InputOf(batch, device), batch.labels.to(device), &tap), batch.labels.size(0));
+    RETURN_IF_ERROR(row_sums.status());
     progress.Done(i + 1, scores.targets() > 0 ? std::optional(scores.MeanLoss()) : std::nullopt);
     if (i + 1 == sensitivity_batches) sensitivity_baseline = scores.MeanLoss();
   }

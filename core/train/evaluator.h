@@ -48,7 +48,8 @@ struct Baseline {
 };
 
 // Evaluates `model` (made from the resolved `spec`, on `device`) in float32; progress goes to `sink`.
-// Cancelled when `stop_requested` returns true between batches; InvalidArgument for an unsupported quantization.
+// Cancelled when `stop_requested` returns true between batches; InvalidArgument for an unsupported quantization, and
+// for a script of a softmax whose rows do not sum as declared.
 absl::StatusOr<EvaluationResult> Evaluate(Model& model, const Dataset& dataset, const v1::TrialSpec& spec,
                                           c10::Device device, TrialSink& sink,
                                           const std::function<bool()>& stop_requested);

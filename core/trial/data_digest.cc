@@ -1,6 +1,7 @@
 #include "core/trial/data_digest.h"
 
 #include <filesystem>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -176,6 +177,29 @@ absl::StatusOr<std::string> StartDigest(const v1::TrialSpec& spec, const TextOpe
   return DigestOf(files, folders);
 }
 
+absl::StatusOr<std::string> ScriptDigests(const v1::TrialSpec& spec, const TextOpenOptions& folders) {
+  std::string digests;
+  const v1::AttentionSpec& attention = spec.attention();
+  for (const auto& [field, file] :
+       {std::pair("attention.softmax.script.file", attention.softmax().script().file()),
+        std::pair("attention.gate.script.file", attention.gate().script().file())}) {
+    if (file.empty()) continue;
+    ASSIGN_OR_RETURN(const std::string digest,
+                     FileDigest(file, field, "save it there: torch.jit.script(f).save(path)", folders));
+    absl::StrAppend(&digests, digests.empty() ? "" : ", ", field, " ", digest);
+  }
+  return digests;
+}
+
+absl::Status CheckSameScripts(const v1::TrialSpec& spec, const Checkpoint& checkpoint,
+                              const TextOpenOptions& folders) {
+  ASSIGN_OR_RETURN(const std::string here, ScriptDigests(spec, folders));
+  if (here == checkpoint.info().origin.scripts) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "attention: the script's file is not the one that the model was trained with: ", here, " here, ",
+      checkpoint.info().origin.scripts, " in the checkpoint; put that file back, or train again"));
+}
+
 absl::StatusOr<std::string> DataDigest(const v1::TrialSpec& spec, const std::string& start_digest,
                                        const TextOpenOptions& folders) {
   const v1::TrialSpec source = DataSourceOf(spec);
@@ -209,8 +233,10 @@ absl::StatusOr<std::string> DataDigest(const v1::TrialSpec& spec, const std::str
     case v1::DataSpec::KIND_NOT_SET:  // No file is named: DataSourceOf leaves nothing.
       break;
   }
+  ASSIGN_OR_RETURN(const std::string scripts, ScriptDigests(source, folders));
   return Sha256Hex(absl::StrCat("inlier data 1\ndata ", data, "\ntokenizer ", tokenizer, "\nstart_from ",
-                                start_digest, "\n"));
+                                start_digest, "\n",
+                                scripts.empty() ? "" : absl::StrCat("scripts ", scripts, "\n")));
 }
 
 absl::StatusOr<std::string> DigestOf(const v1::AttemptSpec& request, const DigestProgress& progress) {

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "base/data/data_roots.h"
 #include "core/text/corpus.h"
+#include "core/train/checkpoint.h"
 #include "inlier/v1/attempt.pb.h"
 #include "inlier/v1/trial_spec.pb.h"
 
@@ -25,7 +26,14 @@ TextOpenOptions FoldersOf(const v1::AttemptSpec& attempt);
 // fingerprint names its model. NotFound where the files are not there.
 absl::StatusOr<std::string> StartDigest(const v1::TrialSpec& spec, const TextOpenOptions& folders);
 
-// The digest of the data and vocabularies of `spec`, and of `start_digest`. Errors as those of opening the data.
+// The digests of the scripts of attention that `spec` names, a line each; empty without any.
+absl::StatusOr<std::string> ScriptDigests(const v1::TrialSpec& spec, const TextOpenOptions& folders);
+
+// FailedPrecondition where the scripts of `spec` are others than those of the training that wrote `checkpoint`.
+absl::Status CheckSameScripts(const v1::TrialSpec& spec, const Checkpoint& checkpoint,
+                              const TextOpenOptions& folders);
+
+// The digest of the data, vocabularies and scripts of `spec`, and of `start_digest`. Errors as those of opening the data.
 absl::StatusOr<std::string> DataDigest(const v1::TrialSpec& spec, const std::string& start_digest,
                                        const TextOpenOptions& folders);
 

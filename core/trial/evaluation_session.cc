@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "core/train/checkpoint.h"
 #include "core/train/evaluator.h"
+#include "core/trial/data_digest.h"
 #include "core/trial/failure.h"
 #include "core/trial/preparation.h"
 
@@ -55,6 +56,7 @@ absl::StatusOr<std::unique_ptr<EvaluationSession::Loaded>> EvaluationSession::Lo
   RETURN_IF_ERROR(CheckUnchanged(attempt, prepared, events));
   ReportStarted(prepared, 0, events);
   RETURN_IF_ERROR(checkpoint->CheckMatches(prepared.spec, prepared.data.dataset->dataset_digest()));
+  RETURN_IF_ERROR(CheckSameScripts(prepared.spec, *checkpoint, FoldersOf(attempt)));
   RETURN_IF_ERROR(checkpoint->LoadWeights(*prepared.data.model));
   prepared.data.model->to(prepared.device);
   return std::make_unique<Loaded>(std::move(key), std::move(prepared), checkpoint->info().step);

@@ -99,6 +99,7 @@ absl::StatusOr<Exported> ExportCheckpoint(const ExportRequest& request) {
     ASSIGN_OR_RETURN(spec, ResolveAndValidate(attempt.spec()));
   }
   if (!request.processor) spec.clear_quantization();
+  RETURN_IF_ERROR(CheckSameScripts(spec, opened, FoldersOf(attempt)));
   const bool quantized = attempt.has_spec() && spec.has_quantization();
 
   ExportOptions options{.replace = request.replace, .quantized = quantized, .files = {}};
@@ -120,7 +121,7 @@ absl::StatusOr<Exported> ExportCheckpoint(const ExportRequest& request) {
   } else {
     // The number of classes is in the data, which need not be here, and in the weights.
     const std::vector<std::int64_t> classifier = opened.WeightShape(kClassifierWeight);
-    const ModelShape shape{.classes = classifier.empty() ? 0 : classifier[0]};
+    const ModelShape shape{.classes = classifier.empty() ? 0 : classifier[0], .roots = RootsOf(attempt)};
     ASSIGN_OR_RETURN(model, MakeModel(spec, shape));
     RETURN_IF_ERROR(opened.LoadWeights(*model));
   }

@@ -5,8 +5,10 @@
 #include <exception>
 #include <new>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/gang/gang.h"
+#include "core/nn/attention/script.h"
 #include "spec/trial/outcome.h"
 
 namespace inlier {
@@ -63,6 +65,11 @@ v1::Outcome CatchFailures(const std::function<v1::Outcome()>& work) {
     const std::string text = error.what_without_backtrace();
     if (ReportsOutOfMemory(text)) return FailedOutcome(v1::OUT_OF_MEMORY, MemoryAdvice(text));
     return FailedOutcome(v1::CRASHED, absl::StrCat("LibTorch: ", text));
+  } catch (const ScriptError& error) {
+    if (!ReportsOutOfMemory(error.what())) return FailedOutcome(v1::INVALID_SPEC, error.what());
+    v1::Outcome outcome = FailedOutcome(v1::OUT_OF_MEMORY, MemoryAdvice(error.what()));
+    if (absl::StrContains(error.what(), "CUDA")) outcome.set_gpu_out_of_memory(true);
+    return outcome;
   } catch (const std::bad_alloc& error) {
     return FailedOutcome(v1::OUT_OF_MEMORY, MemoryAdvice(error.what()));
   } catch (const std::exception& error) {

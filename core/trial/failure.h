@@ -18,7 +18,7 @@ v1::Outcome Diverged(const std::string& message);
 v1::Outcome FailedWith(const absl::Status& status);
 
 // Runs `work`; an exception becomes an outcome. Exhausted memory, of the machine or of the GPU, is
-// OUT_OF_MEMORY, any other CRASHED; GangBroken with lost_a_rank.
+// OUT_OF_MEMORY, a script of the user that throws INVALID_SPEC, any other CRASHED; GangBroken with lost_a_rank.
 v1::Outcome CatchFailures(const std::function<v1::Outcome()>& work);
 
 }  // namespace inlier

@@ -29,7 +29,7 @@ absl::Status CheckVocabulary(const v1::TrialSpec& spec, std::int64_t tokens) {
 }
 
 absl::StatusOr<TrialData> WithModel(std::unique_ptr<Dataset> dataset, const v1::TrialSpec& spec,
-                                    const ModelShape& shape = {}) {
+                                    const ModelShape& shape) {
   TrialData data{.dataset = std::move(dataset)};
   ASSIGN_OR_RETURN(data.model, MakeModel(spec, shape));
   return data;
@@ -41,7 +41,7 @@ absl::StatusOr<TrialData> OpenText(const v1::TrialSpec& spec, const TextOpenOpti
   ASSIGN_OR_RETURN(std::unique_ptr<TextDataset> dataset, TextDataset::Open(text, text.objective(), options));
   RETURN_IF_ERROR(CheckVocabulary(spec, dataset->vocab_size()));
   const TextDataset* evaluated = dataset.get();
-  ASSIGN_OR_RETURN(TrialData data, WithModel(std::move(dataset), spec));
+  ASSIGN_OR_RETURN(TrialData data, WithModel(std::move(dataset), spec, {.roots = options.roots}));
   if (for_evaluation) {
     std::unique_ptr<TextDataset> other;
     const v1::EvaluationSpec& evaluation = spec.evaluation();
@@ -71,7 +71,7 @@ absl::StatusOr<TrialData> OpenImages(const v1::TrialSpec& spec, const TextOpenOp
                                                    " are too few for the images' ", images->classes(),
                                                    " classes; give at least ", images->classes()));
   }
-  return WithModel(std::move(images), spec);
+  return WithModel(std::move(images), spec, {.roots = options.roots});
 }
 
 absl::StatusOr<TrialData> OpenClassification(const v1::TrialSpec& spec, const TextOpenOptions& options) {
@@ -80,7 +80,8 @@ absl::StatusOr<TrialData> OpenClassification(const v1::TrialSpec& spec, const Te
   RETURN_IF_ERROR(CheckVocabulary(spec, rows->vocab_size()));
   const std::int64_t classes = rows->classes();
   const double majority_share = rows->majority_share();
-  ASSIGN_OR_RETURN(TrialData data, WithModel(std::move(rows), spec, {.classes = classes}));
+  ASSIGN_OR_RETURN(TrialData data,
+                   WithModel(std::move(rows), spec, {.classes = classes, .roots = options.roots}));
   if (spec.data().classification().target() == v1::ClassificationDataSpec::CLASS)
     data.baseline.majority_accuracy = majority_share;
   return data;
@@ -95,13 +96,14 @@ absl::StatusOr<TrialData> OpenInstructions(const v1::TrialSpec& spec, const Text
         "instructions_left_out pairs={} of={} reason=\"the prompt alone fills {} tokens\"", pairs->left_out(),
         pairs->left_out() + pairs->train_examples() + pairs->validation_examples(), pairs->sequence_length());
   }
-  return WithModel(std::move(pairs), spec);
+  return WithModel(std::move(pairs), spec, {.roots = options.roots});
 }
 
-absl::StatusOr<TrialData> OpenBackcopy(const v1::TrialSpec& spec, bool for_evaluation) {
+absl::StatusOr<TrialData> OpenBackcopy(const v1::TrialSpec& spec, const TextOpenOptions& options,
+                                       bool for_evaluation) {
   auto sequences = std::make_unique<BackcopyDataset>(spec.data().backcopy());
   const BackcopyDataset& opened = *sequences;
-  ASSIGN_OR_RETURN(TrialData data, WithModel(std::move(sequences), spec));
+  ASSIGN_OR_RETURN(TrialData data, WithModel(std::move(sequences), spec, {.roots = options.roots}));
   if (for_evaluation) data.baseline.unigram_perplexity = opened.ComputeUnigramPerplexity();
   return data;
 }
@@ -120,7 +122,7 @@ absl::StatusOr<TrialData> OpenTrialData(const v1::TrialSpec& resolved, const Tex
     case v1::DataSpec::kInstructions:
       return OpenInstructions(resolved, options);
     case v1::DataSpec::kBackcopy:
-      return OpenBackcopy(resolved, for_evaluation);
+      return OpenBackcopy(resolved, options, for_evaluation);
     case v1::DataSpec::KIND_NOT_SET:
       break;
   }

@@ -15,6 +15,7 @@
 #include "core/train/engine.h"
 #include "core/train/measurement_reporter.h"
 #include "core/train/trainer.h"
+#include "core/trial/data_digest.h"
 #include "core/trial/failure.h"
 #include "core/trial/preparation.h"
 #include "core/trial/progress_log.h"
@@ -61,9 +62,10 @@ absl::StatusOr<Gang::Place> PlaceOf(const v1::AttemptSpec& attempt, const v1::Tr
   return place;
 }
 
-ModelOrigin OriginOf(const Prepared& prepared) {
+ModelOrigin OriginOf(const Prepared& prepared, std::string scripts) {
   return {.start_digest = prepared.start_digest,
           .vocabulary = VocabularyDigestOf(*prepared.data.dataset),
+          .scripts = std::move(scripts),
           .classes = ClassNamesOf(*prepared.data.dataset)};
 }
 
@@ -82,13 +84,14 @@ absl::StatusOr<v1::Outcome> RunTraining(const v1::AttemptSpec& attempt, EventWri
   RETURN_IF_ERROR(CheckOptimizer(prepared.spec.training().optimizer(), ParametersOf(*prepared.data.model)));
   InitialiseWeights(*prepared.data.model, prepared.spec, prepared.spec.seed());
   if (attempt.resume_from().empty()) RETURN_IF_ERROR(StartFrom(attempt, prepared));
+  ASSIGN_OR_RETURN(std::string scripts, ScriptDigests(prepared.spec, FoldersOf(attempt)));
   RETURN_IF_ERROR(CheckUnchanged(attempt, prepared, events));
   prepared.data.model->to(prepared.device);
   LogEngine(prepared);
   // The data are open: from here on the ranks do the same things at about the same time.
   ASSIGN_OR_RETURN(Gang gang, Gang::Meet(place, kMeetingPatience));
   Trainer trainer(prepared.spec, *prepared.data.model, *prepared.data.dataset, prepared.device, events,
-                  OriginOf(prepared),
+                  OriginOf(prepared, std::move(scripts)),
                   {.gang = std::move(gang), .shard_optimizer = attempt.gang().shard_optimizer()});
   // Before the checkpoint is compared with the data: where they differ, the coordinator is to know why.
   ReportStarted(prepared, ResumedStep(attempt), events, static_cast<std::uint32_t>(place.processes));

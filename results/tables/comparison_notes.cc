@@ -39,7 +39,8 @@ std::string Remedy(const v1::TableSpec& spec, const v1::Table& table) {
                       ": name that in the baseline, too, without a label (", lacking.front(), ": null)");
 }
 
-constexpr char kEngine[] = "engine", kBias[] = "key_value_bias", kKurtosis[] = "kurtosis_penalty";
+constexpr char kEngine[] = "engine", kBias[] = "key_value_bias", kKurtosis[] = "kurtosis_penalty",
+               kSoftmaxScript[] = "softmax_script", kGateScript[] = "gate_script";
 
 // The columns for which a trial is trained by REFERENCE.
 std::vector<std::string> ReferenceColumns(const TrialValues& trial) {
@@ -47,7 +48,7 @@ std::vector<std::string> ReferenceColumns(const TrialValues& trial) {
   for (const auto& [name, value] : trial.columns) {
     const std::string text = SqlText(value);
     if ((name == kEngine && text == "REFERENCE") || (name == kBias && text == "1") ||
-        (name == kKurtosis && !text.empty()))
+        ((name == kKurtosis || name == kSoftmaxScript || name == kGateScript) && !text.empty()))
       found.push_back(name);
   }
   return found;
@@ -92,8 +93,8 @@ void AddComparisonNotes(const v1::TableSpec& spec, v1::Table& table) {
 std::set<std::string> EngineColumns(const std::vector<v1::SweepSpec>& sweeps) {
   for (const v1::SweepSpec& sweep : sweeps) {
     const std::string text = sweep.ShortDebugString();
-    for (const char* word : {"REFERENCE", kBias, "kurtosis"})
-      if (absl::StrContains(text, word)) return {kEngine, kBias, kKurtosis};
+    for (const char* word : {"REFERENCE", kBias, "kurtosis", "script"})
+      if (absl::StrContains(text, word)) return {kEngine, kBias, kKurtosis, kSoftmaxScript, kGateScript};
   }
   return {};
 }

@@ -322,6 +322,7 @@ absl::StatusOr<HuggingFaceConfig> ParseHuggingFaceConfig(const json& config, Fol
   if (type != whole) {
     reader.Find("inlier");
     reader.Find("inlier_quantization");
+    reader.Find("inlier_scripts");
     RETURN_IF_ERROR(ReadOwnParts(config, &read.spec));
   } else {
     RETURN_IF_ERROR(CheckOwnCode(reader));
@@ -344,7 +345,16 @@ absl::StatusOr<HuggingFaceConfig> ReadHuggingFaceConfig(const std::filesystem::p
   ASSIGN_OR_RETURN(const json config, ParseJsonText(file->bytes(), path.string(), 1,
                                                     {.bytes_max = 16 << 20, .values_max = 100'000}));
   absl::StatusOr<HuggingFaceConfig> read = ParseHuggingFaceConfig(config, part);
-  if (read.ok()) return read;
+  if (read.ok()) {
+    // Scripts are files of the folder itself, whatever its config.json says.
+    v1::AttentionSpec& attention = *read->spec.mutable_attention();
+    const std::filesystem::path place = std::filesystem::absolute(folder);
+    if (attention.softmax().has_script())
+      attention.mutable_softmax()->mutable_script()->set_file(place / kSoftmaxScript);
+    if (attention.gate().has_script())
+      attention.mutable_gate()->mutable_script()->set_file(place / kGateScript);
+    return read;
+  }
   return absl::Status(read.status().code(),
                       absl::StrCat(path.string(), ": ", std::string(read.status().message())));
 }

@@ -68,6 +68,10 @@ v1::SoftmaxSpec Explicit(const v1::TrialSpec& spec) {
     case v1::SoftmaxSpec::kSoftpick:
       softmax.mutable_softpick()->set_epsilon(softmax.softpick().epsilon());
       break;
+    case v1::SoftmaxSpec::kScript:
+      softmax.mutable_script()->set_file(kSoftmaxScript);
+      softmax.mutable_script()->set_row_sum(softmax.script().row_sum());
+      break;
     case v1::SoftmaxSpec::kSink:
     case v1::SoftmaxSpec::kSigmoid:
     case v1::SoftmaxSpec::kVanilla:
@@ -80,6 +84,14 @@ v1::SoftmaxSpec Explicit(const v1::TrialSpec& spec) {
 
 }  // namespace
 
+std::map<std::string, std::string> ScriptFiles(const v1::TrialSpec& spec) {
+  std::map<std::string, std::string> files;
+  const v1::AttentionSpec& attention = spec.attention();
+  if (attention.softmax().has_script()) files[kSoftmaxScript] = attention.softmax().script().file();
+  if (attention.gate().has_script()) files[kGateScript] = attention.gate().script().file();
+  return files;
+}
+
 bool HasOwnParts(const v1::TrialSpec& spec) {
   return HasSoftmax(spec.attention().softmax()) || HasGate(spec.attention().gate()) || HasNorm(spec) ||
          HasQueryKeyNorm(spec) || spec.attention().key_value_bias() || spec.attention().prefix_tokens() > 1 ||
@@ -90,6 +102,7 @@ void AddOwnParts(const v1::TrialSpec& spec, bool quantized, json* config) {
   v1::AttentionSpec attention;
   *attention.mutable_softmax() = Explicit(spec);
   if (HasGate(spec.attention().gate())) *attention.mutable_gate() = spec.attention().gate();
+  if (attention.gate().has_script()) attention.mutable_gate()->mutable_script()->set_file(kGateScript);
   if (HasQueryKeyNorm(spec)) attention.set_query_key_norm(spec.attention().query_key_norm());
   if (spec.attention().key_value_bias()) attention.set_key_value_bias(true);
   if (spec.attention().prefix_tokens() > 1) attention.set_prefix_tokens(spec.attention().prefix_tokens());

@@ -35,6 +35,11 @@ void CheckGate(const v1::GateSpec& gate, Problems* problems) {
         "attention.gate.output_factor",
         FormatNumber(gate.output_factor()) + " has no effect without a gate: leave it out, or choose a gate");
   }
+  if (gate.has_initial_std() && gate.has_script()) {
+    problems->Add("attention.gate.initial_std",
+                  FormatNumber(gate.initial_std()) +
+                      " has no effect on a script, whose file has the initial parameters: leave it out");
+  }
   if (gate.has_initial_std() && (gate.has_none() || gate.has_unconditional())) {
     problems->Add("attention.gate.initial_std",
                   FormatNumber(gate.initial_std()) +
@@ -46,11 +51,11 @@ void CheckGate(const v1::GateSpec& gate, Problems* problems) {
     problems->Add("attention.gate.pooled",
                   "true has no effect " + why + ": leave it out, or choose another gate");
   }
-  if (gate.pooled() && gate.has_projected()) {
-    problems->Add(
-        "attention.gate.pooled",
-        "true is not defined for the projected gate, whose factors are those of a token: leave it out, or "
-        "choose linear, mlp or all_heads_linear");
+  if (gate.pooled() && (gate.has_projected() || gate.has_script())) {
+    const std::string why = gate.has_projected() ? "the projected gate, whose factors are those of a token"
+                                                 : "a script, which gives the gates themselves";
+    problems->Add("attention.gate.pooled", "true is not defined for " + why +
+                                               ": leave it out, or choose linear, mlp or all_heads_linear");
   }
 }
 

@@ -11,6 +11,8 @@ namespace inlier {
 // The path of the field that needs training.engine REFERENCE; empty where all can be fused, sizes apart.
 inline std::string_view UnfusedPart(const v1::TrialSpec& spec) {
   if (spec.training().regularizer().has_kurtosis()) return "training.regularizer.kurtosis";
+  if (spec.attention().softmax().has_script()) return "attention.softmax.script";
+  if (spec.attention().gate().has_script()) return "attention.gate.script";
   return spec.attention().key_value_bias() ? "attention.key_value_bias" : "";
 }
 

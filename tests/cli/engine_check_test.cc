@@ -22,6 +22,10 @@ TEST(EngineCheckTest, RowsOfTwoEnginesAreNamedByWhatTheFusedOneLacks) {
               HasSubstr("by REFERENCE those with attention.key_value_bias, the others by FUSED"));
   EXPECT_EQ(WarningOf("training { engine: REFERENCE }"), "");
   EXPECT_EQ(WarningOf("training { regularizer { kurtosis { weight: 1 } } }"), "") << "all by REFERENCE";
+  for (const std::string part : {"softmax", "gate"}) {
+    const std::string script = "attention { " + part + " { script { file: \"/a.pt\" } } }";
+    EXPECT_EQ(WarningOf(script), "") << "all by REFERENCE: " << part;
+  }
 }
 
 }  // namespace

@@ -70,6 +70,8 @@ OWN_PARTS = {
     "gpt2, prefix": "model { gpt2 {} } attention { prefix_tokens: 4 }",
     "llama, prefix, clipped": "model { llama { kv_heads: 2 } } attention { prefix_tokens: 3 softmax { clipped { gamma: -0.03 } } }",
     "vit, registers, gated heads": "model { vit { registers: 3 patch_norm: true } } attention { query_key_norm: HEAD_RMS gate { projected { granularity: HEADWISE } } }",
+    "bert, scripts, padded": "model { bert {} } attention { key_value_bias: true softmax { script { file: '@softmax' } } gate { script { file: '@gate' } output_factor: 2 } }",
+    "gpt2, scripts": "model { gpt2 {} } attention { softmax { script { file: '@softmax' } } gate { script { file: '@gate' } } }",
     "vit, normalized clipped": "model { vit { position: NONE } } attention { softmax { ncs { beta: 0.5 length: RUN } } }",
 }
 W8A8 = "weights { bits: 8 } activations { bits: 8 }"
@@ -113,11 +115,11 @@ def load(folder, **arguments):
     return model.eval(), report
 
 
-def some_input(spec):
+def some_input(spec, padded=False):
     if "vit {" in spec:
         return {"pixels": torch.randn(2, 3, 8, 8)}
     tensors = {"ids": torch.randint(2, 31, (2, 10))}
-    if "UNPADDED" in spec:
+    if padded:
         tensors["attention_mask"] = torch.ones(2, 10, dtype=torch.int64)
         tensors["attention_mask"][1, 6:] = 0
     return tensors
@@ -133,12 +135,34 @@ def difference(ours, theirs):
     return ((ours - theirs).abs().max() / theirs.abs().max()).item()
 
 
+class OwnGate(torch.nn.Module):
+    """Of heads of four features."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner = torch.nn.Linear(4, 1)
+        self.w = torch.nn.Parameter(torch.randn(4))
+        self.register_buffer("scale", torch.full((1,), 2.0))
+
+    def forward(self, x):
+        return torch.sigmoid(self.inner(x) + (x * self.w).sum(-1, keepdim=True) * self.scale)
+
+
+def own_softmax(scores, mask):
+    # type: (torch.Tensor, torch.Tensor) -> torch.Tensor
+    p = torch.relu(scores) * mask
+    return p / (mask.sum(-1, keepdim=True) + p.sum(-1, keepdim=True))
+
+
 class TransformersTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         """One process of the tool for all its calls, which are many: loading LibTorch takes longer than each."""
         cls.tool = subprocess.Popen([HUB_TOOL, "serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         cls.addClassCleanup(cls.tool.communicate)
+        cls.scripts = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
+        torch.jit.script(own_softmax).save(cls.scripts / "softmax")
+        torch.jit.script(OwnGate()).save(cls.scripts / "gate")
 
     def setUp(self):
         torch.manual_seed(1)
@@ -180,7 +204,8 @@ class TransformersTest(unittest.TestCase):
 
     def own_parts(self, number, name, spec):
         """The exported model as transformers loads it, its logits and ours. A folder each: transformers keeps modules by the folder's name."""
-        folder, tensors = self.folder / f"own-{number}", some_input(spec)
+        spec = spec.replace("@", f"{self.scripts}/")
+        folder, tensors = self.folder / f"own-{number}", some_input(spec, padded="padded" in name)
         (self.folder / "spec.txt").write_text(spec)
         save_file(tensors, self.folder / "in")
         self.run_tool("make", self.folder / "spec.txt", folder, self.folder / "in", self.folder / "out")

@@ -2,8 +2,10 @@
 
 `inlier` holds what transformers' own configuration has no field for: attention (softmax, gate, norm of queries
 and keys, key and value bias), norm, patch_norm, registers, and
-whether inlier_quantization.json has the scales of a quantization. Tested with transformers 4.57.6.
+whether inlier_quantization.json has the scales of a quantization. `inlier_scripts` has the TorchScript files of a softmax or
+gate of one's own, in base64, so that save_pretrained keeps them. Tested with transformers 4.57.6.
 """
+import base64
 import json
 import pathlib
 
@@ -11,6 +13,7 @@ from transformers import BertConfig, GPT2Config, LlamaConfig, OPTConfig, ViTConf
 from transformers.utils import cached_file
 
 QUANTIZATION = "inlier_quantization.json"
+SCRIPTS = {"softmax": "inlier_softmax.pt", "gate": "inlier_gate.pt"}
 HUB_ARGUMENTS = ("cache_dir", "force_download", "local_files_only", "token", "revision", "subfolder")
 
 
@@ -23,6 +26,9 @@ class WithInlier:
         config, kwargs = super().get_config_dict(name, **kwargs)
         if config.get("inlier", {}).get("quantized") and "inlier_quantization" not in config:
             config["inlier_quantization"] = json.loads(pathlib.Path(cached_file(name, QUANTIZATION, **where)).read_text())
+        for part, file in SCRIPTS.items():
+            if "script" in config.get("inlier", {}).get("attention", {}).get(part, {}) and part not in config.setdefault("inlier_scripts", {}):
+                config["inlier_scripts"][part] = base64.b64encode(pathlib.Path(cached_file(name, file, **where)).read_bytes()).decode()
         return config, kwargs
 
 

@@ -4,7 +4,9 @@ transformers' own classes, with parts replaced: from attention scores to the con
 output, the norms, registers of a ViT, and, where the folder has inlier_quantization.json, the tensors that inlier rounded. Logits equal inlier's up to the rounding of float32.
 Tested with transformers 4.57.6.
 """
+import base64
 import functools
+import io
 import math
 
 import torch
@@ -65,11 +67,49 @@ def probabilities(module, scores, hidden):
         return (scores - seen.sum(-1, keepdim=True).clamp(min=1).to(scores.dtype).log()).sigmoid()
     if kind == "vanilla":
         return scores.softmax(-1)
+    if kind == "script":
+        mask = nn.functional.pad(seen, (0, scores.shape[-1] - keys), value=True)
+        return run(module.__dict__["inlier_script"].to(scores.device), scores, mask)
     raise ValueError(f"config.json: inlier.attention.softmax: {kind} is not known here; export the model again with the inlier that trained it")
 
 
+# ---- Scripts: functions of one's own, run operation by operation, as inlier does.
+def script_of(config, part):
+    return torch.jit.load(io.BytesIO(base64.b64decode(config.inlier_scripts[part])), map_location="cpu").eval()
+
+
+def run(script, *args):
+    with torch.jit.optimized_execution(False):
+        return script(*args)
+
+
+class ScriptGate(nn.Module):
+    """The script with parameters of its own, under its names."""
+
+    def __init__(self, config):
+        super().__init__()
+        script = script_of(config, "gate")
+        self.__dict__["script"] = script
+        for path, value in script.named_parameters():
+            *parents, name = path.split(".")
+            owner = self
+            for parent in parents:
+                if not hasattr(owner, parent):
+                    owner.add_module(parent, nn.Module())
+                owner = getattr(owner, parent)
+            owner.register_parameter(name, nn.Parameter(torch.empty_like(value, device=torch.get_default_device())))
+
+    def forward(self, x):
+        """x: (B, T, H, h)."""
+        script = self.__dict__["script"].to(x.device)
+        for path, value in self.named_parameters():
+            *parents, name = path.split(".")
+            setattr(functools.reduce(getattr, parents, script), name, value)
+        return run(script, x)
+
+
 # ---- Gates: each head's context times sigmoid(logit), from what feeds query, key and value. A projected gate may be at another place.
-def add_gate(attention, gate, hidden_size, heads, kv_heads):
+def add_gate(attention, config, gate, hidden_size, heads, kv_heads):
     size = hidden_size // heads
     attention.inlier_place = gate.get("projected", {}).get("place", "CONTEXT")
     if "linear" in gate:
@@ -81,6 +121,8 @@ def add_gate(attention, gate, hidden_size, heads, kv_heads):
         attention.gate = nn.Linear(hidden_size, heads)
     elif "unconditional" in gate:
         attention.gate = nn.Parameter(torch.zeros(heads))
+    elif "script" in gate:
+        attention.gate = ScriptGate(config)
     elif "projected" in gate:
         attention.inlier_gated_heads = kv_heads if attention.inlier_place in ("KEY", "VALUE") else heads
         width = 1 if gate["projected"].get("granularity") == "HEADWISE" else size
@@ -92,6 +134,8 @@ def gate_of(module, x):
     gate, spec = module.gate, module.inlier_gate
     if hasattr(module, "inlier_gated_heads"):
         return gate(x).unflatten(-1, (module.inlier_gated_heads, -1)).transpose(1, 2).sigmoid()
+    if isinstance(gate, ScriptGate):
+        return gate(x.unflatten(-1, (-1, module.inlier_head_size)).float()).transpose(1, 2)
     if isinstance(gate, nn.Parameter):
         return gate.sigmoid().view(1, -1, 1, 1)
     if isinstance(gate, nn.ModuleList):
@@ -371,6 +415,8 @@ class WithInlier:
                     module.__class__ = InlierBertSelfAttention
                 module.inlier_softmax, module.inlier_gate, module.inlier_rules, module.inlier_rounds_first = softmax, gate, {}, kind == "opt"
                 module.inlier_head_size, module.inlier_prefix = size, attention.get("prefix_tokens", 0)
+                if softmax[0] == "script":
+                    module.__dict__["inlier_script"] = script_of(config, "softmax")
                 if softmax[0] == "sink":
                     module.sinks = nn.Parameter(torch.zeros(heads))
                 if attention.get("key_value_bias"):
@@ -379,7 +425,7 @@ class WithInlier:
                     epsilon = epsilon_of(config, options)
                     rms = attention["query_key_norm"] == "HEAD_RMS"
                     setattr(module, name, InlierRMSNorm(size, epsilon, single=False) if rms else nn.LayerNorm(size, eps=epsilon))
-                add_gate(module, gate, config.hidden_size, heads, kv_heads)
+                add_gate(module, config, gate, config.hidden_size, heads, kv_heads)
                 if hasattr(module, "gate"):
                     module.register_forward_pre_hook(keep_input, with_kwargs=True)
         if options.get("patch_norm"):

@@ -80,6 +80,12 @@ AttentionFrame MakeAttentionFrame(const FrameOptions& frame, const at::Tensor& a
   AttentionFrame result{.mask = MaskOf(frame, attention_mask, tokens, options),
                         .row_lengths = RowLengths(frame, attention_mask, tokens, AtLeastFloat32Like(options)),
                         .rotary = {}};
+  if (frame.softmax.kind == SoftmaxOptions::Kind::kScript) {
+    const at::Tensor& additive = result.mask.additive;
+    const at::Tensor of_tokens =
+        additive.defined() ? additive.eq(0) : at::ones({1, 1, 1, tokens}, options.dtype(at::kBool));
+    result.mask.visible = at::constant_pad_nd(of_tokens, {0, frame.added_keys}, 1);
+  }
   if (frame.added_keys > 0 && result.mask.additive.defined())
     result.mask.additive = at::constant_pad_nd(result.mask.additive, {0, frame.added_keys}, 0);
   if (frame.rotary_size > 0) {

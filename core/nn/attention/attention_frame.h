@@ -16,6 +16,8 @@ struct AttentionMask {
   // Added to the scores, broadcast to (B, H, T, T), with added keys (B, H, T, T + added_keys): 0 where a query may see a
   // key; where not, the most negative number of its type, or -inf.
   at::Tensor additive;
+  // For a script alone: bool, true where a query sees a key. (B or 1, 1, T or 1, T), with added keys T + added_keys.
+  at::Tensor visible;
   bool causal = false;
   at::Tensor hidden_keys;  // (B, T) uint8, 1 = padding; undefined where there is none.
   // On the CPU: true when a query may see no key at all, as under a causal mask with padding at the front.

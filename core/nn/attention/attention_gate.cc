@@ -23,6 +23,10 @@ AttentionGate::AttentionGate(const ParameterScope& scope, const std::string& nam
       biases_.push_back(gate.Create("bias", {heads}));
       return;
     }
+    case GateOptions::Kind::kScript:
+      options_.script = options.script->Copy();
+      scope.Child(name).Adopt(*options_.script);
+      return;
     case GateOptions::Kind::kLinear:
       for (std::int64_t head = 0; head < heads; ++head) {
         const ParameterScope gate = scope.Child(name + "." + std::to_string(head));
@@ -60,6 +64,7 @@ at::Tensor AttentionGate::Logits(const at::Tensor& x) const {
       return logits.view({heads_, batch, tokens}).permute({1, 2, 0});
     }
     case GateOptions::Kind::kNone:
+    case GateOptions::Kind::kScript:
     case GateOptions::Kind::kUnconditional:
       break;
   }
@@ -69,6 +74,8 @@ at::Tensor AttentionGate::Logits(const at::Tensor& x) const {
 at::Tensor AttentionGate::Values(const at::Tensor& x) const {
   if (options_.kind == GateOptions::Kind::kUnconditional) return at::sigmoid(weights_[0]);
   const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
+  if (options_.kind == GateOptions::Kind::kScript)
+    return (*options_.script)({AtLeastFloat32(x).unflatten(-1, {heads_, -1})}).transpose(1, 2);
   at::Tensor logits = Logits(AtLeastFloat32(x)).transpose(1, 2).unsqueeze(-1);  // (B, H, T, 1)
   if (options_.pooled) logits = logits.mean(2, /*keepdim=*/true);
   return at::sigmoid(logits);

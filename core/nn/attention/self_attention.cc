@@ -65,6 +65,7 @@ SelfAttention::SelfAttention(const ParameterScope& scope, const AttentionStyle& 
                       options.projected_gate),
       query_key_norm_(scope, options.hidden_size / options.heads, options.query_key_norm) {
   if (options.softmax.kind == SoftmaxOptions::Kind::kSink) sinks_ = scope.Create("sinks", {options.heads});
+  if (options.softmax.script != nullptr) scope.Child("softmax").Adopt(*options.softmax.script);
   if (!options.key_value_bias) return;
   key_bias_ = scope.Create("bias_k", {options.kv_heads, head_size()});
   value_bias_ = scope.Create("bias_v", {options.kv_heads, head_size()});
@@ -91,7 +92,10 @@ Qkv SelfAttention::Heads(const at::Tensor& x, const AttentionFrame& frame,
 }
 
 at::Tensor SelfAttention::Probabilities(const at::Tensor& scores, const AttentionFrame& frame) const {
-  RowInfo row{.lengths = frame.row_lengths, .null_score = {}, .added_keys = options_.key_value_bias ? 1 : 0};
+  RowInfo row{.lengths = frame.row_lengths,
+              .null_score = {},
+              .visible = frame.mask.visible,
+              .added_keys = options_.key_value_bias ? 1 : 0};
   if (sinks_.defined()) row.null_score = sinks_.view({1, -1, 1, 1});
   return AttentionProbabilities(scores, options_.softmax, row);
 }
@@ -138,7 +142,9 @@ at::Tensor SelfAttention::FastContext(const at::Tensor& x, const AttentionFrame&
 
 bool SelfAttention::can_fuse(layer::Place place) const {
   using Kind = SoftmaxOptions::Kind;
-  if (options_.key_value_bias) return false;
+  if (options_.key_value_bias || options_.softmax.kind == Kind::kScript ||
+      options_.gate.kind == GateOptions::Kind::kScript)
+    return false;
   if (place == layer::Place::kCpuBfloat16) return head_size() % 2 == 0;
   if (place != layer::Place::kGpuBfloat16) return true;
   const Kind kind = options_.softmax.kind;
@@ -192,6 +198,7 @@ void SelfAttention::Describe(const at::Tensor& input, const AttentionFrame& fram
       weights.sinks = sinks_;
       break;
     case Kind::kVanilla:
+    case Kind::kScript:  // Not fused: can_fuse().
       break;
     case Kind::kSoftpick:
       shape.attention.softmax = layer::SoftmaxKind::kSoftpick;

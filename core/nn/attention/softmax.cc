@@ -83,6 +83,8 @@ at::Tensor AttentionProbabilities(const at::Tensor& scores, const SoftmaxOptions
       return Softpick(scores, options.epsilon);
     case SoftmaxOptions::Kind::kSigmoid:
       return SigmoidAttention(scores, row.lengths);
+    case SoftmaxOptions::Kind::kScript:
+      return (*options.script)({scores, row.visible}).contiguous();
   }
   TORCH_CHECK(false, "unknown softmax ", static_cast<int>(options.kind));
 }

@@ -12,6 +12,9 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <memory>
+
+#include "core/nn/attention/script.h"
 
 namespace inlier {
 
@@ -46,7 +49,7 @@ at::Tensor Softpick(const at::Tensor& scores, double epsilon);
 at::Tensor SigmoidAttention(const at::Tensor& scores, const at::Tensor& row_lengths);
 
 struct SoftmaxOptions {
-  enum class Kind { kVanilla, kClipped, kNcs, kNullKey, kSink, kSoftpick, kSigmoid };
+  enum class Kind { kVanilla, kClipped, kNcs, kNullKey, kSink, kSoftpick, kSigmoid, kScript };
   // The length n of NCS.
   enum class RowLength {
     kConfigured,  // configured_length.
@@ -60,8 +63,9 @@ struct SoftmaxOptions {
   double beta = 1;   // kNcs.
   RowLength length = RowLength::kRun;
   std::int64_t configured_length = 0;
-  double null_score = 0;  // kNullKey.
-  double epsilon = 0;     // kSoftpick.
+  double null_score = 0;                           // kNullKey.
+  double epsilon = 0;                              // kSoftpick.
+  std::shared_ptr<const Script> script = nullptr;  // kScript: (scores, visible) -> probabilities.
 
   // kClipped, and kNcs without a length a row: the gamma of all rows of a call with `keys` keys.
   double UniformGamma(std::int64_t keys) const;
@@ -74,6 +78,7 @@ struct SoftmaxOptions {
 struct RowInfo {
   at::Tensor lengths;           // kNcs with kUnpadded or kRow, kSigmoid: n, broadcasts to (B, H, T, 1).
   at::Tensor null_score;        // kSink: z, broadcasts to (B, H, T, 1).
+  at::Tensor visible;           // kScript: as AttentionMask::visible.
   std::int64_t added_keys = 0;  // Keys at the end of every row that are not tokens: no length n counts them.
 };
 

@@ -93,7 +93,9 @@ TEST(HuggingFaceConfigTest, OurOwnPartsAreReadBack) {
         "model { llama {} } attention { softmax { softmax_n { n: 2 } } } norm: LAYER_NORM",
         "model { gpt2 {} } attention { gate { linear {} output_factor: 2 } }",
         "model { bert {} } data { classification {} } attention { softmax { softpick {} } }",
-        "model { vit { patch_norm: true } } attention { softmax { sigmoid {} } }"}) {
+        "model { vit { patch_norm: true } } attention { softmax { sigmoid {} } }",
+        "model { gpt2 {} } attention { softmax { script { file: 'inlier_softmax.pt' row_sum: ONE } } }",
+        "model { bert {} } attention { gate { script { file: 'inlier_gate.pt' } output_factor: 2 } }"}) {
     ExpectReadBack(text);
   }
   json config = *HuggingFaceConfigOfSpec(SmallHubSpec("model { gpt2 {} } norm: RMS_NORM_M"));

@@ -15,6 +15,7 @@
 #include "core/models/make_model.h"
 #include "nlohmann/json.hpp"
 #include "tests/core/hugging_face/small_specs.h"
+#include "tests/core/support/test_scripts.h"
 #include "tests/support/temporary_folder.h"
 
 namespace inlier {
@@ -73,6 +74,30 @@ TEST_F(HuggingFaceWeightsTest, AnExportedModelIsReadBackWithTheSameLogits) {
     const ModelInput input = SomeInput(spec);
     EXPECT_TRUE(torch::allclose(opened->model->Logits(input), model->Logits(input), 1e-5, 1e-5)) << text;
   }
+}
+
+TEST_F(HuggingFaceWeightsTest, ScriptsGoWithTheFolder) {
+  const TemporaryFolder scripts;
+  const std::string softmax = WriteScript(scripts.path() / "a.pt", SoftmaxBytes(kOwnSoftmax));
+  const std::string gate = WriteScript(scripts.path() / "b.pt", OwnGateBytes(4));
+  const v1::TrialSpec spec =
+      SmallHubSpec("model { gpt2 {} } attention { softmax { script { file: '" + softmax +
+                   "' row_sum: ANY } } gate { script { file: '" + gate + "' } output_factor: 2 } }");
+  const auto model = RandomModel(spec);
+  const absl::Status exported = Export(spec, *model);
+  ASSERT_TRUE(exported.ok()) << exported;
+  const ModelInput input = SomeInput(spec);
+  const at::Tensor logits = model->Logits(input);
+  std::filesystem::remove(softmax);
+  std::filesystem::remove(gate);
+  const auto opened = OpenHuggingFaceModel(folder_.path());
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  EXPECT_TRUE(opened->model->Logits(input).equal(logits));
+  EXPECT_EQ(opened->spec.attention().softmax().script().row_sum(), v1::ScriptSoftmaxSpec::ANY);
+  // Without the file, and with another one that config.json names.
+  std::filesystem::remove(folder_.path() / "inlier_gate.pt");
+  EXPECT_THAT(std::string(OpenHuggingFaceModel(folder_.path()).status().message()),
+              testing::HasSubstr((folder_.path() / "inlier_gate.pt").string()));
 }
 
 TEST_F(HuggingFaceWeightsTest, NothingIsWrittenForAModelThatTransformersCannotExpress) {
@@ -138,7 +163,7 @@ TEST_F(HuggingFaceWeightsTest, AClassifierStartsFromAMaskedLanguageModelWithAFre
   const at::Tensor classifier_before = before["classifier.weight"].clone();
   const auto fresh = LoadStartingWeights(folder_.path(), {.spec = spec}, *classifier).value();
   EXPECT_THAT(fresh, ::testing::UnorderedElementsAre("bert.pooler.dense.weight", "bert.pooler.dense.bias",
-                                                      "classifier.weight", "classifier.bias"));
+                                                     "classifier.weight", "classifier.bias"));
   EXPECT_TRUE(classifier->named_parameters()["classifier.weight"].equal(classifier_before));
   const std::string query = "bert.encoder.layer.1.attention.self.query.weight";
   EXPECT_TRUE(classifier->named_parameters()[query].equal(Tensors().at(query)));

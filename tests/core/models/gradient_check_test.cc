@@ -11,6 +11,8 @@
 
 #include "tests/core/models/loss_and_gradients.h"
 #include "tests/core/models/test_models.h"
+#include "tests/core/support/test_scripts.h"
+#include "tests/support/temporary_folder.h"
 
 namespace inlier {
 namespace {
@@ -115,6 +117,20 @@ TEST_F(GradientCheckTest, EveryPartOfAttention) {
       CheckGradients(SmallSpec(architecture, "key_value_bias: true softmax { " + softmax + " }", fields),
                      true, architecture + ", key_value_bias, " + softmax);
     }
+  }
+}
+
+TEST_F(GradientCheckTest, ScriptsOfAttention) {
+  const TemporaryFolder folder;
+  const std::string softmax = WriteScript(folder.path() / "a.pt", SoftmaxBytes(kOwnSoftmax));
+  const std::string gate = WriteScript(folder.path() / "b.pt", OwnGateBytes(4));
+  const std::string scripts = "softmax { script { file: '" + softmax + "' } } gate { script { file: '" +
+                              gate + "' } output_factor: 2 } ";
+  for (const std::string architecture : kArchitectures) {
+    const std::string fields = architecture == "llama" ? "kv_heads: 2" : "activation: GELU_ERF";
+    for (const std::string more : {"", "key_value_bias: true"})
+      CheckGradients(SmallSpec(architecture, scripts + more, fields), true,
+                     architecture + ", scripts " + more);
   }
 }
 

@@ -99,6 +99,22 @@ TEST_F(DataDigestTest, LabelledRowsInstructionsAndImagesHaveDigests) {
   EXPECT_NE(Digest(images), before[2]);
 }
 
+TEST_F(DataDigestTest, ScriptsCountWhereThereAreAny) {
+  Write("a.txt", "one\n");
+  Write("mine.pt", "a function");
+  const std::string data = "data { text { path: " + Path("a.txt") + " } } ";
+  const std::string softmax = data + "attention { softmax { script { file: " + Path("mine.pt") + " } } }";
+  const std::string gate = data + "attention { gate { script { file: " + Path("mine.pt") + " } } }";
+  const std::string plain = Digest(data + "attention { softmax { vanilla {} } }"), before = Digest(softmax);
+  EXPECT_EQ(plain, Digest(data));
+  EXPECT_NE(before, plain);
+  EXPECT_NE(before, Digest(gate));
+  Write("mine.pt", "another function");
+  EXPECT_NE(Digest(softmax), before);
+  EXPECT_THAT(Find("attention { gate { script { file: \"/no/such.pt\" } } }").status().ToString(),
+              HasSubstr("attention.gate.script.file: no file /no/such.pt on this machine; save it there"));
+}
+
 TEST_F(DataDigestTest, AMissingFileIsNamedByItsField) {
   EXPECT_THAT(Find("data { text { path: \"/no/such/file\" } }").status().ToString(),
               HasSubstr("data.text.path: no file /no/such/file on this machine"));

@@ -11,6 +11,7 @@
 #include <stdexcept>
 
 #include "core/gang/gang.h"
+#include "core/nn/attention/script.h"
 
 namespace inlier {
 namespace {
@@ -32,6 +33,16 @@ TEST(FailureTest, ALostRankIsACrashThatAnotherProcessExplains) {
   EXPECT_EQ(outcome.failure(), v1::CRASHED);
   EXPECT_TRUE(outcome.lost_a_rank());
   EXPECT_EQ(outcome.message(), "rank 0 of 2");
+}
+
+TEST(FailureTest, AScriptThatThrowsIsTheSpecs) {
+  const auto thrown = [](const char* what) {
+    return CatchFailures([what]() -> v1::Outcome { throw ScriptError(what); });
+  };
+  EXPECT_EQ(thrown("a.pt: no such dimension").failure(), v1::INVALID_SPEC);
+  EXPECT_EQ(thrown("a.pt: no such dimension").message(), "a.pt: no such dimension");
+  EXPECT_EQ(thrown("a.pt: CUDA out of memory. Tried to allocate 2 GiB").failure(), v1::OUT_OF_MEMORY);
+  EXPECT_TRUE(thrown("a.pt: CUDA out of memory. Tried to allocate 2 GiB").gpu_out_of_memory());
 }
 
 TEST(FailureTest, AllocationThatTheMachineCannotMeetIsOutOfMemory) {

@@ -49,6 +49,8 @@ const std::vector<Input>& Inputs() {
        std::string(kGpt2) + "data { instructions { path: '@good.jsonl' } }"},
       {"training.start_from.hugging_face", ""},
       {"training.start_from.checkpoint", ""},
+      {"attention.softmax.script.file", ""},
+      {"attention.gate.script.file", ""},
   };
   return inputs;
 }
@@ -248,6 +250,10 @@ TEST_F(TrialFilesTest, ContentStaysOutOfMessagesEventsAndLogs) {
          return std::vector<fs::path>{Write("data/o.safetensors", header),
                                       Write("data/p.safetensors", complete),
                                       Write("data/q.safetensors", plain)};
+       }},
+      {"attention.softmax.script.file",
+       [&] {
+         return std::vector<fs::path>{Write("data/r.pt", plain), Write("data/s.pt", "PK\x03\x04" + plain)};
        }},
   };
   for (const Input& input : Inputs()) {

@@ -379,5 +379,15 @@ TEST_F(ComparisonTest, RowsOfTwoEnginesAreNamedWithWhatMakesTheDifference) {
   EXPECT_THAT(MustBuild(spec).comparison_notes(), IsEmpty()) << "all by one";
 }
 
+TEST_F(ComparisonTest, RowsOfAScriptAreTrainedByReference) {
+  MustAddSweep(1, "scripts", {{"softmax script", {"no", "yes"}}, {"seed", {"1"}}});
+  MustAddTrial(1, {{"softmax script", "no"}, {"seed", "1"}}, 10);
+  more_of_specs_ = R"(,"attention":{"softmax":{"script":{"file":"/a.pt"}}})";
+  MustAddTrial(1, {{"softmax script", "yes"}, {"seed", "1"}}, 9);
+  EXPECT_THAT(MustBuild(TableOf({"softmax script"})).comparison_notes(),
+              ElementsAre("trained by two engines, which round in another order: REFERENCE those with "
+                          "softmax_script, FUSED the others; training.engine: REFERENCE in base gives one"));
+}
+
 }  // namespace
 }  // namespace inlier

@@ -94,8 +94,8 @@ TEST(PublishedQueryTest, MethodsThatNoPaperHasBorrowNoFigure) {
   for (const std::string part : {"query_key_norm: HEAD_RMS", "key_value_bias: true"}) {
     EXPECT_EQ(BertFigure("attention: {" + part + "}\n"), "none") << part;
   }
-  for (const std::string softmax :
-       {"softpick: {}", "sigmoid: {}", "sink: {}", "softmax_n: {}", "softmax_n: {n: 2}"}) {
+  for (const std::string softmax : {"softpick: {}", "sigmoid: {}", "sink: {}", "softmax_n: {}",
+                                    "softmax_n: {n: 2}", "script: {file: /a.pt}"}) {
     EXPECT_EQ(BertFigure("attention.softmax: {" + softmax + "}\n"), "none") << softmax;
   }
   EXPECT_EQ(FigureOf("kaul2024/5", Gpt2(kOrthoAdam) + "attention.softmax.softmax_n.n: 2\n", "kurtosis_all"),

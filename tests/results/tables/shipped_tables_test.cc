@@ -105,7 +105,8 @@ std::string OtherSetting(const PublishedFigure& figure, const v1::TrialSpec& spe
   if (softmax.has_ncs() != (figure.method == "normalized_clipped_softmax")) return "NCS";
   if (softmax.has_softmax_n() != (figure.method == "softmax1")) return "softmax-1";
   if (spec.attention().gate().has_none() == (figure.method == "gated_attention")) return "gate";
-  if (softmax.has_sink() || softmax.has_softpick() || softmax.has_sigmoid()) return "no paper's softmax";
+  if (softmax.has_sink() || softmax.has_softpick() || softmax.has_sigmoid() || softmax.has_script())
+    return "no paper's softmax";
   if (softmax.has_clipped() && figure.metric != "a100_hours" &&
       std::abs(Gamma(spec) - Gamma(figure, spec)) > 1e-12)
     return "gamma";

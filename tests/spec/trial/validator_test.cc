@@ -340,6 +340,20 @@ TEST(ValidatorTest, ProjectedGates) {
             "token: leave it out, or choose linear, mlp or all_heads_linear");
 }
 
+TEST(ValidatorTest, ScriptsOfAttention) {
+  EXPECT_EQ(ErrorOfTrial(kTinyBert, "{attention: {softmax: {script: {file: /a.pt, row_sum: ANY}}}}"), "OK");
+  const std::string gate = "{attention: {gate: {script: {file: /a.pt}";
+  EXPECT_EQ(ErrorOfTrial(kTinyBert, gate + ", output_factor: 2}}}"), "OK");
+  EXPECT_EQ(ErrorOfTrial(kTinyBert, gate + ", pooled: true}}}"),
+            "attention.gate.pooled: true is not defined for a script, which gives the gates themselves: "
+            "leave it out, or "
+            "choose linear, mlp or all_heads_linear");
+  EXPECT_EQ(ErrorOfTrial(kTinyBert, gate + ", initial_std: 0.01}}}"),
+            "attention.gate.initial_std: 0.01 has no effect on a script, whose file has the initial "
+            "parameters: leave it "
+            "out");
+}
+
 TEST(ValidatorTest, APrefixIsOfCausalModelsAndLeavesTargets) {
   EXPECT_EQ(ErrorOfTrial(kTinyBert, "{attention: {prefix_tokens: 10}}"),
             "attention.prefix_tokens: 10 relaxes the mask of a causal model, and model.bert sees both sides: "
