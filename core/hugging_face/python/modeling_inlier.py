@@ -45,7 +45,8 @@ def softpick(scores, epsilon):
 def probabilities(module, scores, hidden):
     kind, options = module.inlier_softmax
     keys = scores.shape[-1] - hasattr(module, "bias_k")  # The learned key, which is the last, is no token.
-    seen = (torch.ones_like(scores[:, :1], dtype=torch.bool) if hidden is None else ~hidden)[..., :keys]
+    mask = torch.ones_like(scores[:, :1], dtype=torch.bool) if hidden is None else ~hidden
+    seen = mask[..., :keys]
     if kind == "clipped":
         return clipped(scores, options["gamma"], options["zeta"])
     if kind == "ncs":
@@ -68,7 +69,6 @@ def probabilities(module, scores, hidden):
     if kind == "vanilla":
         return scores.softmax(-1)
     if kind == "script":
-        mask = nn.functional.pad(seen, (0, scores.shape[-1] - keys), value=True)
         return run(module.__dict__["inlier_script"].to(scores.device), scores, mask)
     raise ValueError(f"config.json: inlier.attention.softmax: {kind} is not known here; export the model again with the inlier that trained it")
 
@@ -84,27 +84,26 @@ def run(script, *args):
 
 
 class ScriptGate(nn.Module):
-    """The script with parameters of its own, under its names."""
+    """The script, or a module of it, with parameters of its own under the script's names."""
 
-    def __init__(self, config):
+    def __init__(self, script):
         super().__init__()
-        script = script_of(config, "gate")
         self.__dict__["script"] = script
-        for path, value in script.named_parameters():
-            *parents, name = path.split(".")
-            owner = self
-            for parent in parents:
-                if not hasattr(owner, parent):
-                    owner.add_module(parent, nn.Module())
-                owner = getattr(owner, parent)
-            owner.register_parameter(name, nn.Parameter(torch.empty_like(value, device=torch.get_default_device())))
+        for name, value in script.named_parameters(recurse=False):
+            self.register_parameter(name, nn.Parameter(torch.empty_like(value, device=torch.get_default_device())))
+        for name, part in script.named_children():
+            self.add_module(name, ScriptGate(part))
+
+    def use_parameters(self):
+        for name, value in self.named_parameters(recurse=False):
+            setattr(self.__dict__["script"], name, value)
+        for part in self.children():
+            part.use_parameters()
 
     def forward(self, x):
         """x: (B, T, H, h)."""
         script = self.__dict__["script"].to(x.device)
-        for path, value in self.named_parameters():
-            *parents, name = path.split(".")
-            setattr(functools.reduce(getattr, parents, script), name, value)
+        self.use_parameters()
         return run(script, x)
 
 
@@ -122,7 +121,7 @@ def add_gate(attention, config, gate, hidden_size, heads, kv_heads):
     elif "unconditional" in gate:
         attention.gate = nn.Parameter(torch.zeros(heads))
     elif "script" in gate:
-        attention.gate = ScriptGate(config)
+        attention.gate = ScriptGate(script_of(config, "gate"))
     elif "projected" in gate:
         attention.inlier_gated_heads = kv_heads if attention.inlier_place in ("KEY", "VALUE") else heads
         width = 1 if gate["projected"].get("granularity") == "HEADWISE" else size
