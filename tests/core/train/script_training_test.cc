@@ -15,7 +15,7 @@ namespace {
 
 const c10::Device kOnCpu(c10::kCPU);
 const std::function<bool()> kNever = [] { return false; };
-constexpr char kGpt2Model[] = "model { gpt2 { layers: 2 hidden_size: 32 heads: 2 ffn_size: 64 } } ";
+constexpr char kOptModel[] = "model { opt { layers: 2 hidden_size: 32 heads: 2 ffn_size: 64 } } ";
 constexpr char kW8A8[] =
     "quantization { weights { } activations { } calibration { batches: 2 batch_size: 4 } reference { } } ";
 constexpr char kSoftmaxOne[] =
@@ -86,7 +86,7 @@ TEST_F(ScriptTrainingTest, AClippedSoftmaxAsAScriptIsOursDigitByDigit) {
   const std::string ours = "softmax { clipped { gamma: -0.03125 zeta: 1.96875 } }";
   const std::string theirs = Softmax(
       "  return torch.hardtanh(torch.softmax(scores, -1) * 2.0 - 0.03125, 0.0, 1.0)\n", "row_sum: ANY");
-  for (const std::string model : {"", kGpt2Model}) {
+  for (const std::string model : {"", kOptModel}) {
     const Trained left = Train(Spec(ours, model)), right = Train(Spec(theirs, model));
     EXPECT_EQ(left.losses, right.losses);
     ExpectSameBits(*left.model, *right.model);
