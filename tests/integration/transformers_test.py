@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """transformers loads our exports and gives our logits, we load its models and give its logits (all five architectures and BERT as a classifier), and analyze one."""
 import atexit
+import functools
 import json
 import os
 import pathlib
@@ -136,12 +137,10 @@ def difference(ours, theirs):
 
 
 class OwnGate(torch.nn.Module):
-    """Of heads of four features."""
-
-    def __init__(self):
+    def __init__(self, head_size=4):
         super().__init__()
-        self.inner = torch.nn.Linear(4, 1)
-        self.w = torch.nn.Parameter(torch.randn(4))
+        self.inner = torch.nn.Linear(head_size, 1)
+        self.w = torch.nn.Parameter(torch.randn(head_size))
         self.register_buffer("scale", torch.full((1,), 2.0))
 
     def forward(self, x):
@@ -152,6 +151,11 @@ def own_softmax(scores, mask):
     # type: (torch.Tensor, torch.Tensor) -> torch.Tensor
     p = torch.relu(scores) * mask
     return p / (mask.sum(-1, keepdim=True) + p.sum(-1, keepdim=True))
+
+
+def other_softmax(scores, mask):
+    # type: (torch.Tensor, torch.Tensor) -> torch.Tensor
+    return torch.softmax(scores, -1) * mask
 
 
 class TransformersTest(unittest.TestCase):
@@ -375,6 +379,10 @@ axes:
         set:
           model: {bert: {layers: 1, hidden_size: 16, heads: 4, ffn_size: 16, max_positions: 64, vocab_size: 30522}}
           data: {text: {tokenizer: {wordpiece: {vocab: VOCAB}}}}
+      - label: scripts
+        set:
+          model: {bert: {layers: 2, hidden_size: 32, heads: 4, ffn_size: 64, max_positions: 64}}
+          attention: {softmax: {script: {file: SOFTMAX}}, gate: {script: {file: GATE}}}
   - name: bits
     variants:
       - {label: float, set: {}}
@@ -392,7 +400,11 @@ class ExportTest(unittest.TestCase):
         cls.text = cls.folder / "text.txt"
         cls.text.write_text("".join(f"{number} {LINES[number % 3]}\n" for number in range(600)))
         vocabulary = shutil.copy(VOCABULARY, cls.folder)  # A worker reads data from its folders and the sweep's alone.
-        (cls.folder / "sweep.yaml").write_text(SWEEP.replace("TEXT", str(cls.text)).replace("VOCAB", vocabulary))
+        cls.softmax, gate = cls.folder / "softmax.pt", cls.folder / "gate.pt"
+        torch.jit.script(own_softmax).save(cls.softmax)
+        torch.jit.script(OwnGate(8)).save(gate)
+        named = {"TEXT": cls.text, "VOCAB": vocabulary, "SOFTMAX": cls.softmax, "GATE": gate}
+        (cls.folder / "sweep.yaml").write_text(functools.reduce(lambda text, name: text.replace(name, str(named[name])), named, SWEEP))
         cls.inlier("run", cls.folder / "sweep.yaml")
         cls.trials = {(model, bits): trial for trial, model, bits in cls.sql("SELECT trial, labels->>'model', labels->>'bits' FROM trials")}
 
@@ -436,6 +448,29 @@ class ExportTest(unittest.TestCase):
             apart = difference(logits_of(rounds, ids), logits_of(exact, ids))
             self.assertGreater(apart, 1e-4)
             self.assertLess(apart, 0.5)
+
+    def test_scripts_are_trained_rounded_exported_and_known_by_their_content(self):
+        exact, report = load(self.export("scripts", "float"), trust_remote_code=True)
+        self.assertEqual([], report["missing_keys"] + report["unexpected_keys"])
+        rounds, _ = load(self.export("scripts", "W8A8"), trust_remote_code=True)
+        ids = {"ids": torch.randint(6, 300, (2, 16))}
+        self.assertLess(1e-4, difference(logits_of(rounds, ids), logits_of(exact, ids)))
+        self.assertEqual([("script", "script", str(self.softmax))], self.sql("SELECT DISTINCT softmax, gate, softmax_script FROM trials WHERE labels->>'model' = 'scripts'"))
+        flags = ("--text", self.text, "--batches", 1, "--batch-size", 2, "--sequence-length", 16, "--bits", "W8A8")
+        self.assertIn("max_inf_norm", self.inlier("analyze", self.export("scripts", "float"), *flags).stdout)
+        before = self.softmax.read_bytes()
+        try:
+            torch.jit.script(other_softmax).save(self.softmax)
+            refused = self.inlier("export", self.trials["scripts", "float"], self.folder / "other", status=1)
+            self.assertIn("the script's file is not the one that the model was trained with", refused.stderr)
+            self.inlier("run", self.folder / "sweep.yaml")
+            digests = self.sql("SELECT count(DISTINCT dataset_digest) FROM trials WHERE labels->>'model' = 'scripts' AND labels->>'bits' = 'float'")
+            self.assertEqual([(2,)], digests, "another function is another training")
+            self.softmax.write_text("def softmax(scores, mask): ...")
+            failed = self.inlier("run", self.folder / "sweep.yaml", status=1)
+            self.assertIn(f"attention.softmax.script.file: {self.softmax}: is no TorchScript", failed.stdout + failed.stderr)
+        finally:
+            self.softmax.write_bytes(before)
 
     def test_analyze_reads_an_export_and_stores_what_it_measures(self):
         """Also by the name of a model in the hub's cache; the coordinator is killed after it has answered."""
