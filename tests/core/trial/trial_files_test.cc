@@ -4,6 +4,7 @@
 #include <functional>
 #include <set>
 
+#include "google/protobuf/struct.pb.h"
 #include "inlier/v1/param_options.pb.h"
 #include "spec/schema/field_path.h"
 #include "tests/core/trial/trial_program.h"
@@ -59,7 +60,7 @@ void CollectPaths(const Descriptor* type, const std::string& prefix, std::set<st
   for (int i = 0; i < type->field_count(); ++i) {
     const FieldDescriptor* field = type->field(i);
     const v1::FileUse use = field->options().GetExtension(v1::param).file();
-    if (field->message_type() != nullptr)
+    if (field->message_type() != nullptr && field->message_type() != google::protobuf::Struct::descriptor())
       CollectPaths(field->message_type(), prefix + field->name() + ".", paths);
     if (use == v1::FILE_PATH || use == v1::NAME_OR_PATH) paths->insert(prefix + field->name());
   }
