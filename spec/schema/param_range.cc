@@ -19,23 +19,6 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::OneofDescriptor;
 
-bool IsWhole(const FieldDescriptor* field) {
-  switch (field->cpp_type()) {
-    case FieldDescriptor::CPPTYPE_INT32:
-    case FieldDescriptor::CPPTYPE_UINT32:
-    case FieldDescriptor::CPPTYPE_INT64:
-    case FieldDescriptor::CPPTYPE_UINT64:
-      return true;
-    default:
-      return false;
-  }
-}
-
-bool IsNumber(const FieldDescriptor* field) {
-  return IsWhole(field) || field->cpp_type() == FieldDescriptor::CPPTYPE_DOUBLE ||
-         field->cpp_type() == FieldDescriptor::CPPTYPE_FLOAT;
-}
-
 std::string Remedy(const FieldDescriptor* field) {
   switch (field->cpp_type()) {
     case FieldDescriptor::CPPTYPE_BOOL:
@@ -125,6 +108,23 @@ void CheckChoice(const OneofDescriptor* choice, const Message& message, const st
 }
 
 }  // namespace
+
+bool IsWhole(const FieldDescriptor* field) {
+  switch (field->cpp_type()) {
+    case FieldDescriptor::CPPTYPE_INT32:
+    case FieldDescriptor::CPPTYPE_UINT32:
+    case FieldDescriptor::CPPTYPE_INT64:
+    case FieldDescriptor::CPPTYPE_UINT64:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool IsNumber(const FieldDescriptor* field) {
+  return IsWhole(field) || field->cpp_type() == FieldDescriptor::CPPTYPE_DOUBLE ||
+         field->cpp_type() == FieldDescriptor::CPPTYPE_FLOAT;
+}
 
 double NumberOf(const FieldDescriptor* field, const Message& parent) {
   const google::protobuf::Reflection& reflection = *parent.GetReflection();

@@ -13,6 +13,10 @@ namespace inlier {
 // "from 1 to 65536", "above 0 and at most 1", "at least 1", or "" when the field has no limits.
 std::string RangeText(const google::protobuf::FieldDescriptor* field);
 
+bool IsWhole(const google::protobuf::FieldDescriptor* field);
+// Whole or not.
+bool IsNumber(const google::protobuf::FieldDescriptor* field);
+
 // The value of a number field.
 double NumberOf(const google::protobuf::FieldDescriptor* field, const google::protobuf::Message& parent);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <set>
 #include <system_error>
 #include <utility>
@@ -197,6 +198,15 @@ class Walker {
         } else {
           reflection.AddString(parent, field, item.text);
         }
+        continue;
+      }
+      if (field->cpp_type() == FieldDescriptor::CPPTYPE_DOUBLE) {
+        const auto number = item.quoted ? std::nullopt : ParseNumber(item.text);  // Lists have no text.
+        if (!number)
+          Wrong(item_path, item.position,
+                Quoted(item.text) + " is not a number; " +
+                    (item.quoted ? "write it without quotes" : WhyNotANumber(item.text)));
+        reflection.AddDouble(parent, field, number.value_or(0));
         continue;
       }
       Message* added = reflection.AddMessage(parent, field);
