@@ -7,6 +7,7 @@ find_package(OpenSSL REQUIRED)
 find_package(absl REQUIRED)
 find_package(spdlog REQUIRED)
 find_package(yaml-cpp REQUIRED)
+find_package(muparser REQUIRED)
 find_package(nlohmann_json REQUIRED)
 
 find_program(INLIER_PROTOC protoc REQUIRED)

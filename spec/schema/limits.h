@@ -16,6 +16,9 @@ struct Limits {
   static constexpr int kValuesMax = 100'000;  // Of one axis.
   static constexpr int kDepthMax = 48;        // Messages inside each other; a nested value counts as two.
   static constexpr int kExclusionsMax = 10'000;
+  static constexpr int kTiesMax = 32;
+  static constexpr std::size_t kTieBytesMax = 1024;  // Of one expression.
+  static constexpr std::size_t kTieFieldsMax = 16;   // That it uses.
   static constexpr int kStartsMax = 16;  // Trainings in a row, each of which starts from the one before.
   static constexpr int kTableColumnsMax = 1000;
   static constexpr int kTableCorrelationsMax = 100;

@@ -1,9 +1,10 @@
 #include "spec/sweep/sampling.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
+#include "absl/strings/str_cat.h"
+#include "spec/schema/limits.h"
 #include "spec/schema/number_text.h"
 #include "spec/sweep/philox.h"
 #include "spec/sweep/sobol.h"
@@ -14,14 +15,23 @@ namespace {
 // Whole numbers up to here are doubles exactly, and so is one more.
 constexpr double kWholeMax = 0x1p52;
 
-double RoundedTo(std::uint32_t digits, double value) {
-  char text[64];
-  const auto end = std::to_chars(text, text + sizeof(text), value, std::chars_format::scientific,
-                                 static_cast<int>(digits) - 1)
-                       .ptr;
-  double rounded = value;
-  std::from_chars(text, end, rounded);
-  return rounded;
+double StepsIn(const v1::AxisRange& spec) {
+  return std::floor((spec.max() - spec.min()) / spec.step() * (1 + 0x1p-40)) + 1;
+}
+
+std::string StepProblem(const v1::AxisRange& spec, bool whole) {
+  const double step = spec.step();
+  if (!(step > 0) || !std::isfinite(step)) return "step is not above 0; give a number above 0";
+  if (spec.log()) return "log has no equal steps; leave out step or log, or give values";
+  if (spec.has_digits()) return "digits is for ranges without step; leave it out";
+  if (whole && std::trunc(step) != step) return "steps of whole numbers must be whole; give a whole step";
+  if (StepsIn(spec) < 2)
+    return absl::StrCat("step ", FormatNumber(step),
+                        " leads from min past max; lower it, or put the one value into base");
+  if (StepsIn(spec) > Limits::kValuesMax)
+    return absl::StrCat("step ", FormatNumber(step), " makes more than ", Limits::kValuesMax,
+                        " values; raise it");
+  return "";
 }
 
 }  // namespace
@@ -64,11 +74,18 @@ std::string RangeSpecProblem(const v1::AxisRange& spec, bool whole) {
       return "the ends are too large; stay below 4.5e15";
     if (spec.has_digits()) return "digits is for ranges that are not of whole numbers; leave it out";
   }
+  if (spec.has_step()) return StepProblem(spec, spec.integer() || whole);
   return "";
 }
 
 SampleRange::SampleRange(const v1::AxisRange& spec, bool whole)
     : spec_(spec), integer_(spec.integer() || whole) {
+  if (spec_.has_step()) {
+    steps_ = static_cast<std::uint32_t>(StepsIn(spec_));
+    while (scale_ < 1e22 && !(std::round(spec_.min() * scale_) / scale_ == spec_.min() &&
+                              std::round(spec_.step() * scale_) / scale_ == spec_.step()))
+      scale_ *= 10;
+  }
   if (!spec_.log()) return;
   double root = (integer_ ? spec_.max() + 1 : spec_.max()) / spec_.min();
   for (double& place : roots_) place = root = std::sqrt(root);
@@ -82,7 +99,13 @@ double SampleRange::Geometric(double low, UnitNumber draw) const {
   return value;
 }
 
+double SampleRange::Step(std::uint32_t number) const {
+  const double above = number * std::round(spec_.step() * scale_);
+  return std::min((std::round(spec_.min() * scale_) + above) / scale_, spec_.max());
+}
+
 double SampleRange::At(UnitNumber draw) const {
+  if (steps_ > 0) return Step(static_cast<std::uint32_t>(draw.Below(steps_)));
   const double min = spec_.min(), max = spec_.max();
   double value = 0;
   if (spec_.log()) {
@@ -100,7 +123,19 @@ double SampleRange::At(UnitNumber draw) const {
 
 std::string SampleRange::ToString() const {
   return FormatNumber(spec_.min()) + " to " + FormatNumber(spec_.max()) + (integer_ ? ", whole" : "") +
-         (spec_.log() ? ", log" : "");
+         (spec_.log() ? ", log" : "") + (steps_ > 0 ? ", step " + FormatNumber(spec_.step()) : "");
+}
+
+SampleWeights::SampleWeights(const google::protobuf::RepeatedField<double>& weights) {
+  double sum = 0;
+  for (const double weight : weights) sums_.push_back(sum += weight);
+}
+
+std::uint32_t SampleWeights::At(UnitNumber draw, std::uint32_t count) const {
+  if (sums_.empty()) return static_cast<std::uint32_t>(draw.Below(count));
+  // Below the whole sum, which rounding could reach: a value without weight is never drawn.
+  const double place = std::min(draw.value() * sums_.back(), std::nextafter(sums_.back(), 0.0));
+  return static_cast<std::uint32_t>(std::ranges::upper_bound(sums_, place) - sums_.begin());
 }
 
 }  // namespace inlier

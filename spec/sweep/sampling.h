@@ -10,21 +10,12 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "inlier/v1/sweep_spec.pb.h"
+#include "spec/values/portable_math.h"
 
 namespace inlier {
-
-// A number in [0, 1), as a multiple of 2^-53.
-struct UnitNumber {
-  static constexpr int kBits = 53;
-  std::uint64_t numerator = 0;
-  double value() const { return static_cast<double>(numerator) * 0x1p-53; }
-  // A whole number from 0 to count - 1, each as probable.
-  std::uint64_t Below(std::uint64_t count) const {
-    return static_cast<std::uint64_t>(static_cast<unsigned __int128>(numerator) * count >> kBits);
-  }
-};
 
 class SamplePlan {
  public:
@@ -52,7 +43,12 @@ class SampleRange {
   SampleRange(const v1::AxisRange& spec, bool whole);
 
   // Uniform in [min, max], or with `log` in its logarithm; whole for a whole range, else of `digits` significant digits.
+  // Of a range with `step` one of its values, all alike.
   double At(UnitNumber draw) const;
+  // Of a range with `step`: how many values it has, and the values, ascending.
+  std::uint32_t steps() const { return steps_; }
+  double Step(std::uint32_t number) const;
+  double last() const { return steps_ > 0 ? Step(steps_ - 1) : spec_.max(); }
   // "1e-5 to 0.01, log".
   std::string ToString() const;
 
@@ -62,11 +58,28 @@ class SampleRange {
 
   v1::AxisRange spec_;
   bool integer_ = false;
+  std::uint32_t steps_ = 0;
+  double scale_ = 1;  // Power of ten by which min and step are whole: three steps of 0.1 are 0.3.
   std::array<double, UnitNumber::kBits> roots_{};  // Log: (high / low)^(1/2), ^(1/4), ...
 };
 
 // The problem with a range, with its remedy; "" when there is none.
 std::string RangeSpecProblem(const v1::AxisRange& spec, bool whole);
+
+// The values of an axis with `weights`: each is drawn as often as its weight says.
+class SampleWeights {
+ public:
+  // All alike.
+  SampleWeights() = default;
+  // REQUIRES: no weight is negative, and their sum is above 0 and finite.
+  explicit SampleWeights(const google::protobuf::RepeatedField<double>& weights);
+
+  // The number of one of `count` values.
+  std::uint32_t At(UnitNumber draw, std::uint32_t count) const;
+
+ private:
+  std::vector<double> sums_;  // Of the weights up to each.
+};
 
 }  // namespace inlier
 
