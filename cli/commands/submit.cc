@@ -15,6 +15,7 @@
 #include "cli/sweeps/sweep_submission.h"
 #include "cli/sweeps/sweep_watch.h"
 #include "nlohmann/json.hpp"
+#include "spec/schema/number_text.h"
 #include "spec/schema/struct_value.h"
 #include "spec/schema/yaml_reader.h"
 #include "spec/sweep/sweep_grid.h"
@@ -76,22 +77,27 @@ void ShowChecked(Session& session, const SweepArguments& arguments, const Checke
   TextTable table({"axis", "values", "labels"});
   for (std::size_t number = 0; number < grid.axes().size(); ++number) {
     const AxisInfo& axis = grid.axes()[number];
-    const std::string when = WhenText(checked.spec.axes(static_cast<int>(number)));
+    const v1::Axis& spec = checked.spec.axes(static_cast<int>(number));
+    const std::string when = WhenText(spec);
     if (!axis.range.empty()) {
-      table.AddRow({axis.name, "range", axis.range + when});
+      table.AddRow({axis.name, "drawn", axis.range + when});
       continue;
     }
     std::string labels = axis.each ? "each of " : "";
-    for (size_t i = 0; i < axis.labels.size(); ++i) {
+    for (std::size_t i = 0; i < axis.labels.size(); ++i) {
       if (labels.size() > 60) {
         absl::StrAppend(&labels, ", …");
         break;
       }
       absl::StrAppend(&labels, i == 0 ? "" : ", ", axis.labels[i]);
+      if (spec.weights_size() > 0)
+        absl::StrAppend(&labels, " (weight ", FormatNumber(spec.weights(static_cast<int>(i))), ")");
     }
     table.AddRow({axis.name, absl::StrCat(axis.labels.size()), labels + when});
   }
   if (!table.empty()) Print(table.ToString());
+  for (const auto& [path, expression] : std::map(checked.spec.tied().begin(), checked.spec.tied().end()))
+    Print(absl::StrCat("tied: ", Shown(path, Layout::kCell), " = ", Shown(expression, Layout::kCell), "\n"));
   for (const auto& [name, trials] : scales)
     Print(absl::StrCat("--scale ", Shown(name, Layout::kCell), ": ", TrialsText(trials), "\n"));
 }

@@ -62,9 +62,9 @@ SweepGrid::Sample SweepGrid::Draw(std::uint64_t index) const {
     }
     const UnitNumber draw = sampled_->plan.Draw(number, dimension);
     if (sampled_->drawn[axis]) {
-      sample.values[axis] = sampled_->drawn[axis]->range.At(draw);
+      sample.values[axis] = sampled_->drawn[axis]->value(draw);
     } else {
-      sample.digits[axis] = static_cast<std::uint32_t>(draw.Below(length(axis)));
+      sample.digits[axis] = sampled_->weights[axis].At(draw, length(axis));
     }
   }
   return sample;

@@ -83,8 +83,8 @@ class SweepGrid::StartNames {
       names.push_back(axis.name);
       if (name != axis.name && (axis.field.empty() || name != axis.field)) continue;
       if (!axis.range.empty())
-        return Problem(absl::StrCat("names axis ", axis.name,
-                                    ", whose numbers are drawn from a range; name another axis"));
+        return Problem(
+            absl::StrCat("names axis ", axis.name, ", whose numbers are drawn; name another axis"));
       if (grid_.sampled_ && !axis.each)
         return Problem(
             absl::StrCat("names axis ", axis.name,

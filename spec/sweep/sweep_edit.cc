@@ -3,6 +3,7 @@
 #include <google/protobuf/util/message_differencer.h>
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -72,6 +73,12 @@ absl::Status CheckEditable(const v1::SweepSpec& from, const SweepGrid& from_grid
         "base: it decides every trial and cannot be edited; submit a sweep of its own (what is already "
         "trained is not trained again). It differs in: ",
         report.substr(0, report.find('\n'))));
+  }
+  if (std::map(from.tied().begin(), from.tied().end()) != std::map(to.tied().begin(), to.tied().end())) {
+    return absl::FailedPreconditionError(
+        "tied: it decides every trial and cannot be edited; submit a sweep of its own (what is already "
+        "trained "
+        "is not trained again)");
   }
   if (!MessageDifferencer::Equals(from.pruning(), to.pruning())) {
     return absl::FailedPreconditionError(

@@ -25,7 +25,7 @@ namespace inlier {
 
 class SweepEdit {
  public:
-  // FailedPrecondition, with the place and the remedy, where name, base, pruning, the names of the axes or the points
+  // FailedPrecondition, with the place and the remedy, where name, base, ties, pruning, the names of the axes or the points
   // of a sampled sweep differ. REQUIRES: the grids are those of the specifications.
   static absl::StatusOr<SweepEdit> Create(const v1::SweepSpec& from, SweepGrid from_grid,
                                           const v1::SweepSpec& to, SweepGrid to_grid);

@@ -17,7 +17,7 @@ constexpr std::uint64_t kCheckStepsMax = 5'000'000;  // Steps to find the points
 }  // namespace
 
 std::string AxisPoints::PathOf(std::uint32_t digit) const {
-  if (numbers.empty()) return list + (digit == 0 ? ".min" : ".max");
+  if (numbers.empty()) return list + (digit == 0 ? ".min" : digit + 1 == patches.size() ? ".max" : "");
   return list + "[" + std::to_string(numbers[digit]) + "]";
 }
 
@@ -63,7 +63,8 @@ absl::StatusOr<GridPoint> SweepGrid::At(std::uint64_t index) const {
   return point;
 }
 
-absl::StatusOr<PointLabels> SweepGrid::At(std::uint64_t index, v1::TrialSpec* spec) const {
+absl::StatusOr<PointLabels> SweepGrid::At(std::uint64_t index, v1::TrialSpec* spec,
+                                          std::optional<Problem>* untied) const {
   if (index >= size_) {
     return absl::OutOfRangeError("point " + std::to_string(index) + " is beyond the grid's " +
                                  std::to_string(size_));
@@ -73,13 +74,29 @@ absl::StatusOr<PointLabels> SweepGrid::At(std::uint64_t index, v1::TrialSpec* sp
         "index " + std::to_string(index) + " names no point: it is excluded, or repeats " +
         (sampled_ ? "an earlier sample" : "one in which a conditional axis does not apply"));
   }
-  if (!sampled_) {
+  PointLabels labels;
+  if (sampled_) {
+    Sample sample = Draw(index);
+    IsSampledPoint(sample);
+    labels = PointOf(sample, spec);
+  } else {
     const Digits digits = DigitsOf(index);
-    return PointOf(digits, rules_->Active(digits), spec);
+    labels = PointOf(digits, rules_->Active(digits), spec);
   }
-  Sample sample = Draw(index);
-  IsSampledPoint(sample);
-  return PointOf(sample, spec);
+  std::optional<Problem> problem = Tie(spec);
+  if (problem && untied == nullptr) return absl::InvalidArgumentError(problem->path + ": " + problem->text);
+  if (untied != nullptr) *untied = std::move(problem);
+  return labels;
+}
+
+std::optional<Problem> SweepGrid::Tie(v1::TrialSpec* spec) const {
+  if (!ties_) return std::nullopt;
+  if (!form_->is_program()) return ties_->Apply(spec);
+  Problems of_form;  // Found in the base and the patches.
+  const std::unique_ptr<google::protobuf::Message> point = form_->Read(*spec, &of_form);
+  std::optional<Problem> problem = ties_->Apply(point.get());
+  form_->Write(*point, spec);
+  return problem;
 }
 
 PointLabels SweepGrid::PointOf(const Digits& digits, const std::vector<bool>& active,
@@ -149,7 +166,11 @@ void SweepGrid::CheckValues(Problems* problems, std::uint32_t values_max) const 
   // Reports each problem once, under `suspect` or the last axis that sets its field, else under the base.
   const auto report = [&](const Problem& problem, const Digits& digits, const std::vector<bool>& active,
                           const PointLabels& labels, int suspect) {
-    if (!reported.emplace(problem.path, problem.text).second) return;
+    const bool is_tie = problem.path.starts_with("tied.");  // Its text has the numbers of the point.
+    if (!reported.emplace(problem.path, is_tie ? "" : problem.text).second) return;
+    const std::string where = " (in the trial " + LabelsText(labels) + ")";
+    if (is_tie) return problems->Add(problem.path, problem.text + where);
+    if (ties_ && ties_->Has(problem.path)) return problems->Add("tied." + problem.path, problem.text + where);
     int axis = suspect;
     for (std::size_t i = 0; i < points_.size() && suspect < 0; ++i) {
       Problems ignored;
@@ -158,13 +179,16 @@ void SweepGrid::CheckValues(Problems* problems, std::uint32_t values_max) const 
     }
     if (axis < 0) return problems->Add("base." + problem.path, problem.text);
     const auto at = static_cast<std::size_t>(axis);
-    problems->Add(points_[at].PathOf(digits[at]),
-                  problem.path + ": " + problem.text + " (in the trial " + LabelsText(labels) + ")");
+    problems->Add(points_[at].PathOf(digits[at]), problem.path + ": " + problem.text + where);
   };
-  const auto check_start = [&](std::uint64_t index) {
+  // The tie and the start of a point.
+  const auto check_place = [&](std::uint64_t index) {
     v1::TrialSpec spec;
-    const absl::StatusOr<PointLabels> labels = At(index, &spec);
-    if (!labels.ok() || !spec.training().start_from().has_point()) return;
+    std::optional<Problem> untied;
+    const absl::StatusOr<PointLabels> labels = At(index, &spec, &untied);
+    if (!labels.ok()) return;
+    if (untied) return report(*untied, {}, {}, *labels, -1);
+    if (!spec.training().start_from().has_point()) return;
     const absl::Status status = CheckStart(index, spec);
     if (status.ok()) return;
     const auto [digits, active] = PlaceOf(index);
@@ -175,10 +199,15 @@ void SweepGrid::CheckValues(Problems* problems, std::uint32_t values_max) const 
     const std::vector<bool> active = rules_->Active(digits);
     v1::TrialSpec* const spec = checker.Next();
     const PointLabels labels = PointOf(digits, active, spec);
+    if (const std::optional<Problem> untied = Tie(spec)) {
+      if (!sampled_)
+        report(*untied, digits, active, labels, suspect);  // Else the ends of ranges are no samples.
+      return;
+    }
     const bool starts = spec->training().start_from().has_point() && !sampled_;
     for (const Problem& problem : checker.ProblemsOf(spec)) report(problem, digits, active, labels, suspect);
     if (const std::optional<std::uint64_t> index = starts ? IndexOf(digits) : std::nullopt)
-      check_start(*index);
+      check_place(*index);
   };
   check(*first, -1);
   for (std::size_t axis = 0; axis < points_.size(); ++axis) {
@@ -190,8 +219,8 @@ void SweepGrid::CheckValues(Problems* problems, std::uint32_t values_max) const 
       if (digits && *digits != *first) check(*digits, static_cast<int>(axis));
     }
   }
-  std::optional<std::uint64_t> point = starts_from_points_ ? NextIndex(0) : std::nullopt;
-  for (std::uint32_t i = 0; point && i < values_max; ++i, point = NextIndex(*point + 1)) check_start(*point);
+  std::optional<std::uint64_t> point = starts_from_points_ || ties_ ? NextIndex(0) : std::nullopt;
+  for (std::uint32_t i = 0; point && i < values_max; ++i, point = NextIndex(*point + 1)) check_place(*point);
 }
 
 }  // namespace inlier

@@ -19,6 +19,7 @@
 #define INLIER_SPEC_SWEEP_SWEEP_GRID_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -35,6 +36,7 @@
 #include "spec/schema/problems.h"
 #include "spec/sweep/point_rules.h"
 #include "spec/sweep/sampling.h"
+#include "spec/values/ties.h"
 
 namespace inlier {
 
@@ -44,14 +46,14 @@ using PointLabels = std::vector<std::pair<std::string, std::string>>;
 struct GridPoint {
   std::uint64_t index = 0;
   PointLabels labels;
-  v1::TrialSpec spec;  // Base and patches; not resolved, not validated.
+  v1::TrialSpec spec;  // Base, patches and ties; not resolved, not validated.
 };
 
 struct AxisInfo {
   std::string name;
   std::string field;                // Path for `field` axes, else "".
-  std::vector<std::string> labels;  // Of an axis with a range: its two ends.
-  std::string range = {};           // "1e-5 to 0.01, log"; empty for axes with values or variants.
+  std::vector<std::string> labels;  // Of an axis whose numbers are drawn: two ends.
+  std::string range = {};           // Of such an axis: "1e-5 to 0.01, log"; else empty.
   bool each = false;                // With sampling: every sample runs with all of its points.
 };
 
@@ -60,20 +62,21 @@ struct AxisPoints {
   std::vector<v1::TrialSpec> patches;  // By digit.
   bool sets_alike = false;             // All set the same fields, and other labels other values.
   std::string list;                    // Path of the values in SweepSpec; of a range: the range itself.
-  std::vector<std::uint32_t> numbers;  // By digit: of the value in the list; empty: the ends of a range.
+  std::vector<std::uint32_t> numbers;  // By digit: of the value in the list; empty: numbers of a range.
   std::string PathOf(std::uint32_t digit) const;
   std::uint64_t suffix = 1;  // Product of the lengths of the axes after it, at most kSizeMax.
 };
 
-// The fields that an axis with a range sets.
+// The field that an axis with a range or a normal distribution sets.
 struct DrawnField {
-  SampleRange range;
+  std::function<double(UnitNumber)> value;
   FieldPath field;
 };
 
 struct SampledAxes {
   SamplePlan plan;
-  std::vector<std::optional<DrawnField>> drawn;  // By axis; for those with a range.
+  std::vector<std::optional<DrawnField>> drawn;  // By axis; for those with a range or a normal distribution.
+  std::vector<SampleWeights> weights;            // By axis.
   std::vector<int> dimension;                    // By axis; -1: each.
   std::vector<std::uint64_t> suffix;             // By axis: of those with `each`.
   std::uint64_t each_size;
@@ -116,10 +119,12 @@ class SweepGrid {
   // The first index >= from that is a point.
   std::optional<std::uint64_t> NextIndex(std::uint64_t from) const;
 
-  // The point of an index. OutOfRange beyond size(); NotFound where the index names no point.
+  // The point of an index. OutOfRange beyond size(); NotFound where the index names no point; InvalidArgument where a tie
+  // cannot be followed.
   absl::StatusOr<GridPoint> At(std::uint64_t index) const;
-  // The same into an empty spec, which may live in an arena; returns the labels.
-  absl::StatusOr<PointLabels> At(std::uint64_t index, v1::TrialSpec* spec) const;
+  // The same into an empty spec, which may live in an arena; returns the labels. A tie's problem goes to `untied` if given.
+  absl::StatusOr<PointLabels> At(std::uint64_t index, v1::TrialSpec* spec,
+                                 std::optional<Problem>* untied = nullptr) const;
 
   // Some point has training.start_from.point.
   bool starts_from_points() const { return starts_from_points_; }
@@ -157,6 +162,8 @@ class SweepGrid {
   bool IsPoint(std::uint64_t index) const;
   Digits DigitsOf(std::uint64_t index) const;
   std::optional<std::uint64_t> IndexOf(const Digits& digits) const;
+  // Sets the tied fields of a point.
+  std::optional<Problem> Tie(v1::TrialSpec* spec) const;
   // Fills an empty spec; returns the labels.
   PointLabels PointOf(const Digits& digits, const std::vector<bool>& active, v1::TrialSpec* spec) const;
 
@@ -193,6 +200,7 @@ class SweepGrid {
   // The indexes of the points, ascending; null where every index is a point, and with sampling.
   std::shared_ptr<const std::vector<std::uint64_t>> ruled_;
   std::optional<SampledAxes> sampled_;
+  std::shared_ptr<const Ties> ties_;  // Null without any.
   std::uint64_t size_ = 1;
   std::uint64_t kept_ = 0;
   bool starts_from_points_ = false;

@@ -1,5 +1,6 @@
 // SweepGrid::Create: the axes of a SweepSpec, checked and compiled.
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <string>
 #include <string_view>
@@ -7,15 +8,19 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/utf8.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "spec/schema/field_path.h"
+#include "spec/schema/number_text.h"
 #include "spec/schema/param_range.h"
 #include "spec/schema/struct_value.h"
 #include "spec/sweep/label_finder.h"
 #include "spec/sweep/sweep_grid.h"
+#include "spec/values/sample_normal.h"
+#include "spec/values/ties.h"
 
 namespace inlier {
 
@@ -84,6 +89,7 @@ class SweepGridBuilder {
     }
     if (sweep_.has_sampling()) grid_.sampled_.emplace();
     for (int i = 0; i < sweep_.axes_size(); ++i) AddAxis(i);
+    if (sweep_.tied_size() > 0 && problems_->count() == before) AddTies();
     if (problems_->count() == before && grid_.sampled_) grid_.CompileSampling(sweep_.sampling(), problems_);
     // Conditions and exclusions name axes and labels, which must be right first.
     if (problems_->count() != before) return std::nullopt;
@@ -109,6 +115,27 @@ class SweepGridBuilder {
            });
   }
 
+  void AddTies() {
+    const std::size_t before = problems_->count();
+    const auto ties = std::make_shared<const Ties>(sweep_.tied(), grid_.form_->descriptor(), problems_);
+    std::vector<std::unique_ptr<Message>> parts;
+    parts.push_back(grid_.form_->Read(grid_.base_, problems_));
+    if (const std::string path = ties->SetBy(*parts[0]); !path.empty())
+      problems_->Add("base." + path, "is tied, so that base cannot decide it; leave it out here or in tied");
+    for (const AxisPoints& axis : grid_.points_) {
+      for (std::uint32_t digit = 0; digit < axis.patches.size(); ++digit) {
+        if (axis.sets_alike && digit > 0) break;
+        parts.push_back(grid_.form_->Read(axis.patches[digit], problems_));
+        const std::string path = ties->SetBy(*parts.back());
+        if (path.empty()) continue;
+        problems_->Add(axis.PathOf(digit),
+                       "decides " + path + ", which is tied; leave it out here or in tied");
+      }
+    }
+    if (problems_->count() == before) ties->CheckUse(parts, problems_);
+    grid_.ties_ = ties;
+  }
+
   void AddAxis(int index) {
     const v1::Axis& axis = sweep_.axes(index);
     const std::string path = ItemPath("axes", index);
@@ -121,15 +148,17 @@ class SweepGridBuilder {
       problems_->Add(path + ".each",
                      "has an effect only with sampling; leave it out, or add sampling to the sweep");
     if (grid_.sampled_) grid_.sampled_->drawn.emplace_back();
-    if (axis.has_range()) {
-      AddRangeAxis(axis, path);
+    if (grid_.sampled_) grid_.sampled_->weights.emplace_back();
+    if (axis.has_range() || axis.has_normal()) {
+      AddNumbersAxis(axis, path);
       CheckAxisName(path);
       return;
     }
     if (is_field + is_zip + is_variants != 1 || (is_variants && axis.values_size() > 0))
       return problems_->Add(
           path, std::string(is_field + is_zip + is_variants == 0 ? "has nothing to vary" : "mixes forms") +
-                    "; give exactly one of: field with values, zip with values, name with variants");
+                    "; give exactly one of: field with values, range or normal, zip with values, name with "
+                    "variants");
     if (!is_variants && axis.values_size() == 0)
       return problems_->Add(path + ".values", "is empty; give at least one value, or remove the axis");
     const int length = is_variants ? axis.variants_size() : axis.values_size();
@@ -142,6 +171,7 @@ class SweepGridBuilder {
     if (is_field) AddFieldAxis(axis, path);
     if (is_zip) AddZipAxis(axis, path);
     if (is_variants) AddVariantAxis(axis, path);
+    AddWeights(axis, path + ".weights", length);
     CheckAxisName(path);
     CheckRepeats();
   }
@@ -187,47 +217,107 @@ class SweepGridBuilder {
     }
   }
 
-  // The two ends of the range stand for all between them in the checks.
-  void AddRangeAxis(const v1::Axis& axis, const std::string& path) {
-    const std::string range_path = path + ".range";
+  // Numbers to draw, for which the two ends stand in the checks, or the list of a range with steps.
+  void AddNumbersAxis(const v1::Axis& axis, const std::string& path) {
+    const char* const form = axis.has_normal() ? "normal" : "range";
+    const std::string form_path = path + "." + form;
+    if (axis.has_normal() && axis.has_range())
+      return problems_->Add(path, "has a range and a normal distribution; keep one of them");
     if (!axis.has_field() || axis.zip_size() > 0 || axis.variants_size() > 0 || axis.values_size() > 0)
-      return problems_->Add(path, axis.values_size() > 0 ? "has values and a range; keep one of them"
-                                                         : "a range is of one field; give field with range");
-    if (!sweep_.has_sampling())
+      return problems_->Add(path, axis.values_size() > 0
+                                      ? absl::StrCat("has values and a ", form, "; keep one of them")
+                                      : absl::StrCat("a ", form, " is of one field; give field with ", form));
+    if (axis.weights_size() > 0)
+      return problems_->Add(path + ".weights", "are of values or variants; leave them out, or give values");
+    const bool listed = axis.range().has_step() && (!sweep_.has_sampling() || axis.each());
+    if (!listed && !sweep_.has_sampling())
       return problems_->Add(
-          range_path,
-          "has no end of values to run them all; add sampling to the sweep, such as {sobol: {trials: "
-          "64}}, or give values");
-    if (axis.each())
+          form_path,
+          absl::StrCat(
+              "has no end of values to run them all; add sampling to the sweep, such as {sobol: {trials: "
+              "64}}, or give ",
+              axis.has_range() ? "step or values" : "values"));
+    if (!listed && axis.each())
       return problems_->Add(path + ".each",
-                            "a range cannot be run with each of its values; leave out each, or give values");
+                            absl::StrCat("a ", form,
+                                         " cannot be run with each of its values; leave out each, "
+                                         "or give values"));
     const std::optional<FieldPath> field = LeafNamed(axis.field(), path + ".field");
     if (!field) return;
     info().field = field->text();
     info().name = axis.has_name() ? axis.name() : field->last_word();
-    using google::protobuf::FieldDescriptor;
-    const FieldDescriptor::CppType type = field->field()->cpp_type();
-    const bool whole = type == FieldDescriptor::CPPTYPE_INT32 || type == FieldDescriptor::CPPTYPE_UINT32;
-    if (!whole && type != FieldDescriptor::CPPTYPE_DOUBLE)
-      return problems_->Add(range_path, field->text() + " is not a number; give values");
-    const std::string problem = RangeSpecProblem(axis.range(), whole);
-    if (!problem.empty()) return problems_->Add(range_path, problem);
-    points().list = range_path;
+    if (!IsNumber(field->field()))
+      return problems_->Add(form_path, field->text() + " is not a number; give values");
+    const bool whole = IsWhole(field->field());
+    const std::string problem = axis.has_normal() ? SampleNormal::FormProblem(axis.normal(), whole)
+                                                  : RangeSpecProblem(axis.range(), whole);
+    if (!problem.empty()) return problems_->Add(form_path, problem);
+    points().list = form_path;
     points().sets_alike = true;
-    for (const auto& [end, name] :
-         {std::pair(axis.range().min(), ".min"), std::pair(axis.range().max(), ".max")}) {
-      Value value;
-      value.set_number_value(end);
-      const std::unique_ptr<Message> point = grid_.form_->New();
-      std::string label;
-      const std::string end_problem = SetField(*field, value, point.get(), &label);
-      if (!end_problem.empty()) problems_->Add(range_path + name, end_problem);
-      info().labels.push_back(std::move(label));
-      points().patches.push_back(PatchOf(*point));
-    }
+    if (axis.has_normal()) return AddNormal(axis.normal(), SampleNormal(axis.normal(), whole), *field);
     const SampleRange range(axis.range(), whole);
+    if (listed) {
+      const std::size_t before = problems_->count();
+      for (std::uint32_t i = 0; i < range.steps() && problems_->count() == before; ++i)
+        AddNumber(*field, range.Step(i), form_path + (i == 0 ? ".min" : ".max"));
+      return CheckRepeats();
+    }
+    AddNumber(*field, axis.range().min(), form_path + ".min");
+    AddNumber(*field, range.last(), form_path + ".max");
     info().range = range.ToString();
-    grid_.sampled_->drawn.back() = DrawnField{range, *field};
+    grid_.sampled_->drawn.back() = DrawnField{[range](UnitNumber draw) { return range.At(draw); }, *field};
+  }
+
+  void AddNormal(const v1::AxisNormal& spec, const SampleNormal& normal, const FieldPath& field) {
+    const std::string& place = points().list;
+    if (sweep_.sampling().has_sobol() && !sweep_.sampling().sobol().scramble() && !spec.has_min())
+      return problems_->Add(
+          place,
+          "has no lower end, which is the first sample of Sobol's sequence without scrambling; "
+          "give min, or leave out scramble: false");
+    static constexpr char kLimits[] = ", and draws would be; give min and max, within which all is drawn";
+    AddNumber(field, normal.At({0}), spec.has_min() ? place + ".min" : place, spec.has_min() ? "" : kLimits);
+    AddNumber(field, normal.At({(1ull << UnitNumber::kBits) - 1}), spec.has_max() ? place + ".max" : place,
+              spec.has_max() ? "" : kLimits);
+    info().range = normal.ToString();
+    grid_.sampled_->drawn.back() = DrawnField{[normal](UnitNumber draw) { return normal.At(draw); }, field};
+  }
+
+  // A point whose problem is reported at `place`, with `more` behind it.
+  void AddNumber(const FieldPath& field, double number, const std::string& place,
+                 const std::string& more = "") {
+    Value value;
+    value.set_number_value(number);
+    const std::unique_ptr<Message> point = grid_.form_->New();
+    std::string label;
+    const std::string problem = SetField(field, value, point.get(), &label);
+    if (!problem.empty()) problems_->Add(place, problem + more);
+    info().labels.push_back(std::move(label));
+    points().patches.push_back(PatchOf(*point));
+  }
+
+  // `length`: of the axis' values.
+  void AddWeights(const v1::Axis& axis, const std::string& path, int length) {
+    if (axis.weights_size() == 0) return;
+    if (!sweep_.has_sampling())
+      return problems_->Add(
+          path, "have an effect only with sampling; leave them out, or add sampling to the sweep");
+    if (axis.each())
+      return problems_->Add(path, "have no effect on an axis that is not drawn; leave out weights or each");
+    if (axis.weights_size() != length)
+      return problems_->Add(path, absl::StrCat("has ", axis.weights_size(), " weights for ", length,
+                                               " values; give one for each value"));
+    double sum = 0;
+    for (int i = 0; i < length; ++i) {
+      sum += axis.weights(i);
+      if (!(axis.weights(i) >= 0))
+        return problems_->Add(ItemPath(path, i),
+                              FormatNumber(axis.weights(i)) + " is below 0; give 0 or more");
+    }
+    if (sum == 0 || !std::isfinite(sum))
+      return problems_->Add(path, sum == 0 ? "are all 0, and nothing could be drawn; give one above 0"
+                                           : "have no finite sum; give smaller ones");
+    grid_.sampled_->weights.back() = SampleWeights(axis.weights());
   }
 
   void AddZipAxis(const v1::Axis& axis, const std::string& path) {

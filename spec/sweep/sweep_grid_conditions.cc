@@ -75,10 +75,9 @@ class SweepGrid::Conditions {
         return;
       }
       if (!named.range.empty())
-        return problems_->Add(one_path,
-                              "axis " + named.name +
-                                  " has a range, so its numbers cannot be named; make the range narrower, or "
-                                  "give values");
+        return problems_->Add(
+            one_path, "the numbers of axis " + named.name +
+                          " are drawn and cannot be named; narrow them by min and max, or give values");
       if (const auto digit = DigitNamed(static_cast<std::size_t>(axis), text)) {
         set.digits.push_back(*digit);
         return;

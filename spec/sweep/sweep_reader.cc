@@ -67,10 +67,13 @@ void CheckTable(const v1::TableSpec& table, const SweepGrid& grid, Problems* pro
   }
 }
 
-// `--set` of a field that an axis sets at every point would do nothing.
+// `--set` of a field that an axis or a tie sets at every point would do nothing.
 absl::Status CheckOverrides(const v1::SweepSpec& sweep, const std::vector<std::string>& overrides) {
   for (const std::string& text : overrides) {
     const std::string path = text.substr(0, text.find('='));
+    if (sweep.tied().contains(path))
+      return absl::InvalidArgumentError("--set " + text + ": the sweep ties " + path +
+                                        " to other parameters; change tied in the file");
     for (const v1::Axis& axis : sweep.axes()) {
       if (axis.field() != path && std::ranges::find(axis.zip(), path) == axis.zip().end()) continue;
       return absl::InvalidArgumentError("--set " + text + ": an axis of the sweep sets " + path +

@@ -8,16 +8,19 @@
 #include "absl/strings/str_cat.h"
 #include "base/utf8.h"
 #include "spec/schema/did_you_mean.h"
+#include "spec/schema/number_text.h"
 #include "spec/schema/plain_name.h"
 #include "spec/schema/struct_value.h"
 #include "spec/sweep/label_finder.h"
 #include "spec/sweep/point_labels.h"
+#include "spec/sweep/sampling.h"
 
 namespace inlier {
 namespace {
 
 bool RemovesAxis(const v1::Axis& axis) {
-  return axis.values().empty() && axis.variants().empty() && axis.zip().empty() && !axis.has_range();
+  return axis.values().empty() && axis.variants().empty() && axis.zip().empty() && !axis.has_range() &&
+         !axis.has_normal();
 }
 
 // True when `path` is `parent` or below it.
@@ -62,12 +65,16 @@ std::vector<std::pair<v1::Axis, std::string>> MergeAxes(const v1::SweepSpec& swe
   return merged;
 }
 
-// The labels of an axis with values or variants; none for zip.
+// The labels of an axis with values, variants or steps; none for zip.
 std::vector<std::string> LabelsOf(const v1::Axis& axis) {
   std::vector<std::string> labels;
   for (const v1::Variant& variant : axis.variants()) labels.push_back(variant.label());
   if (axis.has_field()) {
     for (const auto& value : axis.values()) labels.push_back(ValueText(value));
+    if (axis.range().has_step() && RangeSpecProblem(axis.range(), /*whole=*/false).empty()) {
+      const SampleRange range(axis.range(), /*whole=*/false);
+      for (std::uint32_t i = 0; i < range.steps(); ++i) labels.push_back(FormatNumber(range.Step(i)));
+    }
   }
   return labels;
 }

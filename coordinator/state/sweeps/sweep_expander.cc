@@ -64,10 +64,12 @@ void SweepExpander::Make(std::uint64_t point, google::protobuf::Arena& arena, Ex
   arena.Reset();
   trial.point = point;
   auto* spec = google::protobuf::Arena::CreateMessage<v1::TrialSpec>(&arena);
-  absl::StatusOr<PointLabels> labels = grid_.At(point, spec);
+  std::optional<Problem> untied;
+  absl::StatusOr<PointLabels> labels = grid_.At(point, spec, &untied);
   INLIER_CHECK(labels.ok());
   trial.labels = *std::move(labels);
-  trial.problem = grid_.form().Resolve(spec);
+  trial.problem = untied ? absl::InvalidArgumentError(absl::StrCat(untied->path, ": ", untied->text))
+                         : grid_.form().Resolve(spec);
   if (trial.problem.ok()) trial.problem = grid_.form().Find(*spec, validator_).ToStatus();
   const v1::StartFromSpec& start = spec->training().start_from();
   if (trial.problem.ok() && start.has_point()) {
@@ -81,7 +83,7 @@ void SweepExpander::Make(std::uint64_t point, google::protobuf::Arena& arena, Ex
   }
   if (!trial.problem.ok()) {
     spec->Clear();
-    INLIER_CHECK(grid_.At(point, spec).ok());
+    INLIER_CHECK(grid_.At(point, spec, &untied).ok());
     trial.spec_json = ResolvedJson(*spec);
     return;
   }

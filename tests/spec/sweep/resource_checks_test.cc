@@ -24,7 +24,8 @@ TEST(ResourceChecksTest, GangsThatSplitTheUpdatesEvenlyAreTaken) {
 }
 
 TEST(ResourceChecksTest, WhatDoesNotGoTogetherIsRefusedWithTheRemedy) {
-  EXPECT_THAT(RefusalOf("{processes: 3}"), HasSubstr("resources.processes: training.batch_size: 32 examples"));
+  EXPECT_THAT(RefusalOf("{processes: 3}"),
+              HasSubstr("resources.processes: training.batch_size: 32 examples"));
   EXPECT_THAT(RefusalOf("{gpus: 6}", "steps: 5, gradient_accumulation: 2"), HasSubstr("a multiple of 3"));
   EXPECT_THAT(RefusalOf("{gpus: 2, processes: 2}"), HasSubstr("is in place of processes"));
   EXPECT_THAT(RefusalOf("{gpus: 2, gpu: 0.5}"), HasSubstr("is in place of gpu"));

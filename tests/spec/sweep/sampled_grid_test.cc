@@ -170,7 +170,7 @@ TEST(SampledGridTest, MistakesAreToldWithPlaceAndRemedy) {
           random + "axes: [{field: seed, range: {min: 1, max: 2}}, {field: seed, name: other, values: [1]}]"),
       HasSubstr("sets seed as axis seed does"));
   EXPECT_THAT(ErrorOfSample(random + "axes: [{field: seed, range: {min: 1, max: 9}}]\nexclude: [{seed: 3}]"),
-              HasSubstr("axis seed has a range, so its numbers cannot be named"));
+              HasSubstr("the numbers of axis seed are drawn and cannot be named"));
   EXPECT_THAT(ErrorOfSample("sampling: {random: {}}\naxes: [{field: seed, range: {min: 1, max: 9}}]"),
               HasSubstr("s.yaml:3:12: sampling.random.trials: is missing"));
   EXPECT_THAT(

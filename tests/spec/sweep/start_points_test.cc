@@ -227,7 +227,7 @@ TEST(StartPointsTest, ADrawnAxisCannotBeNamed) {
       HasSubstr(
           "names axis dropout, whose labels are drawn; give that axis each: true, or name one that has it"));
   EXPECT_THAT(error("learning_rate=1e-3"),
-              HasSubstr("names axis learning_rate, whose numbers are drawn from a range"));
+              HasSubstr("names axis learning_rate, whose numbers are drawn; name another axis"));
 }
 
 TEST(StartPointsTest, AnEditKeepsAPointOnlyWithTheOneThatItStartsFrom) {

@@ -348,14 +348,15 @@ TEST(SweepGridTest, SizesBeyondSixtyThreeBitsAreCapped) {
 
 TEST(SweepGridTest, FormsOfAxesAreChecked) {
   EXPECT_EQ(GridError("axes: [{}]"),
-            "axes[0]: has nothing to vary; give exactly one of: field with values, zip with values, name "
+            "axes[0]: has nothing to vary; give exactly one of: field with values, range or normal, zip with "
+            "values, name "
             "with variants");
-  EXPECT_EQ(
-      GridError("axes: [{field: seed, zip: [dropout], values: [1]}]"),
-      "axes[0]: mixes forms; give exactly one of: field with values, zip with values, name with variants");
-  EXPECT_EQ(
-      GridError("axes: [{name: m, variants: [{label: a, set: {}}], values: [1]}]"),
-      "axes[0]: mixes forms; give exactly one of: field with values, zip with values, name with variants");
+  EXPECT_EQ(GridError("axes: [{field: seed, zip: [dropout], values: [1]}]"),
+            "axes[0]: mixes forms; give exactly one of: field with values, range or normal, zip with values, "
+            "name with variants");
+  EXPECT_EQ(GridError("axes: [{name: m, variants: [{label: a, set: {}}], values: [1]}]"),
+            "axes[0]: mixes forms; give exactly one of: field with values, range or normal, zip with values, "
+            "name with variants");
   EXPECT_EQ(GridError("axes: [{field: seed, values: []}]"),
             "axes[0].values: is empty; give at least one value, or remove the axis");
   EXPECT_EQ(GridError("axes: [{field: seed}]"),

@@ -76,6 +76,25 @@ TEST(SweepExpanderTest, SamplesInPiecesAreTheSamplesOfTheWhole) {
   EXPECT_EQ(trainings.size(), 40u);
 }
 
+// The coordinator checks some points alone when a sweep is submitted; a tie that fails at another one fails its trial.
+TEST(SweepExpanderTest, APointWhoseTieFailsBecomesATrialWithItsProblem) {
+  v1::SweepSpec sweep = SmallSweep("s", 1);
+  *sweep.add_axes() = NumberAxis("model.bert.heads", {2, 8});
+  (*sweep.mutable_tied())["training.gradient_accumulation"] = "4 / model.bert.heads";
+  SweepExpander expander = Expander(sweep);
+  const auto trials = expander.Next(10);
+  ASSERT_EQ(trials.size(), 2u);
+  EXPECT_TRUE(trials[0].problem.ok()) << trials[0].problem;
+  EXPECT_THAT(trials[0].train->json, HasSubstr("\"gradient_accumulation\":2"));
+  EXPECT_THAT(
+      std::string(trials[1].problem.message()),
+      HasSubstr(
+          "tied.training.gradient_accumulation: 4 / model.bert.heads with model.bert.heads=8: 0.5 is not a "
+          "whole number"));
+  EXPECT_EQ(trials[1].train, nullptr);
+  EXPECT_THAT(trials[1].spec_json, HasSubstr("\"heads\":8"));
+}
+
 TEST(SweepExpanderTest, InvalidPointBecomesATrialWithItsProblem) {
   v1::SweepSpec sweep = SmallSweep("s", 1);
   // Each value is allowed by itself; at 3 heads the width of 128 cannot be shared out.
