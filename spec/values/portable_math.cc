@@ -1,5 +1,6 @@
 #include "spec/values/portable_math.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -115,7 +116,7 @@ double NormalQuantile(double p) {
 double RoundedTo(std::uint32_t digits, double value) {
   char text[64];
   const auto end = std::to_chars(text, text + sizeof(text), value, std::chars_format::scientific,
-                                 static_cast<int>(digits) - 1)
+                                 static_cast<int>(std::clamp(digits, 1u, 17u)) - 1)
                        .ptr;
   double rounded = value;
   std::from_chars(text, end, rounded);

@@ -18,7 +18,7 @@ double PortablePower(double base, double exponent);
 // Below which a standard normal number lies with probability `p`; infinite at 0 and 1. Wichura 1988, algorithm AS 241.
 double NormalQuantile(double p);
 
-// To so many significant decimal digits.
+// To so many significant decimal digits, 1 to 17.
 double RoundedTo(std::uint32_t digits, double value);
 
 // A number in [0, 1), as a multiple of 2^-53.

@@ -376,6 +376,30 @@ std::vector<Record> Story(bool with_table) {
   return records;
 }
 
+// A sweep of which everything is drawn or tied.
+Record Drawn() {
+  v1::SubmitSweepRequest submit;
+  v1::SweepSpec& sweep = *submit.mutable_sweep();
+  sweep = SmallSweep("drawn", 2, {8, 4});
+  sweep.mutable_sampling()->mutable_random()->set_trials(4);
+  sweep.mutable_axes(0)->add_weights(3);
+  sweep.mutable_axes(0)->add_weights(1);
+  v1::Axis& rate = *sweep.add_axes();
+  rate.set_field("training.optimizer.adamw.learning_rate");
+  rate.mutable_normal()->set_mean(-7);
+  rate.mutable_normal()->set_std(1);
+  rate.mutable_normal()->set_log(true);
+  rate.mutable_normal()->set_max(1);
+  v1::Axis& size = *sweep.add_axes();
+  size.set_field("training.batch_size");
+  size.mutable_range()->set_min(8);
+  size.mutable_range()->set_max(64);
+  size.mutable_range()->set_step(8);
+  (*sweep.mutable_tied())["training.measure_every"] = "2 * training.batch_size";
+  submit.set_request_id("four");
+  return Make(kSubmit, submit);
+}
+
 }  // namespace
 
 void FuzzOne(std::string_view input) {
@@ -385,7 +409,8 @@ void FuzzOne(std::string_view input) {
 }
 
 std::vector<std::string> FuzzSeeds() {
-  std::vector<std::string> seeds = {JoinRecords(Story(false)), JoinRecords(Story(true))};
+  std::vector<std::string> seeds = {JoinRecords(Story(false)), JoinRecords(Story(true)),
+                                    JoinRecords({Drawn(), {kTick, "\x05"}})};
   std::vector<Record> half = Story(false);
   half.resize(4);
   seeds.push_back(JoinRecords(half));
