@@ -410,7 +410,7 @@ void FuzzOne(std::string_view input) {
 
 std::vector<std::string> FuzzSeeds() {
   std::vector<std::string> seeds = {JoinRecords(Story(false)), JoinRecords(Story(true)),
-                                    JoinRecords({Drawn(), {kTick, "\x05"}})};
+                                    JoinRecords(std::vector<Record>{Drawn(), {kTick, "\x05"}})};
   std::vector<Record> half = Story(false);
   half.resize(4);
   seeds.push_back(JoinRecords(half));

@@ -64,7 +64,7 @@ axes:
   - {field: training.optimizer.adamw.learning_rate, normal: {mean: -7, std: 1, log: true, max: 1}}
   - {field: model.bert.hidden_size, range: {min: 32, max: 128, step: 32}}
   - {field: seed, values: [1, 2], weights: [3, 1]}
-tied: {model.bert.ffn_size: 4 * model.bert.hidden_size, training.batch_size: "min(8, 2 ^ seed)"}
+tied: {model.bert.ffn_size: 4 * model.bert.hidden_size, training.batch_size: 'min(8, 2 ^ seed)'}
 )",
       "state_dir: /tmp/x\nlisten: 127.0.0.1:0\nlease_ttl_ms: 1500\n",
       "state_dir: \"/tmp/x\"\ncoordinator: localhost:1\nslots: 2\n--- # another\n- [a, {b: c}]\n",
