@@ -12,9 +12,9 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr auto kBert = v1::ModelSpec::kBert;
-constexpr auto kOpt = v1::ModelSpec::kOpt;
-const char kQuery[] = "bert.encoder.layer.11.attention.self.query";
+constexpr auto kBertCase = v1::ModelSpec::kBert;
+constexpr auto kOptCase = v1::ModelSpec::kOpt;
+const char kElevenQuery[] = "bert.encoder.layer.11.attention.self.query";
 
 v1::QuantizationSpec W8A8() {
   v1::QuantizationSpec spec;
@@ -29,35 +29,35 @@ std::unique_ptr<PostTrainingQuantization> Make(const v1::QuantizationSpec& spec,
 }
 
 TEST(PostTrainingQuantizationTest, CalibrationQuantizesWithTheRangeThatIncludesTheTensorJustSeen) {
-  const auto ptq = Make(W8A8(), kBert);
+  const auto ptq = Make(W8A8(), kBertCase);
   const at::Tensor small = torch::tensor({0.f, 1.f});
   const at::Tensor large = torch::tensor({0.f, 11.f});
-  EXPECT_TRUE(torch::equal(ptq->OnActivation(kQuery, small), small));
+  EXPECT_TRUE(torch::equal(ptq->OnActivation(kElevenQuery, small), small));
   // 0.9 * 1 + 0.1 * 11 = 2: the large value is cut to the range so far.
-  EXPECT_FLOAT_EQ(ptq->OnActivation(kQuery, large)[1].item<float>(), 2.0f);
+  EXPECT_FLOAT_EQ(ptq->OnActivation(kElevenQuery, large)[1].item<float>(), 2.0f);
 }
 
 TEST(PostTrainingQuantizationTest, FrozenRangesStay) {
-  const auto ptq = Make(W8A8(), kBert);
-  ptq->OnActivation(kQuery, torch::tensor({0.f, 1.f}));
+  const auto ptq = Make(W8A8(), kBertCase);
+  ptq->OnActivation(kElevenQuery, torch::tensor({0.f, 1.f}));
   EXPECT_TRUE(ptq->Freeze().ok());
-  EXPECT_FLOAT_EQ(ptq->OnActivation(kQuery, torch::tensor({0.f, 50.f}))[1].item<float>(), 1.0f);
-  EXPECT_FLOAT_EQ(ptq->OnActivation(kQuery, torch::tensor({0.f, 0.6f}))[1].item<float>(), 153.0f / 255);
+  EXPECT_FLOAT_EQ(ptq->OnActivation(kElevenQuery, torch::tensor({0.f, 50.f}))[1].item<float>(), 1.0f);
+  EXPECT_FLOAT_EQ(ptq->OnActivation(kElevenQuery, torch::tensor({0.f, 0.6f}))[1].item<float>(), 153.0f / 255);
 }
 
 TEST(PostTrainingQuantizationTest, WeightsAreRoundedOnceAndKept) {
-  const auto ptq = Make(W8A8(), kBert);
+  const auto ptq = Make(W8A8(), kBertCase);
   const at::Tensor weight = torch::randn({4, 4});
-  const at::Tensor first = ptq->OnWeight(kQuery, weight);
+  const at::Tensor first = ptq->OnWeight(kElevenQuery, weight);
   EXPECT_FALSE(torch::equal(first, weight));
   EXPECT_TRUE(torch::allclose(first, weight, 0, weight.abs().max().item<double>() / 127));
-  EXPECT_TRUE(ptq->OnWeight(kQuery, weight).is_same(first));
-  EXPECT_TRUE(ptq->QuantizedWeight(kQuery)->is_same(first));
+  EXPECT_TRUE(ptq->OnWeight(kElevenQuery, weight).is_same(first));
+  EXPECT_TRUE(ptq->QuantizedWeight(kElevenQuery)->is_same(first));
 }
 
 TEST(PostTrainingQuantizationTest, UnknownSitesAndObservationsPassUnchanged) {
-  const auto bert = Make(W8A8(), kBert);
-  const auto opt = Make(W8A8(), kOpt);
+  const auto bert = Make(W8A8(), kBertCase);
+  const auto opt = Make(W8A8(), kOptCase);
   const at::Tensor x = torch::randn({3, 3});
   for (const char* site :
        {"cls.predictions.decoder", "hidden.0", "bert.encoder.layer.0.output.LayerNorm.input",
@@ -66,7 +66,7 @@ TEST(PostTrainingQuantizationTest, UnknownSitesAndObservationsPassUnchanged) {
     EXPECT_TRUE(bert->OnWeight(site, x).is_same(x)) << site;
   }
   for (const char* site :
-       {"model.decoder.layers.0", "model.decoder.layers.0.self_attn.gate", "lm_head", kQuery}) {
+       {"model.decoder.layers.0", "model.decoder.layers.0.self_attn.gate", "lm_head", kElevenQuery}) {
     EXPECT_TRUE(opt->OnActivation(site, x).is_same(x)) << site;
     EXPECT_TRUE(opt->OnWeight(site, x).is_same(x)) << site;
   }
@@ -76,27 +76,27 @@ TEST(PostTrainingQuantizationTest, UnknownSitesAndObservationsPassUnchanged) {
 TEST(PostTrainingQuantizationTest, AnAbsentPartStaysFloat) {
   v1::QuantizationSpec weights_only;
   weights_only.mutable_weights();
-  const auto ptq = Make(weights_only, kBert);
+  const auto ptq = Make(weights_only, kBertCase);
   const at::Tensor x = torch::randn({5});
-  EXPECT_TRUE(ptq->OnActivation(kQuery, x).is_same(x));
-  EXPECT_FALSE(ptq->OnWeight(kQuery, x).is_same(x));
+  EXPECT_TRUE(ptq->OnActivation(kElevenQuery, x).is_same(x));
+  EXPECT_FALSE(ptq->OnWeight(kElevenQuery, x).is_same(x));
   EXPECT_FALSE(ptq->needs_calibration());
 }
 
 TEST(PostTrainingQuantizationTest, TheTableIsInOrderOfFirstUse) {
-  const auto ptq = Make(W8A8(), kBert);
+  const auto ptq = Make(W8A8(), kBertCase);
   const at::Tensor x = torch::randn({2, 3});
   ptq->OnWeight("bert.embeddings.word_embeddings", x);
   ptq->OnActivation("bert.embeddings.sum_pos_embd_act_quantizer", x);
-  ptq->OnWeight(kQuery, x);
-  ptq->OnActivation(kQuery, x);
+  ptq->OnWeight(kElevenQuery, x);
+  ptq->OnActivation(kElevenQuery, x);
   ptq->OnWeight("bert.embeddings.word_embeddings", x);
   const std::vector<QuantizerReport> table = ptq->Table();
   ASSERT_EQ(table.size(), 4u);
   EXPECT_EQ(table[0].site, "bert.embeddings.word_embeddings");
   EXPECT_TRUE(table[0].is_weight());
   EXPECT_EQ(table[1].site, "bert.embeddings.sum_pos_embd_act_quantizer");
-  EXPECT_EQ(table[2].site, kQuery);
+  EXPECT_EQ(table[2].site, kElevenQuery);
   EXPECT_TRUE(table[2].is_weight());
   EXPECT_FALSE(table[3].is_weight());
   EXPECT_EQ(table[3].order, 3);
@@ -106,7 +106,7 @@ TEST(PostTrainingQuantizationTest, TheTableIsInOrderOfFirstUse) {
 int BitsOf(v1::ReferenceSchemeSpec::Setup setup, const std::string& site) {
   v1::QuantizationSpec spec = W8A8();
   spec.mutable_reference()->set_setup(setup);
-  const auto ptq = Make(spec, kOpt);
+  const auto ptq = Make(spec, kOptCase);
   ptq->OnWeight(site, torch::randn({3, 3}));
   ptq->OnActivation(site, torch::randn({3, 3}));
   const std::vector<QuantizerReport> table = ptq->Table();
@@ -134,8 +134,8 @@ TEST(PostTrainingQuantizationTest, SetupsTreatNormsAndHeadInTheirOwnWay) {
 TEST(PostTrainingQuantizationTest, PerChannelMeansOutputChannelsAndGainsHaveNone) {
   v1::QuantizationSpec spec = W8A8();
   spec.mutable_weights()->set_per_channel(true);
-  const auto ptq = Make(spec, kBert);
-  ptq->OnWeight(kQuery, torch::randn({5, 7}));
+  const auto ptq = Make(spec, kBertCase);
+  ptq->OnWeight(kElevenQuery, torch::randn({5, 7}));
   ptq->OnWeight("bert.embeddings.LayerNorm", torch::ones({7}));
   const std::vector<QuantizerReport> table = ptq->Table();
   EXPECT_EQ(table[0].grid.scale.size(), 5u);
@@ -143,9 +143,9 @@ TEST(PostTrainingQuantizationTest, PerChannelMeansOutputChannelsAndGainsHaveNone
 }
 
 TEST(PostTrainingQuantizationTest, AGivenRangeIsNotCalibratedAway) {
-  const auto ptq = Make(W8A8(), kBert);
-  ptq->SetActivationRange(kQuery, {{0}, {4}, false});
-  EXPECT_FLOAT_EQ(ptq->OnActivation(kQuery, torch::tensor({100.f})).item<float>(), 4.0f);
+  const auto ptq = Make(W8A8(), kBertCase);
+  ptq->SetActivationRange(kElevenQuery, {{0}, {4}, false});
+  EXPECT_FLOAT_EQ(ptq->OnActivation(kElevenQuery, torch::tensor({100.f})).item<float>(), 4.0f);
 }
 
 TEST(PostTrainingQuantizationTest, TheSpecDecidesBitsRangesAndPercentile) {
@@ -198,9 +198,9 @@ TEST(PostTrainingQuantizationTest, MinmaxAndPercentileTakeTheLastCalibrationBatc
     } else {
       spec.mutable_activations()->mutable_range()->mutable_minmax();
     }
-    const auto ptq = Make(spec, kBert);
-    ptq->OnActivation(kQuery, first);
-    ptq->OnActivation(kQuery, last);
+    const auto ptq = Make(spec, kBertCase);
+    ptq->OnActivation(kElevenQuery, first);
+    ptq->OnActivation(kElevenQuery, last);
     EXPECT_TRUE(ptq->Freeze().ok());
     const std::vector<QuantizerReport> table = ptq->Table();
     EXPECT_NEAR(table[0].range.minimum[0], percentile ? 5 : 0, 1e-9);
@@ -212,9 +212,9 @@ TEST(PostTrainingQuantizationTest, AWeightsPercentileCanBeByChannel) {
   v1::QuantizationSpec spec = W8A8();
   spec.mutable_weights()->set_per_channel(true);
   spec.mutable_weights()->mutable_range()->mutable_percentile()->set_p(75);
-  const auto ptq = Make(spec, kBert);
+  const auto ptq = Make(spec, kBertCase);
   const at::Tensor row = torch::arange(0, 101, torch::kFloat32);
-  ptq->OnWeight(kQuery, torch::stack({row, row * 2}));
+  ptq->OnWeight(kElevenQuery, torch::stack({row, row * 2}));
   EXPECT_EQ(ptq->Table()[0].range.maximum, (std::vector<double>{75, 150}));
 }
 
