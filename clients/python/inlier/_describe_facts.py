@@ -54,7 +54,7 @@ def shown(kind: Any) -> str:
 
 def choices_of(kind: Any, choices: Iterable[Any]) -> Fact:
     """As choices of a text, or as the ends of whole numbers without a gap; {} where neither holds."""
-    values = [choice.name if isinstance(choice, enum.Enum) else choice for choice in choices]
+    values: list[Any] = [choice.name if isinstance(choice, enum.Enum) else choice for choice in choices]
     if kind is str and all(isinstance(value, str) for value in values):
         return {"choices": values}
     if kind is int and values and sorted(values) == list(range(min(values), max(values) + 1)):

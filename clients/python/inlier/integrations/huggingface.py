@@ -21,7 +21,7 @@ except ImportError as error:
     raise ImportError(f"inlier.integrations.huggingface needs transformers with torch ({error}): pip install 'transformers[torch]'") from None
 
 
-class InlierCallback(TrainerCallback):  # type: ignore[misc]
+class InlierCallback(TrainerCallback):  # type: ignore[misc,unused-ignore]
     """`names`: {"eval_loss": "validation_loss"} where a measurement has another name. `save_model`: at the end, for the evaluation."""
 
     def __init__(self, names: Mapping[str, str] | None = None, save_model: bool = True) -> None:

@@ -24,7 +24,7 @@ except ImportError:
         raise ImportError(f"inlier.integrations.lightning needs Lightning ({error}): pip install lightning") from None
 
 
-class InlierCallback(Callback):  # type: ignore[misc]
+class InlierCallback(Callback):  # type: ignore[misc,unused-ignore]
     """`names`: {"val_loss": "validation_loss"} where a measurement has another name. `checkpoint_every`: steps between checkpoints; 0: at a stop alone."""
 
     def __init__(self, names: Mapping[str, str] | None = None, checkpoint_every: int = 0) -> None:
