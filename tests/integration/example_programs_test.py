@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The programs of docs/examples/programs, by hand and in the place of a worker, and trainings with torchrun and Lightning. What a package is missing for is skipped."""
+"""The programs of docs/examples/programs, by hand and in the place of a worker, and trainings with torchrun and Lightning. Cases of missing packages are skipped."""
 import importlib.util
 import pathlib
 import re
@@ -30,17 +30,17 @@ class ExampleCase(unittest.TestCase):
     def start(self, folder, command, **options):
         return stand_in.Program(folder=folder, command=command, environment=ONE_THREAD, **options)
 
-    def stop_and_go_on(self, folder, told, wait):
-        """The lines up to a stop, and those of the program that goes on from the checkpoint."""
+    def stop_and_resume(self, folder, given, wait):
+        """The lines up to a stop, and those of the program that resumes from the checkpoint."""
         kept = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
-        first = self.start(folder, [sys.executable, "train.py"], told={**told, "output_dir": str(kept)})
+        first = self.start(folder, [sys.executable, "train.py"], given={**given, "output_dir": str(kept)})
         first.wait_for(wait)
         first.stop()
         first = first.end()
         self.assertEqual((0, None), (first.status, first.outcome), first.err)
         saved = first.of("checkpoint")[-1]
         self.assertGreater(saved["step"], 0)
-        second = self.start(folder, [sys.executable, "train.py"], told={**told, "resume_from": str(kept / saved["path"]), "resume_step": saved["step"]}).end()
+        second = self.start(folder, [sys.executable, "train.py"], given={**given, "resume_from": str(kept / saved["path"]), "resume_step": saved["step"]}).end()
         self.assertEqual((0, "SUCCEEDED"), (second.status, second.outcome and second.outcome["kind"]), second.err)
         self.assertGreater(min(step for _, step, _ in second.points), saved["step"])
         return saved, second
@@ -57,13 +57,13 @@ class MarksTest(unittest.TestCase):
 
 class BenchmarkTest(ExampleCase):
     def test_a_shell_script_reads_its_values_and_reports(self):
-        told = {"parameters": {"tool": "gzip", "level": 9, "lines": 5000}}
-        ended = self.start(self.copy("benchmark"), ["sh", "run.sh"], told=told).end()
+        given = {"parameters": {"tool": "gzip", "level": 9, "lines": 5000}}
+        ended = self.start(self.copy("benchmark"), ["sh", "run.sh"], given=given).end()
         self.assertEqual((0, {"kind": "SUCCEEDED"}), (ended.status, ended.outcome), ended.err)
         self.assertEqual({"seconds", "ratio"}, set(ended.results))
         self.assertGreater(ended.results["ratio"], 2)
-        told["parameters"]["tool"] = "no-such-tool"
-        self.assertEqual("INVALID_SPEC", self.start(self.copy("benchmark"), ["sh", "run.sh"], told=told).end().outcome["failure"])
+        given["parameters"]["tool"] = "no-such-tool"
+        self.assertEqual("INVALID_SPEC", self.start(self.copy("benchmark"), ["sh", "run.sh"], given=given).end().outcome["failure"])
 
     def test_it_runs_by_hand(self):
         ended = self.start(self.copy("benchmark"), ["./run.sh"], by_hand=True).end()
@@ -81,12 +81,12 @@ class GptTest(ExampleCase):
         self.assertRegex(ended.out, r"step 10: loss [\d.]+\n(.*\n)*checkpoint: output/model\nresult: perplexity [\d.]+, max_inf_norm")
 
     def test_a_stopped_training_goes_on_to_the_same_result(self):
-        folder, told = self.copy("gpt"), {"parameters": SMALL_GPT, "seed": 3}
-        whole = self.start(folder, [sys.executable, "train.py"], told=told).end()
+        folder, given = self.copy("gpt"), {"parameters": SMALL_GPT, "seed": 3}
+        whole = self.start(folder, [sys.executable, "train.py"], given=given).end()
         self.assertEqual((0, "SUCCEEDED"), (whole.status, whole.outcome and whole.outcome["kind"]), whole.err)
         self.assertEqual("", whole.err, "all parameters are declared and read")
         self.assertEqual({"path": "model", "step": 1500, "final": True}, whole.of("checkpoint")[-1])
-        saved, rest = self.stop_and_go_on(folder, told, '"step": 50,')
+        saved, rest = self.stop_and_resume(folder, given, '"step": 50,')
         self.assertLess(saved["step"], 1500)
         self.assertEqual(whole.results, rest.results)
         self.assertEqual([point for point in whole.points if point[1] > saved["step"]], rest.points)
@@ -105,11 +105,11 @@ class GptTest(ExampleCase):
 
 @needs("torch", "transformers", "accelerate")
 class BertTest(ExampleCase):
-    TOLD = {"parameters": {"gamma": -0.03, "layers": 1, "hidden_size": 16, "lr": 1e-3, "steps": 230}}
+    GIVEN = {"parameters": {"gamma": -0.03, "layers": 1, "hidden_size": 16, "lr": 1e-3, "steps": 230}}
 
     def test_training_checkpoints_and_evaluation(self):
         folder = self.copy("bert")
-        saved, rest = self.stop_and_go_on(folder, self.TOLD, '"name": "eval_loss"')
+        saved, rest = self.stop_and_resume(folder, self.GIVEN, '"name": "eval_loss"')
         self.assertGreaterEqual(saved["step"], 100)
         self.assertEqual({"loss", "eval_loss"}, set(rest.results), "of what the Trainer logs, the description's")
         self.assertIn("eval_loss", {name for name, _, _ in rest.points})
@@ -118,13 +118,13 @@ class BertTest(ExampleCase):
     def test_the_product_is_evaluated(self):
         folder = self.copy("bert")
         kept = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
-        told = {"parameters": {**self.TOLD["parameters"], "steps": 30}, "output_dir": str(kept)}
-        trained = self.start(folder, [sys.executable, "train.py"], told=told).end()
+        given = {"parameters": {**self.GIVEN["parameters"], "steps": 30}, "output_dir": str(kept)}
+        trained = self.start(folder, [sys.executable, "train.py"], given=given).end()
         self.assertEqual("SUCCEEDED", trained.outcome and trained.outcome["kind"], trained.err)
         results = []
         for bits in (32, 2):
-            told = {"stage": "evaluate", "model": str(kept / "model"), "parameters": {**self.TOLD["parameters"], "bits": bits}}
-            ended = self.start(folder, [sys.executable, "evaluate.py"], told=told).end()
+            given = {"stage": "evaluate", "model": str(kept / "model"), "parameters": {**self.GIVEN["parameters"], "bits": bits}}
+            ended = self.start(folder, [sys.executable, "evaluate.py"], given=given).end()
             self.assertEqual("SUCCEEDED", ended.outcome and ended.outcome["kind"], ended.err)
             results.append(ended.results["rounded_loss"])
         self.assertNotEqual(*results)
@@ -192,7 +192,7 @@ class LightningTest(ExampleCase):
         folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
         (folder / "train.py").write_text(self.CODE)
         (folder / "inlier-program.yaml").write_text("measurements: {loss: {better: LOWER}, validation_loss: {}, accuracy: {reported_by: EVALUATION}}\n")
-        saved, rest = self.stop_and_go_on(folder, {"parameters": {"steps": 300}}, '"step": 105,')
+        saved, rest = self.stop_and_resume(folder, {"parameters": {"steps": 300}}, '"step": 105,')
         self.assertEqual({"loss", "validation_loss"}, {name for name, _, _ in rest.points})
         self.assertEqual({"loss", "validation_loss"}, set(rest.results))
         self.assertLess(rest.results["loss"], 0.1)

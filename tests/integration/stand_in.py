@@ -44,7 +44,7 @@ class Ended:
 class Program:
     """A program that runs. `code`: its text, or `command` the words that start it, in `folder`."""
 
-    def __init__(self, code="", *, told=None, environment=None, command=None, folder=None, by_hand=False, python=sys.executable):
+    def __init__(self, code="", *, given=None, environment=None, command=None, folder=None, by_hand=False, python=sys.executable):
         self.temporary = tempfile.TemporaryDirectory(prefix="inlier-trial-")
         self.folder = pathlib.Path(folder or self.temporary.name)
         self.output = pathlib.Path(self.temporary.name) / "output"
@@ -57,7 +57,7 @@ class Program:
         replies_end, self.replies = os.pipe()
         if not by_hand:
             trial = {"protocol": 1, "program": "test", "stage": "train", "parameters": {}, "seed": 1, "output_dir": str(self.output), "device": "cpu",
-                     "threads": 1, "rank": 0, "world_size": 1, "stage_id": "st-1", "token": 1, **(told or {})}
+                     "threads": 1, "rank": 0, "world_size": 1, "stage_id": "st-1", "token": 1, **(given or {})}
             file = pathlib.Path(self.temporary.name) / "trial.json"
             file.write_text(json.dumps(trial), encoding="utf-8")
             variables.update(INLIER_TRIAL=str(file), INLIER_EVENTS=str(writes))

@@ -50,7 +50,7 @@ class ReportTest(TrialCase):
     def test_steps_are_counted_where_none_is_given_and_go_on_from_a_checkpoint(self):
         code = "trial.log(loss=1)\ntrial.log(loss=1)\ntrial.progress(9, 20)\ntrial.log(loss=1)"
         self.assertEqual([1, 2, 9], [step for _, step, _ in self.run_program(code).points])
-        self.assertEqual([121, 122, 9], [step for _, step, _ in self.run_program(code, told={"resume_step": 120}).points])
+        self.assertEqual([121, 122, 9], [step for _, step, _ in self.run_program(code, given={"resume_step": 120}).points])
 
     def test_a_result_has_one_value_and_a_program_that_stops_or_fails_has_none(self):
         self.assertEqual([2.0], [m["value"] for m in self.run_program("trial.result(loss=1)\ntrial.log(step=1, loss=3)\ntrial.result(loss=2)").of("measurement") if m["final"]])
@@ -234,7 +234,7 @@ class ProcessTest(TrialCase):
         self.assertEqual("SUCCEEDED", ended.outcome["kind"])
 
     def test_a_rank_with_a_runner_of_its_own_reports_its_outcome_alone(self):
-        ended = self.run_program("print(trial.rank(), trial.world_size())\ntrial.log(step=1, loss=2)", told={"rank": 1, "world_size": 2})
+        ended = self.run_program("print(trial.rank(), trial.world_size())\ntrial.log(step=1, loss=2)", given={"rank": 1, "world_size": 2})
         self.assertEqual("1 2\n", ended.out)
         self.assertEqual([{"outcome": {"kind": "SUCCEEDED"}}], ended.lines)
 
@@ -243,30 +243,30 @@ class ProcessTest(TrialCase):
             with self.subTest(message):
                 program = [sys.executable, "-c", f"import os; os.environ.update({environment}); from inlier import trial"]
                 self.assertIn(message, stand_in.run(command=program).err)
-        self.assertIn("is of protocol 2, this package of 1", self.run_program("", told={"protocol": 2}).err)
+        self.assertIn("is of protocol 2, this package of 1", self.run_program("", given={"protocol": 2}).err)
 
 
 class ParametersTest(TrialCase):
-    TOLD = {"parameters": {"lr": 1, "layers": 6, "optimizer": {"name": "adam", "nesterov": True}}, "seed": 7}
+    GIVEN = {"parameters": {"lr": 1, "layers": 6, "optimizer": {"name": "adam", "nesterov": True}}, "seed": 7}
 
     def test_values_come_from_the_trial_with_the_types_of_the_defaults(self):
         code = """
             p = trial.parameters(lr=3e-4, layers=4, optimizer={"name": "sgd", "nesterov": False}, width=8)
             print(repr(p.lr), p["layers"], p.optimizer.name, p["optimizer.nesterov"], p.width, "optimizer.name" in p, "depth" in p, sorted({**p}), trial.seed())
         """
-        ended = self.run_program(code, told=self.TOLD)
+        ended = self.run_program(code, given=self.GIVEN)
         self.assertEqual("1.0 6 adam True 8 True False ['layers', 'lr', 'optimizer', 'width'] 7\n", ended.out)
         self.assertEqual("inlier: inlier-program.yaml does not declare width: they keep the values of the program\n", ended.err)
         self.assertEqual("0.0003 4 sgd False 8 True False ['layers', 'lr', 'optimizer', 'width'] 1\n", self.run_program(code, by_hand=True).out)
 
     def test_values_that_nobody_asks_for_are_named(self):
-        self.assertIn("never asked for layers, optimizer.name, optimizer.nesterov", self.run_program("trial.parameters(lr=1.0)", told=self.TOLD).err)
-        self.assertEqual("", self.run_program("print(trial.parameters().optimizer.name)", told=self.TOLD).err)
+        self.assertIn("never asked for layers, optimizer.name, optimizer.nesterov", self.run_program("trial.parameters(lr=1.0)", given=self.GIVEN).err)
+        self.assertEqual("", self.run_program("print(trial.parameters().optimizer.name)", given=self.GIVEN).err)
 
     def test_another_type_is_refused_with_the_remedy(self):
-        for default, told in (("4", 4.5), ("True", 1), ("'a'", 3), ("4", True)):
+        for default, given in (("4", 4.5), ("True", 1), ("'a'", 3), ("4", True)):
             with self.subTest(default):
-                ended = self.run_program(f"trial.parameters(x={default})", told={"parameters": {"x": told}})
+                ended = self.run_program(f"trial.parameters(x={default})", given={"parameters": {"x": given}})
                 self.assertIn("make its type in inlier-program.yaml the same", ended.err)
                 self.assertEqual("INVALID_SPEC", ended.outcome["failure"])
 
@@ -291,10 +291,10 @@ class ParametersTest(TrialCase):
                 optimizer: Optimizer = dataclasses.field(default_factory=Optimizer)
             print(trial.parameters({}))
         """
-        told = {**self.TOLD, "parameters": {**self.TOLD["parameters"], "norm": "RMS", "data": "there"}}
+        given = {**self.GIVEN, "parameters": {**self.GIVEN["parameters"], "norm": "RMS", "data": "there"}}
         shown = "Config(lr=1.0, layers=6, norm=<Norm.RMS: 2>, data=PosixPath('there'), betas=(0.9, 0.99), seed=7, optimizer=Optimizer(name='adam', nesterov=True))\n"
         for of in ("Config", "Config(lr=0.5)"):
-            self.assertEqual(shown, self.run_program(code.format(of), told=told).out)
+            self.assertEqual(shown, self.run_program(code.format(of), given=given).out)
         self.assertIn("layers=4", self.run_program(code.format("Config(lr=0.5)"), by_hand=True).out)
         self.assertIn("Config.lr has no default, and the trial has no parameter lr", self.run_program(code.format("Config"), by_hand=True).err)
 
@@ -309,19 +309,19 @@ class ParametersTest(TrialCase):
             parser.add_argument("--data", type=pathlib.Path, default="here")
             print(trial.parameters({}))
         """
-        told = {**self.TOLD, "parameters": {**self.TOLD["parameters"], "data": "there"}}
-        ended = self.run_program(code.format("parser"), told=told, command=[sys.executable, "program.py", "--lr=9", "--layers=9"])
+        given = {**self.GIVEN, "parameters": {**self.GIVEN["parameters"], "data": "there"}}
+        ended = self.run_program(code.format("parser"), given=given, command=[sys.executable, "program.py", "--lr=9", "--layers=9"])
         self.assertEqual("Namespace(lr=1.0, layers=6, data=PosixPath('there'), **{'optimizer.name': 'adam', 'optimizer.nesterov': True})\n", ended.out)
-        self.assertEqual(ended.out, self.run_program(code.format("parser"), told=told).out, "--lr need not be given")
-        self.assertIn("lr=1.0, layers=6", self.run_program(code.format("parser.parse_args(['--lr=9'])"), told=told).out)
+        self.assertEqual(ended.out, self.run_program(code.format("parser"), given=given).out, "--lr need not be given")
+        self.assertIn("lr=1.0, layers=6", self.run_program(code.format("parser.parse_args(['--lr=9'])"), given=given).out)
         by_hand = self.run_program(code.format("parser"), by_hand=True, command=[sys.executable, "program.py", "--lr=9"])
         self.assertIn("lr=9.0, layers=4", by_hand.out)
 
     def test_what_a_trial_is_told(self):
         code = "print(trial.stage(), trial.model(), trial.resume_from(), trial.resume_step(), trial.device(), trial.meeting())"
         self.assertEqual("train None None 0 cpu \n", self.run_program(code).out)
-        told = {"stage": "evaluate", "model": "/m", "resume_from": "/r", "resume_step": 3, "device": "cuda", "meeting": "/meet"}
-        self.assertEqual("evaluate /m /r 3 cuda /meet\n", self.run_program(code, told=told).out)
+        given = {"stage": "evaluate", "model": "/m", "resume_from": "/r", "resume_step": 3, "device": "cuda", "meeting": "/meet"}
+        self.assertEqual("evaluate /m /r 3 cuda /meet\n", self.run_program(code, given=given).out)
 
 
 class ByHandTest(TrialCase):
@@ -341,7 +341,7 @@ class ByHandTest(TrialCase):
         python = subprocess.run(["bash", "-c", "command -v python3.9 && python3.9 --version"], capture_output=True, text=True)
         if python.returncode != 0:
             self.skipTest("python3.9 is not there")
-        ended = self.run_program("trial.result(loss=trial.parameters(lr=1.0).lr)", told={"parameters": {"lr": 2}}, python="python3.9")
+        ended = self.run_program("trial.result(loss=trial.parameters(lr=1.0).lr)", given={"parameters": {"lr": 2}}, python="python3.9")
         self.assertEqual(({"loss": 2.0}, "SUCCEEDED"), (ended.results, ended.outcome["kind"]))
 
 

@@ -75,9 +75,9 @@ def _typed(name: str, value: Any, kind: Any) -> Any:
 class Values:
     """The parameters of the trial, and which of them the program has asked for."""
 
-    def __init__(self, told: Mapping[str, Any]) -> None:
-        self.nested: Mapping[str, Any] = told.get("parameters", {})
-        self.flat = {**({"seed": told["seed"]} if "seed" in told else {}), **_flat(self.nested)}
+    def __init__(self, given: Mapping[str, Any]) -> None:
+        self.nested: Mapping[str, Any] = given.get("parameters", {})
+        self.flat = {**({"seed": given["seed"]} if "seed" in given else {}), **_flat(self.nested)}
         self.asked: set[str] = set()
         self.undeclared: list[str] = []
 

@@ -1,11 +1,11 @@
-"""Writes inlier-program.yaml from what a program has: a dataclass, an argparse parser or a configuration of Hydra.
+"""Writes inlier-program.yaml from a dataclass, an argparse parser or a configuration of Hydra that a program has.
 
     python -m inlier.describe train.py > inlier-program.yaml            # its parser, or its only dataclass
     python -m inlier.describe train.py --config Config                  # this dataclass
     python -m inlier.describe train.py --parser make_parser             # the parser that this function returns
     python -m inlier.describe conf/config.yaml                          # a configuration of Hydra or OmegaConf
 
-Types, defaults, choices and help become those of parameters. What cannot be said there is a comment in the file and a message. Standard library alone,
+Types, defaults, choices and help become those of parameters. Anything else is a comment in the file and a message. Standard library alone,
 but for YAML; the program's file is run in a process of its own, up to the place where its parser would read the command line.
 """
 from __future__ import annotations
@@ -43,7 +43,7 @@ def text_of(value: Any) -> str:
 
 
 def line_of(fact: Fact) -> str:
-    """The parameter's line, or its comment where `problem` says what cannot be said."""
+    """The parameter's line, or a comment with its `problem`."""
     if fact.get("problem"):
         return f"  # {fact['name']}: {fact['problem']}"
     parts = [f"type: {fact['type']}"]
@@ -87,7 +87,7 @@ def program_text(name: str, command: list[str], files: str, facts: list[Fact], m
             better = "LOWER" if _LOWER.search(measured) else "HIGHER" if _HIGHER.search(measured) else "NEITHER"
             lines.append(f"  {measured}: {{better: {better}}}")
     else:
-        lines += ["# measurements:                         # what trial.log and trial.result report must be declared", "#   loss: {better: LOWER}"]
+        lines += ["# measurements:                         # declare all that trial.log and trial.result report", "#   loss: {better: LOWER}"]
     return "\n".join(lines) + "\n"
 
 
@@ -128,7 +128,7 @@ def facts_of_program(file: pathlib.Path, config: str, parser: str) -> list[Fact]
 
 
 def facts_of_config(file: pathlib.Path) -> list[Fact]:
-    """A configuration with its list of defaults, as Hydra puts it together: groups are files of folders beside it."""
+    """A configuration with its list of defaults, as Hydra puts it together: groups are files of folders next to it."""
     import yaml
 
     problems: list[Fact] = []
@@ -178,7 +178,7 @@ def merge(into: dict[str, Any], values: Mapping[str, Any]) -> None:
 
 
 def describe(file: pathlib.Path, config: str = "", parser: str = "", name: str = "") -> tuple[str, list[str]]:
-    """The text of inlier-program.yaml, and a message for each thing that it cannot say."""
+    """The text of inlier-program.yaml, and a message for each thing that it has no form for."""
     file = file.resolve()
     if not file.is_file():
         raise DescribeError(f"{file} is not there")
@@ -196,7 +196,7 @@ def describe(file: pathlib.Path, config: str = "", parser: str = "", name: str =
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="inlier.describe", description="Writes inlier-program.yaml from what a program has.")
+    parser = argparse.ArgumentParser(prog="inlier.describe", description="Writes inlier-program.yaml from a program's dataclass, parser or configuration.")
     parser.add_argument("file", type=pathlib.Path, help="the program (train.py), or its configuration for Hydra (conf/config.yaml)")
     parser.add_argument("--config", default="", metavar="NAME", help="a dataclass of the file")
     parser.add_argument("--parser", default="", metavar="NAME", help="a function of the file that returns its argparse parser, or the parser's own name")

@@ -1,4 +1,4 @@
-"""A trial from inside of its program: what it is told, and what it reports.
+"""A trial from inside of its program: its values, and its reports.
 
     from inlier import trial
 
@@ -46,19 +46,19 @@ def _number(name: str, value: Any) -> float:
 
 
 class _Trial:
-    """What this process is told, and the way to the runner."""
+    """The values of this process, and the way to the runner."""
 
     def __init__(self) -> None:
         self.file = os.environ.get("INLIER_TRIAL", "")
         self.process = os.getpid()
         self.folder = pathlib.Path.cwd()  # The program's; it may go elsewhere later.
-        self.told: dict[str, Any] = self._read() if self.file else {}
-        self.values = Values(self.told)
-        self.step, self.steps_total = int(self.told.get("resume_step", 0)), 0
+        self.given: dict[str, Any] = self._read() if self.file else {}
+        self.values = Values(self.given)
+        self.step, self.steps_total = int(self.given.get("resume_step", 0)), 0
         self.step_given = self.ended = self.failed = False
         self.exit_text = ""
         self.handles_stop = False
-        self.stop_signal = self.stop_asked = self.stop_seen = False  # SIGTERM came; should_stop() was called; it has said so.
+        self.stop_signal = self.stop_asked = self.stop_seen = False  # SIGTERM came; should_stop() was called; it was true.
         self.next_progress = 0.0
         self.lock = threading.RLock()
         self.noted: set[str] = set()
@@ -77,12 +77,12 @@ class _Trial:
     def _read(self) -> dict[str, Any]:
         try:
             with open(self.file, encoding="utf-8") as file:
-                told: dict[str, Any] = json.load(file)
+                given: dict[str, Any] = json.load(file)
         except (OSError, ValueError) as error:
             raise RuntimeError(f"INLIER_TRIAL names {self.file}, which cannot be read ({error}); without it the program has its defaults") from None
-        if told.get("protocol") != PROTOCOL:
-            raise RuntimeError(f"{self.file} is of protocol {told.get('protocol')}, this package of {PROTOCOL}: install that of the worker's release")
-        return told
+        if given.get("protocol") != PROTOCOL:
+            raise RuntimeError(f"{self.file} is of protocol {given.get('protocol')}, this package of {PROTOCOL}: install that of the worker's release")
+        return given
 
     def _open(self) -> int:
         """The descriptor that INLIER_EVENTS names. torchrun and others close it in the processes that they start: then it is opened again, by way of
@@ -211,7 +211,7 @@ class _Trial:
     def progress(self, step: int, total: int | None, loss: Any, phase: str, *, quiet: bool = False) -> None:
         self.steps_total = int(total) if total else self.steps_total
         now = time.monotonic()
-        if now < self.next_progress and step != self.steps_total:  # What is shown for people needs no more.
+        if now < self.next_progress and step != self.steps_total:  # People need no more of them.
             return
         self.next_progress = now + (0.2 if self.file else 1.0)
         body: dict[str, Any] = {"step": step}
@@ -233,7 +233,7 @@ class _Trial:
             self.emit("", "outcome", body, f"{kind}: {message}" if message else kind)
 
     def taken_over(self, step: int) -> bool:
-        """Whether the worker has taken over the checkpoint of that step: it says so on the standard input. Then the files may go."""
+        """Whether the worker has taken over the checkpoint of that step: it answers on the standard input. Then the files may be removed."""
         if self.file:
             import select
 
@@ -278,7 +278,7 @@ def result(values: Mapping[str, Any] | None = None, /, *, step: int | None = Non
 
 
 def progress(step: int, total: int | None = None, loss: Any = None, phase: str = "") -> None:
-    """Says how far the program is; at most five lines a second are written."""
+    """Reports how far the program is; at most five lines a second are written."""
     _trial.progress(_trial.step_of(step), total, loss, phase)
 
 
@@ -367,45 +367,45 @@ def steps(total: int, save: Callable[[pathlib.Path], Any] | None = None, load: C
 
 
 def resume_from() -> pathlib.Path | None:
-    """The checkpoint to go on from; None: from scratch."""
-    return pathlib.Path(_trial.told["resume_from"]) if _trial.told.get("resume_from") else None
+    """The checkpoint to resume from; None: from scratch."""
+    return pathlib.Path(_trial.given["resume_from"]) if _trial.given.get("resume_from") else None
 
 
 def resume_step() -> int:
     """The step of that checkpoint; 0 from scratch."""
-    return int(_trial.told.get("resume_step", 0))
+    return int(_trial.given.get("resume_step", 0))
 
 
 def model(default: os.PathLike[str] | str | None = None) -> pathlib.Path | None:
     """In an evaluation: what the training reported as its final checkpoint."""
-    path = _trial.told.get("model", default)
+    path = _trial.given.get("model", default)
     return pathlib.Path(path) if path else None
 
 
 def stage(default: str = "train") -> str:
     """"train" or "evaluate"."""
-    return str(_trial.told.get("stage", default))
+    return str(_trial.given.get("stage", default))
 
 
 def seed(default: int = 1) -> int:
-    return int(_trial.told.get("seed", default))
+    return int(_trial.given.get("seed", default))
 
 
 def device(default: str = "cpu") -> str:
     """"cpu" or "cuda"."""
-    return str(_trial.told.get("device", default))
+    return str(_trial.given.get("device", default))
 
 
 def output_dir(default: os.PathLike[str] | str = "output") -> pathlib.Path:
     """The folder for checkpoints and files; it is there."""
-    path = pathlib.Path(_trial.told.get("output_dir", default))
+    path = pathlib.Path(_trial.given.get("output_dir", default))
     path.mkdir(parents=True, exist_ok=True)
     return path
 
 
 def meeting() -> str:
     """A file by which the processes of a training find each other, where the worker starts several: init_method=f"file://{trial.meeting()}"."""
-    return str(_trial.told.get("meeting", ""))
+    return str(_trial.given.get("meeting", ""))
 
 
 def program_folder() -> pathlib.Path:
@@ -415,8 +415,8 @@ def program_folder() -> pathlib.Path:
 
 def rank() -> int:
     """The number of this process in a training by several, from 0: that of torchrun where it started the program."""
-    return int(os.environ["RANK"] if _trial.ranks else _trial.told.get("rank", 0))
+    return int(os.environ["RANK"] if _trial.ranks else _trial.given.get("rank", 0))
 
 
 def world_size() -> int:
-    return int(os.environ["WORLD_SIZE"] if _trial.ranks else _trial.told.get("world_size", 1))
+    return int(os.environ["WORLD_SIZE"] if _trial.ranks else _trial.given.get("world_size", 1))
