@@ -256,7 +256,7 @@ class ParametersTest(TrialCase):
         """
         ended = self.run_program(code, given=self.GIVEN)
         self.assertEqual("1.0 6 adam True 8 True False ['layers', 'lr', 'optimizer', 'width'] 7\n", ended.out)
-        self.assertEqual("inlier: inlier-program.yaml does not declare width: they keep the values of the program\n", ended.err)
+        self.assertEqual("inlier: the trial has no value for width: the program keeps its own; declare it in inlier-program.yaml to vary it\n", ended.err)
         self.assertEqual("0.0003 4 sgd False 8 True False ['layers', 'lr', 'optimizer', 'width'] 1\n", self.run_program(code, by_hand=True).out)
 
     def test_values_that_nobody_asks_for_are_named(self):

@@ -177,7 +177,7 @@ class Values:
     def note_undeclared(self) -> None:
         if self.undeclared:
             shown = ", ".join(self.undeclared[:6]) + (", …" if len(self.undeclared) > 6 else "")
-            note(f"inlier-program.yaml does not declare {shown}: they keep the values of the program")
+            note(f"the trial has no value for {shown}: the program keeps its own; declare it in inlier-program.yaml to vary it")
             self.undeclared.clear()
 
     def note_not_asked(self) -> None:
