@@ -66,7 +66,7 @@ class SampleRange {
 // The problem with a range, with its remedy; "" when there is none.
 std::string RangeSpecProblem(const v1::AxisRange& spec, bool whole);
 
-// The values of an axis with `weights`: each is drawn as often as its weight says.
+// The values of an axis with `weights`: each is drawn in proportion to its weight.
 class SampleWeights {
  public:
   // All alike.

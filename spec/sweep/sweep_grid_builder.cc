@@ -217,7 +217,7 @@ class SweepGridBuilder {
     }
   }
 
-  // Numbers to draw, for which the two ends stand in the checks, or the list of a range with steps.
+  // Numbers to draw, of which the checks see the two ends, or the list of a range with steps.
   void AddNumbersAxis(const v1::Axis& axis, const std::string& path) {
     const char* const form = axis.has_normal() ? "normal" : "range";
     const std::string form_path = path + "." + form;

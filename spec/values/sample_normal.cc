@@ -43,7 +43,7 @@ std::string SampleNormal::FormProblem(const v1::AxisNormal& spec, bool whole) {
 }
 
 SampleNormal::SampleNormal(const v1::AxisNormal& spec, bool whole) : spec_(spec), whole_(whole) {
-  // What is rounded to a limit lies half a number beyond it.
+  // Numbers that are rounded to a limit begin half a number beyond it.
   const double beyond = whole ? 0.5 : 0;
   const double low = spec.has_min() ? Standard(spec.min() - beyond) : -INFINITY;
   const double high = spec.has_max() ? Standard(spec.max() + beyond) : INFINITY;
