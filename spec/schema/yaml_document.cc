@@ -17,6 +17,7 @@ using Position = SourceMap::Position;
 
 // Columns of longer lines are reported in bytes, so that finding columns never costs more than reading.
 constexpr std::size_t kColumnSearchMax = 500;
+constexpr char kStandardTag[] = "tag:yaml.org,2002:";  // "!!" in a document.
 
 struct YamlProblem {
   Position position;
@@ -71,7 +72,7 @@ class Columns {
 // Throws YamlProblem.
 class TreeBuilder : public YAML::EventHandler {
  public:
-  explicit TreeBuilder(const Columns& columns) : columns_(columns) {}
+  TreeBuilder(const Columns& columns, YamlTags tags) : columns_(columns), tags_(tags) {}
 
   std::shared_ptr<const YamlNode> root() const { return root_; }
 
@@ -98,7 +99,7 @@ class TreeBuilder : public YAML::EventHandler {
                 const std::string& value) override {
     const std::shared_ptr<YamlNode> node = NewNode(mark, YamlNode::kScalar);
     node->text = value;
-    node->quoted = tag == "!";
+    node->quoted = tag == "!" || tag == kStandardTag + std::string("str");
     node->size += value.size() / kYamlBytesPerNode;
     RefuseTag(mark, tag);
     Finish(anchor, node);
@@ -133,6 +134,7 @@ class TreeBuilder : public YAML::EventHandler {
 
   void RefuseTag(const YAML::Mark& mark, const std::string& tag) {
     if (tag.empty() || tag == "?" || tag == "!") return;
+    if (tags_ == YamlTags::kStandard && tag.starts_with(kStandardTag)) return;
     throw YamlProblem{columns_.At(mark), "the tag " + tag + " has no meaning here; remove it"};
   }
 
@@ -203,6 +205,7 @@ class TreeBuilder : public YAML::EventHandler {
   }
 
   const Columns& columns_;
+  const YamlTags tags_;
   std::shared_ptr<const YamlNode> root_;
   std::vector<Level> levels_;
   std::map<YAML::anchor_t, std::shared_ptr<const YamlNode>> anchors_;
@@ -242,14 +245,14 @@ YamlDocument SyntaxError(const YAML::ParserException& error, const Columns& colu
 
 }  // namespace
 
-YamlDocument ParseYaml(std::string_view text) {
+YamlDocument ParseYaml(std::string_view text, YamlTags tags) {
   const Columns columns(text);
   YamlDocument bytes = CheckBytes(text, columns);
   if (!bytes.error.empty()) return bytes;
   std::istringstream stream{std::string(text)};
   try {
     YAML::Parser parser(stream);
-    TreeBuilder builder(columns);
+    TreeBuilder builder(columns, tags);
     parser.HandleNextDocument(builder);
     parser.HandleNextDocument(builder);
     if (builder.root() == nullptr || builder.root()->kind == YamlNode::kNull) {

@@ -44,8 +44,14 @@ struct YamlDocument {
   SourceMap::Position error_position;
 };
 
+// What is done with tags such as `!!float`.
+enum class YamlTags {
+  kRefused,
+  kStandard,  // Those of YAML's own types are taken, as other tools write them: !!str makes a text.
+};
+
 // Parses exactly one document. Never throws.
-YamlDocument ParseYaml(std::string_view text);
+YamlDocument ParseYaml(std::string_view text, YamlTags tags = YamlTags::kRefused);
 
 }  // namespace inlier
 

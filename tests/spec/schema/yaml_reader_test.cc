@@ -6,6 +6,7 @@
 #include "gtest/gtest.h"
 #include "inlier/v1/config.pb.h"
 #include "inlier/v1/sweep_spec.pb.h"
+#include "spec/schema/yaml_document.h"
 #include "tests/spec/spec_text.h"
 
 namespace inlier {
@@ -191,6 +192,15 @@ TEST(YamlReaderTest, WhatIsNotOneYamlDocumentIsToldWithItsPlace) {
   EXPECT_EQ(
       TrialError("base: &b {steps: 1}\ntraining:\n  <<: *b\n"),
       "f.yaml:3:3: merge keys (<<) are not supported; repeat the fields, or use an alias for a whole group");
+}
+
+TEST(YamlReaderTest, TagsOfYamlsOwnTypesAreTakenWhereAsked) {
+  const YamlDocument document = ParseYaml("{a: !!float 1e-5, b: !!str 3, c: !!map {}}", YamlTags::kStandard);
+  ASSERT_NE(document.root, nullptr) << document.error;
+  EXPECT_EQ(document.root->entries[0].value->text, "1e-5");
+  EXPECT_FALSE(document.root->entries[0].value->quoted);
+  EXPECT_TRUE(document.root->entries[1].value->quoted);
+  EXPECT_EQ(ParseYaml("a: !mine 3", YamlTags::kStandard).error, "the tag !mine has no meaning here; remove it");
 }
 
 TEST(YamlReaderTest, ColumnsCountCharactersNotBytes) {
