@@ -33,6 +33,7 @@ void AddRunCommand(CLI::App& app, Session& session);
 void AddUpCommand(CLI::App& app, Session& session);
 void AddAnalyzeCommand(CLI::App& app, Session& session);
 void AddCheckCommand(CLI::App& app, Session& session);
+void AddConvertCommand(CLI::App& app, Session& session);
 void AddSubmitCommand(CLI::App& app, Session& session);
 void AddStatusCommand(CLI::App& app, Session& session);
 void AddWatchCommand(CLI::App& app, Session& session);

@@ -22,6 +22,9 @@ constexpr Verb kVerbs[] = {
      "inlier run sweeps/from-scratch.yaml --set training.steps=100"},
     {AddUpCommand, kRun, "inlier up --dir /tmp/state --slots 2"},
     {AddCheckCommand, kRun, "inlier check sweeps/bondarenko-table2.yaml --scale small"},
+    {AddConvertCommand, kRun,
+     "inlier convert wandb-sweep.yaml -o sweep.yaml\n"
+     "inlier convert config.yaml --description inlier-program.yaml"},
     {AddSubmitCommand, kRun, "inlier submit sweeps/smoke.yaml --watch"},
     {AddStatusCommand, kObserve, "inlier status\ninlier status smoke --failed"},
     {AddWatchCommand, kObserve, "inlier watch smoke\ninlier watch s-3 --plain"},

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/data/data_dir.h"
 #include "base/status.h"
+#include "cli/convert/conversion.h"
 #include "cli/data_check.h"
 #include "cli/engine_check.h"
 #include "spec/schema/yaml_reader.h"
@@ -34,10 +35,17 @@ absl::StatusOr<CheckedSweep> ReadAndCheck(const SweepArguments& arguments) {
 }
 
 absl::StatusOr<CheckedSweep> CheckText(const std::string& text, const SweepArguments& arguments) {
-  ASSIGN_OR_RETURN(v1::SweepSpec spec,
-                   ReadSweepText(text, arguments.file, arguments.overrides, arguments.scale));
-  ASSIGN_OR_RETURN(SweepGrid grid, SweepGrid::Create(spec));
-  return CheckedSweep{std::move(spec), std::move(grid)};
+  absl::StatusOr<v1::SweepSpec> spec =
+      ReadSweepText(text, arguments.file, arguments.overrides, arguments.scale);
+  if (!spec.ok()) {
+    const std::string tool = ForeignTool(text);
+    if (tool.empty()) return spec.status();
+    return absl::InvalidArgumentError(absl::StrCat(arguments.file, ": is ", tool,
+                                                   ", not a sweep of inlier; convert it: inlier convert ",
+                                                   arguments.file, " -o NEW.yaml"));
+  }
+  ASSIGN_OR_RETURN(SweepGrid grid, SweepGrid::Create(*spec));
+  return CheckedSweep{*std::move(spec), std::move(grid)};
 }
 
 absl::StatusOr<v1::SubmitSweepResponse> Submit(Session& session, const CheckedSweep& sweep,

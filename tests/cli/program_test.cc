@@ -91,6 +91,53 @@ TEST_F(ProgramTest, BackupAndDoctorOfAnotherMachineAreRefusedWithTheRemedy) {
   }
 }
 
+TEST_F(ProgramTest, ConvertWritesASweepAndItsProgramAndTellsWhatIsNotSaid) {
+  folder_.Write("wandb.yaml",
+                "program: fit.py\nmethod: bayes\nrun_cap: 8\nparameters: {lr: {min: 0.1, max: 0.9}}\n");
+  const std::string files = "-o " + Path("sweep.yaml") + " --description " + Path("inlier-program.yaml");
+  const Ran made = Run("convert " + Path("wandb.yaml") + " " + files);
+  EXPECT_EQ(made.status, 0) << made.text;
+  EXPECT_THAT(made.text, AllOf(HasSubstr("inlier: warning: " + Path("wandb.yaml") + ":2:1: method: bayes: "),
+                               HasSubstr("written to " + Path("sweep.yaml") + "\n")));
+  const Ran checked = Run("check " + Path("sweep.yaml"));
+  EXPECT_EQ(checked.status, 0) << checked.text;
+  EXPECT_THAT(checked.text, HasSubstr("sweep 'wandb' is valid: 8 trials"));
+  const Ran again = Run("convert " + Path("wandb.yaml") + " " + files);
+  EXPECT_EQ(again.status, 6);
+  EXPECT_THAT(again.text, HasSubstr("sweep.yaml: is there already; --force replaces it"));
+  EXPECT_EQ(Run("convert --force " + Path("wandb.yaml") + " " + files).status, 0);
+}
+
+TEST_F(ProgramTest, ConvertGivesOneJsonValue) {
+  folder_.Write("config.yaml", "hydra: {sweeper: {params: {lr: '0.1,0.2'}}}\nlr: 1\n");
+  const Ran made = Run("--json convert --program net " + Path("config.yaml"));
+  const auto json = nlohmann::json::parse(made.text, nullptr, false);
+  ASSERT_TRUE(json.is_object()) << made.text;
+  EXPECT_EQ(json["sweep"]["program"], "net");
+  EXPECT_EQ(json["sweep"]["axes"][0]["values"], nlohmann::json({0.1, 0.2}));
+  EXPECT_EQ(json["program"]["parameters"]["lr"]["type"], "NUMBER");
+  EXPECT_EQ(json["remarks"][1]["line"], 2);
+  EXPECT_EQ(json["remarks"][1]["path"], "lr");
+}
+
+TEST_F(ProgramTest, SweepsOfOtherToolsAreRefusedWithTheCommandThatConvertsThem) {
+  folder_.Write("wandb.yaml", "method: grid\nparameters: {lr: {min: !!float 1e-5, max: 1}}\n");
+  for (const char* verb : {"check", "submit", "run"}) {
+    const Ran ran = Run(std::string(verb) + " " + Path("wandb.yaml"));
+    EXPECT_EQ(ran.status, 3) << verb;
+    EXPECT_THAT(ran.text,
+                HasSubstr("wandb.yaml: is a sweep of Weights & Biases, not a sweep of inlier; convert it: "
+                          "inlier convert " +
+                          Path("wandb.yaml") + " -o NEW.yaml"));
+  }
+  folder_.Write("config.yaml", "hydra: {sweeper: {params: {lr: '0.1,0.2'}}}\n");
+  EXPECT_THAT(Run("check " + Path("config.yaml")).text,
+              HasSubstr("is a configuration of Hydra, not a sweep of inlier"));
+  folder_.Write("neither.yaml", "some: text\n");
+  EXPECT_EQ(Run("convert " + Path("neither.yaml")).status, 3);
+  EXPECT_EQ(Run("convert " + Path("missing.yaml")).status, 5);
+}
+
 TEST_F(ProgramTest, DoctorOfASoundFolderPrintsHealthy) {
   MakeDatabase();
   const Ran ran = Run("doctor");
