@@ -165,8 +165,8 @@ class TransformersTest(unittest.TestCase):
         cls.tool = subprocess.Popen([HUB_TOOL, "serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         cls.addClassCleanup(cls.tool.communicate)
         cls.scripts = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
-        torch.jit.script(own_softmax).save(cls.scripts / "softmax")
-        torch.jit.script(OwnGate()).save(cls.scripts / "gate")
+        torch.jit.script(own_softmax).save(str(cls.scripts / "softmax"))
+        torch.jit.script(OwnGate()).save(str(cls.scripts / "gate"))
 
     def setUp(self):
         torch.manual_seed(1)
@@ -401,8 +401,8 @@ class ExportTest(unittest.TestCase):
         cls.text.write_text("".join(f"{number} {LINES[number % 3]}\n" for number in range(600)))
         vocabulary = shutil.copy(VOCABULARY, cls.folder)  # A worker reads data from its folders and the sweep's alone.
         cls.softmax, gate = cls.folder / "softmax.pt", cls.folder / "gate.pt"
-        torch.jit.script(own_softmax).save(cls.softmax)
-        torch.jit.script(OwnGate(8)).save(gate)
+        torch.jit.script(own_softmax).save(str(cls.softmax))
+        torch.jit.script(OwnGate(8)).save(str(gate))
         named = {"TEXT": cls.text, "VOCAB": vocabulary, "SOFTMAX": cls.softmax, "GATE": gate}
         (cls.folder / "sweep.yaml").write_text(functools.reduce(lambda text, name: text.replace(name, str(named[name])), named, SWEEP))
         cls.inlier("run", cls.folder / "sweep.yaml")
@@ -460,7 +460,7 @@ class ExportTest(unittest.TestCase):
         self.assertIn("max_inf_norm", self.inlier("analyze", self.export("scripts", "float"), *flags).stdout)
         before = self.softmax.read_bytes()
         try:
-            torch.jit.script(other_softmax).save(self.softmax)
+            torch.jit.script(other_softmax).save(str(self.softmax))
             refused = self.inlier("export", self.trials["scripts", "float"], self.folder / "other", status=1)
             self.assertIn("the script's file is not the one that the model was trained with", refused.stderr)
             self.inlier("run", self.folder / "sweep.yaml")
