@@ -195,8 +195,11 @@ absl::Status CheckSameScripts(const v1::TrialSpec& spec, const Checkpoint& check
                               const TextOpenOptions& folders) {
   ASSIGN_OR_RETURN(const std::string here, ScriptDigests(spec, folders));
   if (here == checkpoint.info().origin.scripts) return absl::OkStatus();
+  const std::string &softmax = spec.attention().softmax().script().file(),
+                    &gate = spec.attention().gate().script().file();
   return absl::FailedPreconditionError(absl::StrCat(
-      "attention: the script's file is not the one that the model was trained with: ", here, " here, ",
+      softmax, softmax.empty() || gate.empty() ? "" : " or ", gate,
+      ": is not the script that the model was trained with: ", here, " here, ",
       checkpoint.info().origin.scripts, " in the checkpoint; put that file back, or train again"));
 }
 

@@ -19,6 +19,8 @@ import torch
 import transformers
 from safetensors.torch import load_file, save_file
 
+import own_scripts
+
 INLIER = pathlib.Path(os.environ["INLIER_BIN"]) / "inlier"
 HUB_TOOL = pathlib.Path(os.environ["INLIER_HUB_TOOL"])
 VOCABULARY = pathlib.Path(__file__).resolve().parents[1] / "golden/tokenizers/bert-base-uncased-vocab.txt"
@@ -136,28 +138,6 @@ def difference(ours, theirs):
     return ((ours - theirs).abs().max() / theirs.abs().max()).item()
 
 
-class OwnGate(torch.nn.Module):
-    def __init__(self, head_size=4):
-        super().__init__()
-        self.inner = torch.nn.Linear(head_size, 1)
-        self.w = torch.nn.Parameter(torch.randn(head_size))
-        self.register_buffer("scale", torch.full((1,), 2.0))
-
-    def forward(self, x):
-        return torch.sigmoid(self.inner(x) + (x * self.w).sum(-1, keepdim=True) * self.scale)
-
-
-def own_softmax(scores, mask):
-    # type: (torch.Tensor, torch.Tensor) -> torch.Tensor
-    p = torch.relu(scores) * mask
-    return p / (mask.sum(-1, keepdim=True) + p.sum(-1, keepdim=True))
-
-
-def other_softmax(scores, mask):
-    # type: (torch.Tensor, torch.Tensor) -> torch.Tensor
-    return torch.softmax(scores, -1) * mask
-
-
 class TransformersTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -165,8 +145,8 @@ class TransformersTest(unittest.TestCase):
         cls.tool = subprocess.Popen([HUB_TOOL, "serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         cls.addClassCleanup(cls.tool.communicate)
         cls.scripts = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
-        torch.jit.script(own_softmax).save(str(cls.scripts / "softmax"))
-        torch.jit.script(OwnGate()).save(str(cls.scripts / "gate"))
+        own_scripts.save(own_scripts.own_softmax, cls.scripts / "softmax")
+        own_scripts.save(own_scripts.OwnGate(4), cls.scripts / "gate")
 
     def setUp(self):
         torch.manual_seed(1)
@@ -401,8 +381,8 @@ class ExportTest(unittest.TestCase):
         cls.text.write_text("".join(f"{number} {LINES[number % 3]}\n" for number in range(600)))
         vocabulary = shutil.copy(VOCABULARY, cls.folder)  # A worker reads data from its folders and the sweep's alone.
         cls.softmax, gate = cls.folder / "softmax.pt", cls.folder / "gate.pt"
-        torch.jit.script(own_softmax).save(str(cls.softmax))
-        torch.jit.script(OwnGate(8)).save(str(gate))
+        own_scripts.save(own_scripts.own_softmax, cls.softmax)
+        own_scripts.save(own_scripts.OwnGate(8), gate)
         named = {"TEXT": cls.text, "VOCAB": vocabulary, "SOFTMAX": cls.softmax, "GATE": gate}
         (cls.folder / "sweep.yaml").write_text(functools.reduce(lambda text, name: text.replace(name, str(named[name])), named, SWEEP))
         cls.inlier("run", cls.folder / "sweep.yaml")
@@ -460,9 +440,9 @@ class ExportTest(unittest.TestCase):
         self.assertIn("max_inf_norm", self.inlier("analyze", self.export("scripts", "float"), *flags).stdout)
         before = self.softmax.read_bytes()
         try:
-            torch.jit.script(other_softmax).save(str(self.softmax))
-            refused = self.inlier("export", self.trials["scripts", "float"], self.folder / "other", status=1)
-            self.assertIn("the script's file is not the one that the model was trained with", refused.stderr)
+            own_scripts.save(own_scripts.other_softmax, self.softmax)
+            refused = self.inlier("export", self.trials["scripts", "float"], self.folder / "other", status=6)
+            self.assertIn("is not the script that the model was trained with", refused.stderr)
             self.inlier("run", self.folder / "sweep.yaml")
             digests = self.sql("SELECT count(DISTINCT dataset_digest) FROM trials WHERE labels->>'model' = 'scripts' AND labels->>'bits' = 'float'")
             self.assertEqual([(2,)], digests, "another function is another training")
