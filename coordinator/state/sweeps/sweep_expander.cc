@@ -50,9 +50,7 @@ void SweepExpander::ReturnTo(std::uint64_t point, std::unordered_set<std::uint64
 }
 
 const std::shared_ptr<const std::string>& SweepExpander::NamesOf(const v1::TrialSpec& spec) {
-  std::string source = spec.data().SerializeAsString();
-  source += spec.program().name();
-  spec.training().start_from().AppendToString(&source);
+  std::string source = DataSourceOf(spec).SerializeAsString();
   if (latest_names_ == nullptr || source != latest_source_) {
     latest_source_ = std::move(source);
     latest_names_ = std::make_shared<const std::string>(DataSourceNames(spec));

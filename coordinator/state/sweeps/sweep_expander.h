@@ -83,7 +83,7 @@ class SweepExpander {
   std::uint64_t next_point_;
   SeriesValidator validator_;
   std::shared_ptr<const StagePart> latest_train_;
-  std::string latest_source_;  // The serialised groups of the latest spec that name files.
+  std::string latest_source_;  // DataSourceOf the latest spec, serialised.
   std::shared_ptr<const std::string> latest_names_;
   std::vector<std::uint64_t> passed_;  // Points that the latest Next() skipped.
   std::unique_ptr<char[]> arena_block_;

@@ -41,6 +41,25 @@ TEST(SweepExpanderTest, TrialsThatDifferOnlyInQuantizationShareTheirTraining) {
   EXPECT_EQ(evaluate.size(), 6u);
 }
 
+TEST(SweepExpanderTest, EachTrainingHasTheNamesOfItsOwnFiles) {
+  v1::SweepSpec sweep = SmallSweep("s", 1);
+  v1::Axis& axis = *sweep.add_axes();
+  axis.set_name("softmax");
+  for (const char* file : {"/a.pt", "/b.pt", ""}) {
+    v1::Variant& variant = *axis.add_variants();
+    variant.set_label(*file == '\0' ? "own" : file);
+    google::protobuf::Value path;
+    path.set_string_value(file);
+    if (*file != '\0') (*variant.mutable_set()->mutable_fields())["attention.softmax.script.file"] = path;
+  }
+  std::vector<std::string> names;
+  for (const ExpandedTrial& trial : Expander(sweep).Next(100)) names.push_back(*trial.train->names);
+  ASSERT_EQ(names.size(), 3u);
+  EXPECT_THAT(names[0], HasSubstr("/a.pt"));
+  EXPECT_THAT(names[1], HasSubstr("/b.pt"));
+  EXPECT_EQ(names[2].find(".pt"), std::string::npos);
+}
+
 TEST(SweepExpanderTest, ContinuesWhereAnEarlierOneStopped) {
   SweepExpander whole = Expander(SmallSweep("s", 3));
   const auto all = whole.Next(100);
