@@ -18,8 +18,8 @@
 #include "cli/query_rows.h"
 #include "dashboard/page/page_files.h"
 #include "nlohmann/json.hpp"
+#include "spec/program/measurement_list.h"
 #include "spec/sweep/point_labels.h"
-#include "spec/trial/measurements.h"
 
 namespace inlier {
 namespace {
@@ -28,8 +28,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr double kSavedPageSeconds = 120;  // Of a call.
 constexpr std::size_t kTrialsAtOnce = 8;
-constexpr char kCurvesSaved[] =
-    "'train_loss', 'loss', 'max_inf_norm', 'avg_kurtosis', 'learning_rate', 'gradient_norm'";
+constexpr std::size_t kCurvesSaved = 6;  // Of a program's trial.
 
 // Rows as objects, as the page's own queries have them.
 absl::StatusOr<Json> Rows(Session& session, const std::string& sql, std::uint32_t rows_max = 10000) {
@@ -43,14 +42,17 @@ double Rounded(double value) {
 }
 
 // Final measurements by name, in the order of the matrix; null where there is none.
-absl::StatusOr<Json> Values(Session& session, const std::string& sweep, const v1::SweepMatrix& matrix,
+absl::StatusOr<Json> Values(Session& session, const v1::SweepStatus& status, const v1::SweepMatrix& matrix,
                             std::size_t values_max) {
+  const std::string& sweep = status.sweep_id();
   std::vector<std::string> names;
-  for (const MeasurementInfo& one : Measurements())
+  const auto measurements = MeasurementList::Of(status.spec());
+  for (const MeasurementInfo& one : measurements->all())
     if (one.final && one.axis != "site") names.emplace_back(one.name);
+  if (names.empty()) return Json::object();
   ASSIGN_OR_RETURN(const Json some,
-                   Rows(session, absl::StrCat("SELECT ", absl::StrJoin(names, ", "),
-                                              " FROM results WHERE sweep_id = '", sweep, "' LIMIT 5")));
+                   Rows(session, absl::StrCat("SELECT \"", absl::StrJoin(names, "\", \""),
+                                              "\" FROM results WHERE sweep_id = '", sweep, "' LIMIT 5")));
   Json values = Json::object();
   std::size_t count = 0;
   for (const std::string& name : names) {
@@ -98,8 +100,22 @@ absl::StatusOr<Json> Trials(Session& session, const v1::SweepStatus& sweep, std:
   return trials;
 }
 
+// The measurements whose curves are saved.
+std::vector<std::string> CurveNames(const v1::SweepSpec& spec) {
+  if (!spec.has_program())
+    return {"train_loss", "loss", "max_inf_norm", "avg_kurtosis", "learning_rate", "gradient_norm"};
+  std::vector<std::string> names;
+  const auto measurements = MeasurementList::Of(spec);
+  for (const MeasurementInfo& one : measurements->all())
+    if (names.size() < kCurvesSaved) names.emplace_back(one.name);
+  return names;
+}
+
 // Curves of the first trials that have any: {trial, name, points: [[step, value], …]}, thinned.
-absl::StatusOr<Json> Curves(Session& session, const std::string& sweep, const SavedPageLimits& limits) {
+absl::StatusOr<Json> Curves(Session& session, const v1::SweepStatus& status, const SavedPageLimits& limits) {
+  const std::string& sweep = status.sweep_id();
+  const std::vector<std::string> names = CurveNames(status.spec());
+  if (names.empty()) return Json::array();
   ASSIGN_OR_RETURN(const Json found,
                    Rows(session, absl::StrCat("SELECT trial FROM trials WHERE sweep_id = '", sweep,
                                               "' AND state <> 'PENDING' LIMIT ", limits.curves)));
@@ -111,7 +127,7 @@ absl::StatusOr<Json> Curves(Session& session, const std::string& sweep, const Sa
         trials.begin() + static_cast<std::ptrdiff_t>(first),
         trials.begin() + static_cast<std::ptrdiff_t>(std::min(trials.size(), first + kTrialsAtOnce)));
     const std::string from = absl::StrCat(" FROM curves WHERE trial IN (", SqlList(some),
-                                          ") AND site = '' AND name IN (", kCurvesSaved, ")");
+                                          ") AND site = '' AND name IN (", SqlList(names), ")");
     ASSIGN_OR_RETURN(const Json counts,
                      Rows(session, absl::StrCat("SELECT max(step) AS steps, count(*) AS points", from)));
     const auto points = counts[0]["points"].get<std::uint64_t>();
@@ -182,7 +198,7 @@ absl::StatusOr<std::string> SavedPage(Session& session, const std::string& name,
   v1::GetMatrixRequest all;
   all.set_sweep(id);
   ASSIGN_OR_RETURN(const v1::SweepMatrix matrix, session.Call(&SweepStub::GetMatrix, all, kSavedPageSeconds));
-  ASSIGN_OR_RETURN(const Json values, Values(session, id, matrix, limits.values));
+  ASSIGN_OR_RETURN(const Json values, Values(session, sweep, matrix, limits.values));
   ASSIGN_OR_RETURN(
       const Json failures,
       Rows(session, absl::StrCat("SELECT message, failure, count(*) AS trials, "
@@ -190,7 +206,7 @@ absl::StatusOr<std::string> SavedPage(Session& session, const std::string& name,
                                  "sweep_id = '",
                                  id, "' GROUP BY message, failure ORDER BY 3 DESC LIMIT 200")));
   ASSIGN_OR_RETURN(const Json trials, Trials(session, sweep, limits.trials));
-  ASSIGN_OR_RETURN(const Json curves, Curves(session, id, limits));
+  ASSIGN_OR_RETURN(const Json curves, Curves(session, sweep, limits));
   std::string table = "null";
   if (sweep.spec().has_table()) {
     v1::BuildTableRequest build;

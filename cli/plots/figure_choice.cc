@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "cli/sweeps/axis_arguments.h"
+#include "spec/program/measurement_list.h"
 #include "spec/schema/did_you_mean.h"
 #include "spec/schema/param_range.h"
 #include "spec/schema/struct_value.h"
@@ -16,11 +17,27 @@ namespace {
 
 using v1::FigureSpec;
 
-FigureSpec Usual(FigureSpec::Kind kind, const char* measurement) {
+constexpr std::size_t kUsualFiguresMax = 3;
+
+FigureSpec Usual(FigureSpec::Kind kind, std::string_view measurement) {
   FigureSpec figure;
   figure.set_kind(kind);
-  figure.set_y(measurement);
+  figure.set_y(std::string(measurement));
   return figure;
+}
+
+// The figures of a sweep that describes none: of a program's first measurements.
+std::vector<FigureSpec> UsualFigures(const v1::SweepSpec& sweep) {
+  if (!sweep.has_program())
+    return {Usual(FigureSpec::CURVES, "train_loss"), Usual(FigureSpec::BARS, "max_inf_norm"),
+            Usual(FigureSpec::BARS, "avg_kurtosis")};
+  std::vector<FigureSpec> figures;
+  const auto measurements = MeasurementList::Of(sweep);
+  for (const MeasurementInfo& info : measurements->all()) {
+    if (figures.size() < kUsualFiguresMax)
+      figures.push_back(Usual(info.source == "train" ? FigureSpec::CURVES : FigureSpec::BARS, info.name));
+  }
+  return figures;
 }
 
 }  // namespace
@@ -66,10 +83,7 @@ absl::Status AddCondition(const std::string& text, const std::vector<std::string
 absl::StatusOr<std::vector<FigureSpec>> ChooseFigures(const v1::SweepSpec& sweep,
                                                       const std::vector<std::string>& names) {
   std::vector<FigureSpec> all(sweep.figures().begin(), sweep.figures().end());
-  if (all.empty()) {
-    all = {Usual(FigureSpec::CURVES, "train_loss"), Usual(FigureSpec::BARS, "max_inf_norm"),
-           Usual(FigureSpec::BARS, "avg_kurtosis")};
-  }
+  if (all.empty()) all = UsualFigures(sweep);
   std::vector<std::string> known;
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (!all[i].has_name()) all[i].set_name(FigureNameOf(sweep, absl::StrCat("-", i + 1)));

@@ -14,8 +14,8 @@
 #include "cli/tables/table_cells.h"
 #include "cli/tables/table_counts.h"
 #include "nlohmann/json.hpp"
+#include "spec/program/measurement_list.h"
 #include "spec/schema/did_you_mean.h"
-#include "spec/trial/measurements.h"
 
 namespace inlier {
 namespace {
@@ -229,7 +229,13 @@ absl::Status ExplainCell(Session& session, const v1::Table& table, const CellPla
     return absl::InvalidArgumentError(
         absl::StrCat("--explain: ", OneLine(table.column_headings(place.column)),
                      " is the mean of other columns; explain one of those"));
-  const MeasurementInfo* known = FindMeasurement(measurement);
+  std::vector<v1::SweepSpec> sweeps;
+  for (const std::string& sweep : table.sweeps()) {
+    ASSIGN_OR_RETURN(v1::SweepStatus status, session.GetSweep(sweep));
+    sweeps.push_back(std::move(*status.mutable_spec()));
+  }
+  ASSIGN_OR_RETURN(const auto measurements, MeasurementList::Of(sweeps));
+  const MeasurementInfo* known = measurements->Find(measurement);
   if (known == nullptr)
     return absl::FailedPreconditionError(absl::StrCat("--explain: this program knows no measurement \"",
                                                       measurement, "\"; is the coordinator a newer one?"));

@@ -15,7 +15,6 @@
 #include "cli/tables/table_formats.h"
 #include "cli/tables/table_writer.h"
 #include "nlohmann/json.hpp"
-#include "spec/schema/columns.h"
 #include "spec/schema/did_you_mean.h"
 #include "spec/sweep/default_table.h"
 #include "spec/sweep/point_labels.h"
@@ -85,7 +84,7 @@ absl::StatusOr<std::vector<std::string>> LabelsOf(Session& session,
                                                   const std::vector<v1::SweepStatus>& sweeps,
                                                   const std::string& name) {
   std::vector<std::string> labels, known;
-  bool is_axis = false, drawn = false;
+  bool is_axis = false, is_column = false, drawn = false;
   for (const v1::SweepStatus& sweep : sweeps) {
     ASSIGN_OR_RETURN(const SweepGrid grid, SweepGrid::Create(sweep.spec()));
     for (const AxisInfo& axis : grid.axes()) {
@@ -95,16 +94,17 @@ absl::StatusOr<std::vector<std::string>> LabelsOf(Session& session,
       drawn |= !axis.range.empty();
       for (const std::string& label : axis.labels) AddNew(label, &labels);
     }
+    for (const SpecColumn& column : grid.form().columns()) {
+      AddNew(column.name, &known);
+      is_column |= column.name == name;
+    }
   }
   if (drawn) {
     return absl::InvalidArgumentError(
         absl::StrCat("--by ", name, ": the axis has a range, not labels that could head columns"));
   }
   if (is_axis) return labels;
-  for (const SpecColumn& column : SpecColumns()) {
-    if (column.name == name) return ValuesOfColumn(session, sweeps, name);
-    known.push_back(column.name);
-  }
+  if (is_column) return ValuesOfColumn(session, sweeps, name);
   return absl::InvalidArgumentError(
       absl::StrCat("--by ", name, ": neither an axis of the sweep nor a column of the view trials",
                    DidYouMean(name, known)));

@@ -51,7 +51,7 @@ void Refuse(Context& context, const Attempt& live, Stage& train, DataId expected
   const std::string message = absl::StrCat(
       "worker ", worker.name, " has other data than the trial began with: ", DataSourceText(wanted.names),
       " has digest ", HexOf(*state.data.at(found).digest), " there, and ", HexOf(*wanted.digest),
-      " on worker ", wanted.worker);
+      wanted.worker.empty() ? " in the sweep" : absl::StrCat(" on worker ", wanted.worker));
   // The sweep's data, from now on known to be the training's, too: it is not given to this worker again.
   Bind(context, train, expected);
   if (state.data.MarkDiffers(expected)) PlaceByData(context, state.data.SourceOf(expected));

@@ -21,12 +21,12 @@ using Series = std::map<std::string, std::vector<GaugeSample>>;
 std::vector<SweepValue> Merged(std::vector<SweepValue> values, const std::vector<SweepValue>& stored) {
   for (const SweepValue& of : stored) {
     const auto at = std::ranges::find_if(values, [&of](const SweepValue& value) {
-      return value.info == of.info && value.setting == of.setting;
+      return value.name == of.name && value.setting == of.setting;
     });
     if (at == values.end())
       values.push_back(of);
     else
-      at->best = BetterOf(*of.info, at->best, of.best);
+      at->best = BetterOf(of.better, at->best, of.best);
   }
   return values;
 }
@@ -50,7 +50,7 @@ void AddSweep(const Sweep& sweep, const SweepWork& work, const std::vector<Sweep
   add("inlier_sweep_work_done_ratio", work.done);
   if (work.seconds_left) add("inlier_sweep_left_seconds", *work.seconds_left);
   for (const SweepValue& value : values) {
-    const std::vector<std::string> of = {std::string(value.info->name), value.setting};
+    const std::vector<std::string> of = {value.name, value.setting};
     add("inlier_sweep_best", value.best, of);
     if (value.latest) add("inlier_sweep_latest", *value.latest, of);
   }

@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "base/log.h"
+#include "coordinator/store/sweep_json.h"
+#include "spec/program/measurement_list.h"
 
 namespace inlier {
 namespace {
@@ -75,10 +77,17 @@ std::vector<SweepValue> SweepResults::Read(SweepId sweep) {
                  LogText(found.status().message()));
     return values;
   }
+  const absl::StatusOr<SqlRows> stored =
+      reader_.Select("SELECT spec FROM sweep WHERE id = ?1", {sweep.value()});
+  if (!stored.ok() || stored->rows.empty()) return values;
+  const absl::StatusOr<v1::SweepSpec> spec = SweepSpecFromJson(Text(stored->rows[0][0]));
+  if (!spec.ok()) return values;
+  const std::shared_ptr<const MeasurementList> measurements = MeasurementList::Of(*spec);
   for (const std::vector<SqlValue>& row : found->rows) {
-    const MeasurementInfo* const info = FindMeasurement(Text(row[0]));
+    const MeasurementInfo* const info = measurements->Find(Text(row[0]));
     if (info == nullptr || !SweepValues::Has(*info)) continue;
-    values.push_back({.info = info,
+    values.push_back({.name = std::string(info->name),
+                      .better = info->better,
                       .setting = SettingText(static_cast<std::uint32_t>(Integer(row[1])),
                                              static_cast<std::uint32_t>(Integer(row[2]))),
                       .best = Real(info->better == Better::kHigher ? row[4] : row[3]),

@@ -21,8 +21,8 @@
 #include "coordinator/state/reported_text.h"
 #include "coordinator/state/transitions.h"
 #include "inlier/v1/trial_spec.pb.h"
+#include "spec/program/measurement_list.h"
 #include "spec/schema/limits.h"
-#include "spec/trial/measurements.h"
 
 namespace inlier {
 namespace {
@@ -202,9 +202,19 @@ void NoteLivePoint(State& state, Attempt& attempt, const MeasurementInfo& info,
     state.sweeps.at(dependent.sweep).values.Take(info, attempt.setting, point.value());
 }
 
+// The measurement of that name, if the trials of the attempt's sweeps report it.
+const MeasurementInfo* FindMeasurement(const State& state, Attempt& attempt, const std::string& name) {
+  if (attempt.measurements == nullptr) {
+    const auto sweeps = state.stages.at(attempt.stage).Dependents();
+    attempt.measurements =
+        sweeps.empty() ? MeasurementList::OfModels() : state.sweeps.at(sweeps.front().sweep).measurements;
+  }
+  return attempt.measurements->Find(name);
+}
+
 void TakeMeasurement(Context& context, Attempt& attempt, const v1::MeasurementPoint& point, WallTime at) {
   OrchestratorStats& stats = context.state.stats;
-  const MeasurementInfo* const info = FindMeasurement(point.name());
+  const MeasurementInfo* const info = FindMeasurement(context.state, attempt, point.name());
   if (info == nullptr || point.site().size() > Limits::kSiteBytesMax || !IsUtf8(point.site())) {
     ++stats.events_invalid;
     context.Log("event_invalid token=", attempt.token, " reason=\"measurement ", Shortened(point.name(), 64),

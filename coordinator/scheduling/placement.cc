@@ -112,9 +112,11 @@ std::string WhyNoData(const State& state, const ResourceRequest& request) {
       absl::StrAppend(&others, "; worker ", worker.name, " has digest ", HexOf(*found.digest).substr(0, 12));
   }
   if (others.empty()) return "";
-  return absl::StrCat("no connected worker has the data that it began with: ", DataSourceText(wanted.names),
-                      " with digest ", HexOf(*wanted.digest).substr(0, 12), ", as worker ", wanted.worker,
-                      " had it", others);
+  return absl::StrCat(
+      "no connected worker has the data that it began with: ", DataSourceText(wanted.names), " with digest ",
+      HexOf(*wanted.digest).substr(0, 12), ", as ",
+      wanted.worker.empty() ? "the sweep names it" : absl::StrCat("worker ", wanted.worker, " had it"),
+      others);
 }
 
 void SetWorkerData(State& state, WorkerEntry& worker, DataId version) {

@@ -3,6 +3,7 @@
 #define INLIER_COORDINATOR_STATE_ATTEMPT_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -12,6 +13,7 @@
 #include "coordinator/store/ids.h"
 #include "inlier/v1/attempt.pb.h"
 #include "inlier/v1/worker_service.pb.h"
+#include "spec/program/measurement_list.h"
 
 namespace inlier {
 
@@ -80,6 +82,7 @@ struct Attempt {
   std::optional<Timestamp> limit_due;  // When to look at its limits (usage/usage.h).
   AttemptMemory memory;
   AttemptLog log;
+  std::shared_ptr<const MeasurementList> measurements;  // That it may report; null: not looked up yet.
   LatestPoints latest;
   std::string setting;  // Of the model that it measures, see SweepValue; empty: not looked up yet.
 };

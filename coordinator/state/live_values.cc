@@ -23,8 +23,8 @@ std::string SettingText(std::uint32_t weight_bits, std::uint32_t activation_bits
   return text.empty() ? "FLOAT" : text;
 }
 
-double BetterOf(const MeasurementInfo& info, double a, double b) {
-  return info.better == Better::kHigher ? std::fmax(a, b) : std::fmin(a, b);
+double BetterOf(Better better, double a, double b) {
+  return better == Better::kHigher ? std::fmax(a, b) : std::fmin(a, b);
 }
 
 void LatestPoints::Take(const MeasurementInfo& info, std::uint64_t step, double value) {
@@ -44,13 +44,14 @@ bool SweepValues::Has(const MeasurementInfo& info) {
 
 void SweepValues::Take(const MeasurementInfo& info, const std::string& setting, double value) {
   auto at = std::ranges::find_if(
-      values_, [&](const SweepValue& known) { return known.info == &info && known.setting == setting; });
+      values_, [&](const SweepValue& known) { return known.name == info.name && known.setting == setting; });
   if (at == values_.end()) {
     if (values_.size() >= kSettingsMax * std::size(kSweepMeasurements)) return;
-    at = values_.insert(at, {&info, setting, std::numeric_limits<double>::quiet_NaN(), value});
+    at = values_.insert(
+        at, {std::string(info.name), info.better, setting, std::numeric_limits<double>::quiet_NaN(), value});
   }
   at->latest = value;
-  at->best = BetterOf(info, at->best, value);
+  at->best = BetterOf(info.better, at->best, value);
 }
 
 }  // namespace inlier

@@ -15,7 +15,7 @@
 namespace inlier {
 
 struct LatestPoint {
-  const MeasurementInfo* info = nullptr;
+  const MeasurementInfo* info = nullptr;  // Of the attempt's list.
   std::uint64_t step = 0;
   double value = 0;
 };
@@ -31,7 +31,8 @@ class LatestPoints {
 };
 
 struct SweepValue {
-  const MeasurementInfo* info = nullptr;
+  std::string name;
+  Better better = Better::kNone;
   std::string setting;  // Of the model that was measured: "FLOAT", "W8A8", "W4".
   double best = 0;      // NaN until there is a number.
   std::optional<double> latest;
@@ -40,8 +41,8 @@ struct SweepValue {
 // "W8A8", "W4", "FLOAT": bits of weights and of activations; 0: they are not quantized.
 std::string SettingText(std::uint32_t weight_bits, std::uint32_t activation_bits);
 
-// The better one of two numbers of a measurement; NaN is worse than every number.
-double BetterOf(const MeasurementInfo& info, double a, double b);
+// The better one of two numbers of a measurement, the lower one where neither is; NaN is worse than every number.
+double BetterOf(Better better, double a, double b);
 
 class SweepValues {
  public:

@@ -20,6 +20,7 @@
 #include "coordinator/store/sql_name.h"
 #include "coordinator/store/sqlite_handle.h"
 #include "coordinator/store/views/param_view.h"
+#include "coordinator/store/views/program_list.h"
 
 namespace inlier {
 namespace {
@@ -127,19 +128,21 @@ absl::Status Migrate(SQLite::Database& connection, const std::filesystem::path& 
 }
 
 // Replaces views whose text is not what this program writes, and removes those it no longer has.
-void RefreshViews(SQLite::Database& connection) {
+absl::Status ReplaceViews(SQLite::Database& connection) {
   std::vector<std::pair<std::string, std::string>> stored;
   SQLite::Statement views(connection,
                           "SELECT name, sql FROM sqlite_schema WHERE type = 'view' ORDER BY rowid");
   while (views.executeStep())
     stored.emplace_back(views.getColumn(0).getString(), views.getColumn(1).getString());
+  ASSIGN_OR_RETURN(const auto programs, ReadPrograms(connection.getHandle()));
   std::vector<std::pair<std::string, std::string>> wanted;
-  for (const View& view : UserViews()) wanted.emplace_back(view.name, view.CreateSql());
-  if (stored == wanted) return;
-  SQLite::Transaction transaction(connection, SQLite::TransactionBehavior::IMMEDIATE);
+  for (const View& view : UserViews(programs)) wanted.emplace_back(view.name, view.CreateSql());
+  if (stored == wanted) return absl::OkStatus();
+  connection.exec("SAVEPOINT views");
   for (const auto& [name, sql] : stored) connection.exec(absl::StrCat("DROP VIEW ", SqlName(name)));
   for (const auto& [name, sql] : wanted) connection.exec(sql);
-  transaction.commit();
+  connection.exec("RELEASE views");
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -221,7 +224,7 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::filesystem::
                                                         "\"); put the state folder on a local file system"));
     }
     RETURN_IF_ERROR(Migrate(*connection, path, migrations, fresh));
-    RefreshViews(*connection);
+    RETURN_IF_ERROR(ReplaceViews(*connection));
     std::unique_ptr<Database> database(new Database(path, *std::move(lock), std::move(connection)));
     database->version_ = static_cast<int>(ReadInteger(*database->connection_, "PRAGMA user_version"));
     database->page_bytes_ =
@@ -252,6 +255,8 @@ absl::Status Database::Bind() {
   RETURN_IF_ERROR(CheckpointWal(/*truncate=*/true));
   return id_.empty() || WalBytes() > 0 ? absl::OkStatus() : NoteStart(lock_, id_, start);
 }
+
+absl::Status Database::RefreshViews() { return ReplaceViews(*connection_); }
 
 absl::Status Database::CheckpointWal(bool truncate) {
   sqlite3* handle = connection_->getHandle();

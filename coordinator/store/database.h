@@ -62,6 +62,10 @@ class Database {
   // Version of the schema, after migration.
   int version() const { return version_; }
 
+  // Makes the views of the database's programs where they differ from its own, in the transaction that runs or in one of
+  // its own. Readers see them with the next statement (query_guard.h).
+  absl::Status RefreshViews();
+
   // Copies the WAL into the file, without waiting for readers: what they hold stays for the next time. The
   // next commits reuse its space, and shorten a log file above kLogFileBytesMax; `truncate` frees it at once.
   absl::Status CheckpointWal(bool truncate);

@@ -10,7 +10,9 @@
 #include "base/check.h"
 #include "base/status.h"
 #include "coordinator/store/database.h"
+#include "coordinator/store/sql_name.h"
 #include "coordinator/store/views/param_view.h"
+#include "coordinator/store/views/program_list.h"
 #include "spec/schema/did_you_mean.h"
 
 namespace inlier {
@@ -35,11 +37,12 @@ bool IsOneOf(const std::vector<std::string>& sorted, const std::string& word) {
 }
 
 // A known name that is close to one that SQLite does not know.
-std::string Suggestion(std::string_view kind, std::string word) {
+std::string Suggestion(sqlite3* connection, std::string_view kind, std::string word) {
   if (kind == kNoFunction) return DidYouMean(word, AllowedFunctions());
   if (const std::size_t dot = word.rfind('.'); dot != std::string::npos) word = word.substr(dot + 1);
   std::vector<std::string> known;
-  for (const View& view : UserViews()) {
+  for (const View& view :
+       UserViews(ReadPrograms(connection).value_or(std::vector<v1::ProgramDescription>()))) {
     if (kind == kNoTable) {
       known.push_back(view.name);
     } else {
@@ -69,7 +72,8 @@ absl::Status PrepareError(sqlite3* connection, int code, const std::string& refu
   if ((code & 0xff) != SQLITE_ERROR && (code & 0xff) != SQLITE_TOOBIG)
     return SqliteStatus(code, message, "preparing the query");
   for (const std::string_view kind : {kNoColumn, kNoTable, kNoFunction}) {
-    if (message.starts_with(kind)) return SqlError(message, Suggestion(kind, message.substr(kind.size())));
+    if (message.starts_with(kind))
+      return SqlError(message, Suggestion(connection, kind, message.substr(kind.size())));
   }
   return SqlError(message);
 }
@@ -165,6 +169,13 @@ absl::StatusOr<v1::QueryResponse> CollectRows(sqlite3* connection, sqlite3_stmt*
   return SqliteStatus(code, sqlite3_errmsg(connection), "running the query");
 }
 
+absl::Status Run(sqlite3* connection, const std::string& sql) {
+  const int code = sqlite3_exec(connection, sql.c_str(), nullptr, nullptr, nullptr);
+  return code == SQLITE_OK
+             ? absl::OkStatus()
+             : SqliteStatus(code, sqlite3_errmsg(connection), "opening the database for reading");
+}
+
 // An authorizer of SQLite; `refused_function` is a std::string.
 int Authorize(void* refused_function, int action, const char* first, const char* second, const char*,
               const char*) {
@@ -218,6 +229,9 @@ absl::StatusOr<v1::QueryResponse> GuardedConnection::Query(const std::string& sq
   sqlite3_progress_handler(
       connection, kInstructionsBetweenChecks,
       [](void* end) { return MonotonicNow() >= *static_cast<Timestamp*>(end) ? 1 : 0; }, &deadline);
+  sqlite3_set_authorizer(connection, nullptr, nullptr);
+  RETURN_IF_ERROR(FollowViews(connection, &schema_));
+  sqlite3_set_authorizer(connection, &Authorize, &refused_function_);
   refused_function_.clear();
   const auto run = [&]() -> absl::StatusOr<v1::QueryResponse> {
     ASSIGN_OR_RETURN(const StatementPtr statement, PrepareGuarded(connection, sql, refused_function_));
@@ -259,11 +273,8 @@ const std::vector<std::string>& AllowedFunctions() {
 }
 
 absl::Status GuardReading(sqlite3* connection) {
-  std::string sql = "PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY;";
-  for (const View& view : UserViews()) absl::StrAppend(&sql, view.CreateSql(/*temporary=*/true), ";\n");
-  absl::StrAppend(&sql, "PRAGMA query_only = ON");
-  if (const int code = sqlite3_exec(connection, sql.c_str(), nullptr, nullptr, nullptr); code != SQLITE_OK)
-    return SqliteStatus(code, sqlite3_errmsg(connection), "opening the database for reading");
+  RETURN_IF_ERROR(
+      Run(connection, "PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY; PRAGMA query_only = ON"));
   sqlite3_limit(connection, SQLITE_LIMIT_LENGTH, 32 << 20);
   sqlite3_limit(connection, SQLITE_LIMIT_ATTACHED, 0);
   const auto set = [connection](int option, int value) {
@@ -274,6 +285,20 @@ absl::Status GuardReading(sqlite3* connection) {
   set(SQLITE_DBCONFIG_ENABLE_FTS3_TOKENIZER, 0);
   set(SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0);
   set(SQLITE_DBCONFIG_DQS_DML, 0);
+  return absl::OkStatus();
+}
+
+absl::Status FollowViews(sqlite3* connection, std::int64_t* schema) {
+  ASSIGN_OR_RETURN(const std::int64_t now, QueryInteger(connection, "PRAGMA main.schema_version"));
+  if (now == *schema) return absl::OkStatus();
+  // Read after the number: where another program is stored in between, the next call reads it again.
+  ASSIGN_OR_RETURN(const auto programs, ReadPrograms(connection));
+  std::string sql = "PRAGMA query_only = OFF;\n";
+  for (const View& view : UserViews(programs))
+    absl::StrAppend(&sql, "DROP VIEW IF EXISTS temp.", SqlName(view.name), ";\n",
+                    view.CreateSql(/*temporary=*/true), ";\n");
+  RETURN_IF_ERROR(Run(connection, absl::StrCat(sql, "PRAGMA query_only = ON")));
+  *schema = now;
   return absl::OkStatus();
 }
 

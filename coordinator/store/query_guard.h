@@ -48,6 +48,7 @@ class GuardedConnection {
   explicit GuardedConnection(SqliteHandle handle) : handle_(std::move(handle)) {}
 
   SqliteHandle handle_;
+  std::int64_t schema_ = 0;       // See FollowViews.
   std::string refused_function_;  // The authorizer refused it in the statement that is being prepared.
 };
 
@@ -55,9 +56,13 @@ class GuardedConnection {
 const std::vector<std::string>& AllowedFunctions();
 
 // Keeps a connection of this program from writing, from what a foreign schema could call, and from taking an
-// unknown column for a text. The views are this program's, not the file's: SQLite 3.40 does not let a stored
-// view call ->> while the schema is not trusted.
+// unknown column for a text.
 absl::Status GuardReading(sqlite3* connection);
+
+// Makes the views of a guarded connection, at first and after each change of the schema, such as columns of a new
+// program. They are this program's, not the file's: SQLite 3.40 does not let a stored view call ->> while the schema is
+// not trusted. `schema`: 0 at first, then as the last call left it.
+absl::Status FollowViews(sqlite3* connection, std::int64_t* schema);
 
 absl::Status QueryTooSlow(Duration time);
 absl::Status QueryTooLarge();

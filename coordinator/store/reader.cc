@@ -104,14 +104,19 @@ struct Reader::Pool {
   std::atomic<bool> stopped{false};
   std::mutex mutex;
   std::condition_variable returned;
-  std::vector<SqliteHandle> idle;
+  // A guarded connection, and its schema: see FollowViews.
+  struct Connection {
+    SqliteHandle handle;
+    std::int64_t schema = 0;
+  };
+  std::vector<Connection> idle;
   int in_use = 0;
 
   // Runs `use` with a connection of its own.
   absl::Status With(const std::function<absl::Status(sqlite3*)>& use) {
     std::unique_lock lock(mutex);
     returned.wait(lock, [&] { return !idle.empty() || in_use < limit; });
-    SqliteHandle connection;
+    Connection connection;
     if (!idle.empty()) {
       connection = std::move(idle.back());
       idle.pop_back();
@@ -121,7 +126,7 @@ struct Reader::Pool {
     const absl::Status status = UseOrOpen(connection, use);
     lock.lock();
     --in_use;
-    if (connection != nullptr) idle.push_back(std::move(connection));
+    if (connection.handle != nullptr) idle.push_back(std::move(connection));
     returned.notify_one();
     return status;
   }
@@ -148,14 +153,15 @@ struct Reader::Pool {
   }
 
  private:
-  absl::Status UseOrOpen(SqliteHandle& connection, const std::function<absl::Status(sqlite3*)>& use) const {
+  absl::Status UseOrOpen(Connection& connection, const std::function<absl::Status(sqlite3*)>& use) const {
     if (stopped) return absl::UnavailableError("the coordinator is stopping");
-    if (connection == nullptr) {
+    if (connection.handle == nullptr) {
       ASSIGN_OR_RETURN(SqliteHandle opened, OpenForReading(path));
       RETURN_IF_ERROR(GuardReading(opened.get()));
-      connection = std::move(opened);
+      connection.handle = std::move(opened);
     }
-    return use(connection.get());
+    RETURN_IF_ERROR(FollowViews(connection.handle.get(), &connection.schema));
+    return use(connection.handle.get());
   }
 };
 

@@ -3,10 +3,32 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <sqlite3.h>
 
+#include <algorithm>
+#include <variant>
+
 #include "base/failpoint.h"
 #include "coordinator/store/change_writer.h"
 
 namespace inlier {
+namespace {
+
+// The descriptions of the programs of sweeps that are stored or edited, serialised.
+std::set<std::string> ProgramsOf(std::span<const ChangeBatch* const> batches) {
+  std::set<std::string> programs;
+  const auto add = [&programs](const auto* change) {
+    if (change != nullptr && change->spec.has_program())
+      programs.insert(change->spec.program().description().SerializeAsString());
+  };
+  for (const ChangeBatch* batch : batches) {
+    for (const Change& change : batch->changes) {
+      add(std::get_if<SweepRow>(&change));
+      add(std::get_if<SweepEdited>(&change));
+    }
+  }
+  return programs;
+}
+
+}  // namespace
 
 Store::Store(Database& database) : database_(database) {}
 Store::~Store() = default;
@@ -42,9 +64,17 @@ absl::StatusOr<ApplyStats> Store::Apply(std::span<const ChangeBatch* const> batc
       }
     }
     writer_->Finish();
+    std::set<std::string> programs = ProgramsOf(batches);
+    if (!std::ranges::includes(programs_, programs)) {
+      if (const absl::Status status = database_.RefreshViews(); !status.ok()) {
+        connection.exec("ROLLBACK");
+        return status;
+      }
+    }
     Failpoint("commit.before");
     connection.exec("COMMIT");
     Failpoint("commit.after");
+    programs_.merge(programs);
     return stats;
   } catch (const SQLite::Exception& exception) {
     const absl::Status status = database_.WriteStatus(exception);

@@ -6,7 +6,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <span>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "coordinator/store/changes.h"
@@ -39,6 +41,7 @@ class Store {
   class Writer;  // Holds the prepared statements.
   Database& database_;
   std::unique_ptr<Writer> writer_;
+  std::set<std::string> programs_;  // Descriptions of which the views have the columns, serialised.
 };
 
 }  // namespace inlier

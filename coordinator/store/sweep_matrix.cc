@@ -11,8 +11,8 @@
 #include "coordinator/store/sweep_json.h"
 #include "coordinator/store/views/derived_sql.h"
 #include "nlohmann/json.hpp"
+#include "spec/program/measurement_list.h"
 #include "spec/sweep/point_labels.h"
-#include "spec/trial/measurements.h"
 
 namespace inlier {
 namespace {
@@ -36,13 +36,15 @@ class AxisLabels {
 };
 
 // Returns SQL of the value of a trial's measurement ?4.
-absl::StatusOr<std::string> ValueSql(const std::string& measurement) {
+absl::StatusOr<std::string> ValueSql(const v1::SweepSpec& spec, const std::string& measurement) {
   if (measurement.empty()) return std::string("NULL");
-  const MeasurementInfo* info = FindMeasurement(measurement);
+  const std::shared_ptr<const MeasurementList> measurements = MeasurementList::Of(spec);
+  const MeasurementInfo* info = measurements->Find(measurement);
   if (info == nullptr || !info->final || info->axis == "site") {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "measurement: ", measurement,
-        " is not a final measurement of a whole model; docs/reference/measurements.md lists them"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("measurement: ", measurement, " is not a final measurement of a whole model; ",
+                     spec.has_program() ? "the description of its program lists them"
+                                        : "docs/reference/measurements.md lists them"));
   }
   return FinalValueSql(*info, "?4");
 }
@@ -64,11 +66,11 @@ void AddLabels(const std::string& json, std::vector<AxisLabels>& axes, v1::Sweep
 absl::StatusOr<v1::SweepMatrix> ReadMatrix(Reader& reader, const v1::GetMatrixRequest& request,
                                            const std::string& caller) {
   ASSIGN_OR_RETURN(const SweepId sweep, reader.FindSweep(request.sweep(), caller));
-  ASSIGN_OR_RETURN(const std::string value, ValueSql(request.measurement()));
   ASSIGN_OR_RETURN(const SqlRows found,
                    reader.Select("SELECT spec, trials FROM sweep WHERE id = ?1", {sweep.value()}));
   if (found.rows.empty()) return absl::NotFoundError(absl::StrCat("there is no sweep ", sweep.ToString()));
   ASSIGN_OR_RETURN(const v1::SweepSpec spec, SweepSpecFromJson(Text(found.rows[0][0])));
+  ASSIGN_OR_RETURN(const std::string value, ValueSql(spec, request.measurement()));
 
   v1::SweepMatrix matrix;
   matrix.set_trials(static_cast<std::uint64_t>(Integer(found.rows[0][1])));

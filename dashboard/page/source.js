@@ -9,6 +9,7 @@ function id(text) {
   if (!/^(s|t)-[0-9]+$/.test(text)) throw new ApiError("INVALID_ARGUMENT", `'${text}' is no id`, 0);
   return `'${text}'`;
 }
+function named(column) { return `"${column}"`; }
 function quoted(text) { return `'${text.replaceAll("'", "''")}'`; }
 
 function plain(value) {
@@ -90,10 +91,18 @@ export class LiveSource {
     const request = measurement ? {sweep, measurement} : {sweep};
     return unpack(await call("GetMatrix", request));
   }
+  // Final measurements of the sweep with this id, SQL: those that its program declares, or inlier's.
+  async finals(sweep) {
+    const [row] = await this.query("SELECT spec->'$.program.name' AS program, spec->'$.program.description.measurements' AS own "
+      + `FROM sweeps WHERE sweep_id = ${sweep}`);
+    if (row?.program) return Object.keys(JSON.parse(row.own ?? "{}")).sort();
+    return this.about.measurements.filter((m) => m.final && m.axis !== "site").map((m) => m.name);
+  }
   // Final measurements that some of its results have.
   async measured(sweep) {
-    const names = this.about.measurements.filter((m) => m.final && m.axis !== "site").map((m) => m.name);
-    const rows = await this.query(`SELECT ${names.join(", ")} FROM results WHERE sweep_id = ${id(sweep)} LIMIT 5`);
+    const names = await this.finals(id(sweep));
+    if (names.length === 0) return [];
+    const rows = await this.query(`SELECT ${names.map(named).join(", ")} FROM results WHERE sweep_id = ${id(sweep)} LIMIT 5`);
     return names.filter((name) => rows.some((row) => row[name] !== null));
   }
   table(sweep) { return call("BuildTable", {sweep}); }
@@ -132,8 +141,9 @@ export class LiveSource {
       + `resumed_step FROM attempts WHERE trial = ${id(trial)} ORDER BY token DESC LIMIT 100`);
   }
   async results(trial) {
-    const names = this.about.measurements.filter((m) => m.final && m.axis !== "site").map((m) => m.name);
-    const [row] = await this.query(`SELECT ${names.join(", ")} FROM results WHERE trial = ${id(trial)}`);
+    const names = await this.finals(`(SELECT sweep_id FROM trials WHERE trial = ${id(trial)})`);
+    if (names.length === 0) return [];
+    const [row] = await this.query(`SELECT ${names.map(named).join(", ")} FROM results WHERE trial = ${id(trial)}`);
     return row ? names.filter((name) => row[name] !== null).map((name) => [name, row[name]]) : [];
   }
   async logs(trial, lines) {

@@ -2,8 +2,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "spec/trial/measurements.h"
-#include "spec/trial/param_reference.h"
 
 namespace inlier {
 namespace {
@@ -32,7 +30,7 @@ std::string AxisTitle(const std::string& name, const SweepGrid& grid) {
     is_axis = true;
     field = axis.field;
   }
-  for (const ParamInfo& param : TrialParams()) {
+  for (const ParamInfo& param : grid.form().params()) {
     if (param.symbol.empty() || (is_axis ? param.path != field : param.column != name)) continue;
     const std::string symbol = PlainSymbol(param.symbol);
     return symbol == name ? name : absl::StrCat(name, " (", symbol, ")");
@@ -40,8 +38,8 @@ std::string AxisTitle(const std::string& name, const SweepGrid& grid) {
   return name;
 }
 
-std::string MeasurementTitle(const std::string& name) {
-  const MeasurementInfo* info = FindMeasurement(name);
+std::string MeasurementTitle(const std::string& name, const SweepGrid& grid) {
+  const MeasurementInfo* info = grid.form().measurements()->Find(name);
   if (info == nullptr || info->unit == "1" || info->unit.empty()) return name;
   return absl::StrCat(name, " (", std::string(info->unit), ")");
 }

@@ -14,7 +14,7 @@ namespace inlier {
 std::string AxisTitle(const std::string& name, const SweepGrid& grid);
 
 // "train_loss (nat)", "max_inf_norm".
-std::string MeasurementTitle(const std::string& name);
+std::string MeasurementTitle(const std::string& name, const SweepGrid& grid);
 
 }  // namespace inlier
 

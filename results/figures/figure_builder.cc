@@ -18,7 +18,6 @@
 #include "spec/sweep/figure_checks.h"
 #include "spec/sweep/label_finder.h"
 #include "spec/sweep/label_groups.h"
-#include "spec/trial/measurements.h"
 
 namespace inlier {
 namespace {
@@ -33,8 +32,8 @@ bool IsAxis(const SweepGrid& grid, const std::string& name) {
   return std::ranges::any_of(grid.axes(), [&](const auto& axis) { return axis.name == name; });
 }
 
-bool IsOfTraining(const std::string& measurement) {
-  const MeasurementInfo* info = FindMeasurement(measurement);
+bool IsOfTraining(const std::string& measurement, const SweepGrid& grid) {
+  const MeasurementInfo* info = grid.form().measurements()->Find(measurement);
   return info != nullptr && info->source == "train";
 }
 
@@ -50,14 +49,14 @@ class Builder {
         grid_(grid),
         chosen_(MatchingTrials(spec, grid, trials)),
         // A curve of any measurement is of the training.
-        of_training_(spec.kind() == FigureSpec::CURVES || IsOfTraining(spec.y())) {}
+        of_training_(spec.kind() == FigureSpec::CURVES || IsOfTraining(spec.y(), grid)) {}
 
   absl::StatusOr<Figure> Build(const CurveReader& read_curves) {
     if (chosen_.empty())
       return absl::NotFoundError("no trial of the sweep matches `where`; `inlier query` shows their labels");
     figure_.TakeForm(spec_);
     figure_.y_heading = spec_.y();
-    figure_.y_title = MeasurementTitle(spec_.y());
+    figure_.y_title = MeasurementTitle(spec_.y(), grid_);
     if (spec_.kind() != FigureSpec::HEAT_MAP) ChooseSeries();
     switch (spec_.kind()) {
       case FigureSpec::CURVES:
@@ -251,7 +250,7 @@ class Builder {
     figure_.x_title = AxisTitle(spec_.x(), grid_);
     figure_.y_heading = spec_.by();
     figure_.y_title = AxisTitle(spec_.by(), grid_);
-    figure_.value_title = MeasurementTitle(spec_.y());
+    figure_.value_title = MeasurementTitle(spec_.y(), grid_);
     figure_.columns = LabelsOf(spec_.x());
     figure_.rows = LabelsOf(spec_.by());
     figure_.cells.assign(figure_.rows.size(), std::vector<Summary>(figure_.columns.size()));
@@ -277,8 +276,8 @@ class Builder {
 
   void AddScatter() {
     figure_.x_heading = spec_.x();
-    figure_.x_title = MeasurementTitle(spec_.x());
-    of_training_ = of_training_ && IsOfTraining(spec_.x());
+    figure_.x_title = MeasurementTitle(spec_.x(), grid_);
+    of_training_ = of_training_ && IsOfTraining(spec_.x(), grid_);
     std::vector<double> xs, ys;
     for (const Group& group : GroupBy(figure_.series_headings, chosen_)) {
       FigureSeries series{.labels = group.labels, .points = {}, .level_name = {}};
@@ -335,7 +334,7 @@ class Builder {
     }
     if (any) return absl::OkStatus();
     if (spec_.kind() == FigureSpec::CURVES) {
-      const MeasurementInfo* curve = FindMeasurement(spec_.y());
+      const MeasurementInfo* curve = grid_.form().measurements()->Find(spec_.y());
       const std::string period(curve == nullptr ? "measure_every" : PeriodFieldOf(*curve));
       return absl::NotFoundError(absl::StrCat(
           "no training has reported ", spec_.y(), " yet",

@@ -16,7 +16,6 @@
 #include "results/tables/comparison_notes.h"
 #include "results/tables/paired_results.h"
 #include "spec/sweep/table_columns.h"
-#include "spec/trial/measurements.h"
 
 namespace inlier {
 namespace {
@@ -32,14 +31,15 @@ double Rounded(double value, std::uint32_t decimals) {
 }
 
 // The better direction; for a mean of columns the one they agree in.
-Better BetterOf(const v1::TableSpec& spec, const v1::TableColumn& column) {
+Better BetterOf(const v1::TableSpec& spec, const MeasurementList& measurements,
+                const v1::TableColumn& column) {
   if (column.mean_of_size() == 0) {
-    const MeasurementInfo* info = FindMeasurement(column.measurement());
+    const MeasurementInfo* info = measurements.Find(column.measurement());
     return info == nullptr ? Better::kNone : info->better;
   }
   std::set<Better> found;
   for (const std::vector<int>& part : MeanParts(spec, column)) {
-    for (const int of_part : part) found.insert(BetterOf(spec, spec.columns(of_part)));
+    for (const int of_part : part) found.insert(BetterOf(spec, measurements, spec.columns(of_part)));
   }
   return found.size() == 1 ? *found.begin() : Better::kNone;
 }
@@ -94,9 +94,10 @@ std::vector<RowGroup> GroupsOfRows(const v1::TableSpec& spec, const v1::Table& t
   return result;
 }
 
-void MarkBest(const v1::TableSpec& spec, const std::vector<RowGroup>& groups, v1::Table& table) {
+void MarkBest(const v1::TableSpec& spec, const MeasurementList& measurements,
+              const std::vector<RowGroup>& groups, v1::Table& table) {
   for (int column = 0; column < spec.columns_size(); ++column) {
-    const Better better = BetterOf(spec, spec.columns(column));
+    const Better better = BetterOf(spec, measurements, spec.columns(column));
     if (better == Better::kNone) continue;
     const double sign = better == Better::kHigher ? -1 : 1;
     for (const RowGroup& group : groups) {

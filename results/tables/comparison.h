@@ -13,6 +13,7 @@
 #include "inlier/v1/sweep_service.pb.h"
 #include "inlier/v1/sweep_spec.pb.h"
 #include "results/tables/cell_maker.h"
+#include "spec/program/measurement_list.h"
 
 namespace inlier {
 
@@ -25,7 +26,8 @@ std::vector<RowGroup> GroupsOfRows(const v1::TableSpec& spec, const v1::Table& t
 
 // Marks the best cells of each group: complete ones (nothing diverged or missing) that no other complete one surpasses as
 // printed, where some complete cell is worse.
-void MarkBest(const v1::TableSpec& spec, const std::vector<RowGroup>& groups, v1::Table& table);
+void MarkBest(const v1::TableSpec& spec, const MeasurementList& measurements,
+              const std::vector<RowGroup>& groups, v1::Table& table);
 
 // The trials behind a cell, by row and column.
 using CellTrials = std::function<absl::StatusOr<Trials>(int row, int column)>;

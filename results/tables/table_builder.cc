@@ -20,7 +20,6 @@
 #include "spec/schema/struct_value.h"
 #include "spec/sweep/default_table.h"
 #include "spec/sweep/table_columns.h"
-#include "spec/trial/measurements.h"
 
 namespace inlier {
 namespace {
@@ -58,24 +57,26 @@ std::vector<std::string> MeasurementsOf(const v1::TableSpec& spec) {
   return {names.begin(), names.end()};
 }
 
-MeasurementChoice ChoiceOf(const std::string& measurement, const std::vector<std::string>& measurements) {
+MeasurementChoice ChoiceOf(const MeasurementList& known, const std::string& measurement,
+                           const std::vector<std::string>& measurements) {
   const auto place = std::lower_bound(measurements.begin(), measurements.end(), measurement);
-  const MeasurementInfo* info = FindMeasurement(measurement);
+  const MeasurementInfo* info = known.Find(measurement);
   return {static_cast<std::size_t>(place - measurements.begin()), info->source == "train", info->better,
           measurement == "perplexity"};
 }
 
 // The content of each column; empty for a mean of columns.
-std::vector<ColumnPlan> PlansOf(const v1::TableSpec& spec, const std::vector<std::string>& measurements) {
+std::vector<ColumnPlan> PlansOf(const v1::TableSpec& spec, const MeasurementList& known,
+                                const std::vector<std::string>& measurements) {
   std::vector<ColumnPlan> plans;
   for (const v1::TableColumn& column : spec.columns()) {
     ColumnPlan& plan = plans.emplace_back();
     if (!column.has_measurement()) continue;
-    plan.measurement = ChoiceOf(column.measurement(), measurements);
+    plan.measurement = ChoiceOf(known, column.measurement(), measurements);
     plan.statistic = column.statistic();
     plan.best_over.assign(column.best_of().over().begin(), column.best_of().over().end());
     plan.best_by =
-        column.best_of().has_by() ? ChoiceOf(column.best_of().by(), measurements) : plan.measurement;
+        column.best_of().has_by() ? ChoiceOf(known, column.best_of().by(), measurements) : plan.measurement;
     plan.mean_over.assign(column.mean_over().begin(), column.mean_over().end());
   }
   return plans;
@@ -219,7 +220,7 @@ absl::StatusOr<v1::Table> BuildTable(Reader& reader, const std::vector<SweepId>&
   RETURN_IF_ERROR(names.Resolve(spec, [&patience] { return patience.Check(); }));
   ASSIGN_OR_RETURN(PublishedCells published, PublishedCells::Of(spec));
   const std::vector<std::string> measurements = MeasurementsOf(spec);
-  const std::vector<ColumnPlan> plans = PlansOf(spec, measurements);
+  const std::vector<ColumnPlan> plans = PlansOf(spec, names.measurements(), measurements);
   std::set<std::string> columns = ColumnsOf(spec, names);
   if (published.any()) columns.insert(PublishedCells::kSpecColumn);
   for (const std::string& column : EngineColumns(specs_of_sweeps)) {
@@ -266,7 +267,7 @@ absl::StatusOr<v1::Table> BuildTable(Reader& reader, const std::vector<SweepId>&
     AddMeansOfColumns(spec, behind, published, trial_names, added);
   }
   const std::vector<RowGroup> groups = GroupsOfRows(spec, table);
-  if (spec.bold()) MarkBest(spec, groups, table);
+  if (spec.bold()) MarkBest(spec, names.measurements(), groups, table);
   const CellTrials behind = [&](int row, int column) -> absl::StatusOr<Trials> {
     if (spec.columns(column).mean_of_size() > 0) return Trials();
     ASSIGN_OR_RETURN(MadeCell cell, made(row, column));

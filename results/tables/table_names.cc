@@ -1,16 +1,16 @@
 #include "results/tables/table_names.h"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
-#include "spec/schema/columns.h"
 #include "spec/schema/did_you_mean.h"
 #include "spec/schema/problems.h"
 #include "spec/schema/struct_value.h"
 #include "spec/sweep/sweep_grid.h"
 #include "spec/sweep/table_columns.h"
-#include "spec/trial/param_reference.h"
 
 namespace inlier {
 namespace {
@@ -28,8 +28,19 @@ bool Contains(const std::vector<std::string>& all, const std::string& one) {
 
 absl::StatusOr<TableNames> TableNames::Of(const std::vector<v1::SweepSpec>& sweeps) {
   TableNames names;
+  ASSIGN_OR_RETURN(names.measurements_, MeasurementList::Of(sweeps));
+  std::set<std::string> columns;
+  bool has_ours = false;  // Of our models: the same for all their sweeps.
   for (const v1::SweepSpec& sweep : sweeps) {
     ASSIGN_OR_RETURN(const SweepGrid grid, SweepGrid::Create(sweep));
+    if (grid.form().is_program() || !std::exchange(has_ours, true)) {
+      for (const SpecColumn& column : grid.form().columns()) columns.insert(column.name);
+      for (const ParamInfo& info : grid.form().params()) {
+        if (info.symbol.empty()) continue;
+        names.symbols_.emplace("." + info.path, info.symbol);
+        names.symbols_.emplace(info.column, info.symbol);
+      }
+    }
     for (const AxisInfo& info : grid.axes()) {
       const auto [axis, is_new] = names.axes_.try_emplace(info.name);
       if (is_new) {
@@ -46,8 +57,8 @@ absl::StatusOr<TableNames> TableNames::Of(const std::vector<v1::SweepSpec>& swee
       }
     }
   }
-  for (const SpecColumn& column : SpecColumns()) {
-    if (!names.axes_.contains(column.name)) names.known_.push_back(column.name);
+  for (const std::string& column : columns) {
+    if (!names.axes_.contains(column)) names.known_.push_back(column);
   }
   for (const char* column : kSweepColumns) {
     if (!names.axes_.contains(column)) names.known_.emplace_back(column);
@@ -62,11 +73,8 @@ const std::vector<std::string>* TableNames::LabelsOf(const std::string& name) co
 
 std::string TableNames::SymbolOf(const std::string& name) const {
   const auto axis = axes_.find(name);
-  for (const ParamInfo& info : TrialParams()) {
-    const bool found = axis != axes_.end() ? info.path == axis->second.field : info.column == name;
-    if (found && !info.symbol.empty()) return info.symbol;
-  }
-  return "";
+  const auto symbol = symbols_.find(axis != axes_.end() ? "." + axis->second.field : name);
+  return symbol == symbols_.end() ? "" : symbol->second;
 }
 
 absl::Status TableNames::Resolve(v1::TableSpec& spec, const std::function<absl::Status()>& check) const {
@@ -74,7 +82,7 @@ absl::Status TableNames::Resolve(v1::TableSpec& spec, const std::function<absl::
     RETURN_IF_ERROR(CheckName(ItemPath("table.rows", i), spec.rows(i)));
   RETURN_IF_ERROR(ResolveWhere("table.where", *spec.mutable_where(), check));
   Problems problems;
-  CheckTableForm(spec, &problems);
+  CheckTableForm(spec, *measurements_, &problems);
   if (!problems.empty()) {
     const Problem& first = problems.kept().front();
     return absl::InvalidArgumentError(absl::StrCat(first.path, ": ", first.text));

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,13 +14,15 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "inlier/v1/sweep_spec.pb.h"
+#include "spec/program/measurement_list.h"
 #include "spec/sweep/label_finder.h"
 
 namespace inlier {
 
 class TableNames {
  public:
-  // The labels of an axis are those of the first sweep, then those that others add.
+  // The labels of an axis are those of the first sweep, then those that others add. InvalidArgument where sweeps disagree
+  // about a measurement.
   static absl::StatusOr<TableNames> Of(const std::vector<v1::SweepSpec>& sweeps);
 
   bool IsAxis(const std::string& name) const { return axes_.contains(name); }
@@ -27,6 +30,8 @@ class TableNames {
   const std::vector<std::string>* LabelsOf(const std::string& name) const;
   // The LaTeX symbol of an axis' or column's hyper-parameter; empty where the schema has none.
   std::string SymbolOf(const std::string& name) const;
+
+  const MeasurementList& measurements() const { return *measurements_; }
 
   // Replaces the values that `spec` writes by labels of axes. InvalidArgument names the place of an unknown name, label or
   // measurement, and the nearest known one; or the error is of `check`, which is called often.
@@ -47,6 +52,8 @@ class TableNames {
   std::map<std::string, Axis> axes_;
   mutable std::map<std::string, LabelFinder> finders_;  // By axis; made when needed.
   std::vector<std::string> known_;
+  std::map<std::string, std::string> symbols_;  // By column and, with "." before it, by path.
+  std::shared_ptr<const MeasurementList> measurements_;
 };
 
 }  // namespace inlier

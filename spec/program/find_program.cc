@@ -15,29 +15,29 @@ namespace {
 
 namespace fs = std::filesystem;
 
-absl::StatusOr<v1::ProgramUse> UseOf(const fs::path& folder) {
-  v1::ProgramUse use;
-  ASSIGN_OR_RETURN(*use.mutable_description(), ReadProgram(folder));
-  ASSIGN_OR_RETURN(*use.mutable_digest(), ProgramDigest(folder, use.description()));
-  use.set_name(use.description().name());
-  return use;
-}
-
 absl::StatusOr<v1::ProgramUse> FindProgram(const fs::path& sweep_folder, const std::string& name) {
   const fs::path own = sweep_folder / name;
-  if (fs::exists(own / kProgramFileName)) return UseOf(own);
+  if (fs::exists(own / kProgramFileName)) return UseOfProgram(own);
   if (!fs::exists(sweep_folder / kProgramFileName)) {
     return absl::NotFoundError(absl::StrCat("there is neither ", (own / kProgramFileName).string(), " nor ",
                                             (sweep_folder / kProgramFileName).string(),
                                             "; write one of them, or give the path of the program's folder"));
   }
-  ASSIGN_OR_RETURN(v1::ProgramUse use, UseOf(sweep_folder));
+  ASSIGN_OR_RETURN(v1::ProgramUse use, UseOfProgram(sweep_folder));
   if (use.name() == name) return use;
   return absl::NotFoundError(absl::StrCat((sweep_folder / kProgramFileName).string(), " describes ",
                                           use.name(), ", not ", name, "; give one name to both"));
 }
 
 }  // namespace
+
+absl::StatusOr<v1::ProgramUse> UseOfProgram(const fs::path& folder) {
+  v1::ProgramUse use;
+  ASSIGN_OR_RETURN(*use.mutable_description(), ReadProgram(folder));
+  ASSIGN_OR_RETURN(*use.mutable_digest(), ProgramDigest(folder, use.description()));
+  use.set_name(use.description().name());
+  return use;
+}
 
 absl::StatusOr<v1::ProgramUse> TakeProgram(const std::string& file, YamlDocument* document) {
   v1::ProgramUse none;

@@ -2,6 +2,7 @@
 #ifndef INLIER_SPEC_PROGRAM_FIND_PROGRAM_H_
 #define INLIER_SPEC_PROGRAM_FIND_PROGRAM_H_
 
+#include <filesystem>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -9,6 +10,9 @@
 #include "spec/schema/yaml_document.h"
 
 namespace inlier {
+
+// The program of the folder, with the digest of its files.
+absl::StatusOr<v1::ProgramUse> UseOfProgram(const std::filesystem::path& folder);
 
 // Takes `program` out of the document of a sweep. Its description and the digest of its files are read from
 // inlier-program.yaml in the folder of `file`, where it has that name, or in the folder of that name there. An empty use:

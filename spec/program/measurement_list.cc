@@ -3,24 +3,32 @@
 #include <algorithm>
 #include <map>
 
-namespace inlier {
+#include "absl/strings/str_cat.h"
 
-MeasurementList::MeasurementList(const v1::ProgramUse& program) : description_(program.description()) {
-  std::map<std::string_view, const v1::ProgramMeasurement*> by_name;
-  for (const auto& [name, measurement] : description_.measurements()) by_name[name] = &measurement;
-  for (const auto& [name, measurement] : by_name) {
-    MeasurementInfo& info = all_.emplace_back();
-    info.axis = "";
-    info.source = measurement->reported_by() == v1::ProgramParameter::EVALUATION ? "evaluate" : "train";
-    info.final = info.curve = true;
-    info.better = measurement->better() == v1::ProgramMeasurement::LOWER    ? Better::kLower
-                  : measurement->better() == v1::ProgramMeasurement::HIGHER ? Better::kHigher
-                                                                            : Better::kNone;
-    info.name = name;
-    info.unit = measurement->unit();
-    info.formula = measurement->formula();
+namespace inlier {
+namespace {
+
+Better DeclaredBetter(v1::ProgramMeasurement::Better better) {
+  switch (better) {
+    case v1::ProgramMeasurement::LOWER:
+      return Better::kLower;
+    case v1::ProgramMeasurement::HIGHER:
+      return Better::kHigher;
+    case v1::ProgramMeasurement::NEITHER:
+      return Better::kNone;
   }
+  return Better::kNone;
 }
+
+const char* BetterText(Better better) {
+  return better == Better::kLower ? "lower" : better == Better::kHigher ? "higher" : "neither";
+}
+
+std::string ReporterOf(const v1::SweepSpec& sweep) {
+  return sweep.has_program() ? absl::StrCat("program ", sweep.program().name()) : "inlier's models";
+}
+
+}  // namespace
 
 const std::shared_ptr<const MeasurementList>& MeasurementList::OfModels() {
   static const std::shared_ptr<const MeasurementList> models = [] {
@@ -31,9 +39,58 @@ const std::shared_ptr<const MeasurementList>& MeasurementList::OfModels() {
   return models;
 }
 
+std::shared_ptr<const MeasurementList> MeasurementList::OfProgram(const v1::ProgramDescription& program) {
+  const std::shared_ptr<MeasurementList> list(new MeasurementList());
+  list->description_ = program;
+  std::map<std::string_view, const v1::ProgramMeasurement*> by_name;
+  for (const auto& [name, measurement] : list->description_.measurements()) by_name[name] = &measurement;
+  for (const auto& [name, measurement] : by_name) {
+    MeasurementInfo& info = list->all_.emplace_back();
+    info.axis = "";
+    info.source = measurement->reported_by() == v1::ProgramParameter::EVALUATION ? "evaluate" : "train";
+    info.final = info.curve = true;
+    info.better = DeclaredBetter(measurement->better());
+    info.name = name;
+    info.unit = measurement->unit();
+    info.formula = measurement->formula();
+  }
+  return list;
+}
+
 std::shared_ptr<const MeasurementList> MeasurementList::Of(const v1::SweepSpec& sweep) {
-  if (!sweep.has_program()) return OfModels();
-  return std::shared_ptr<const MeasurementList>(new MeasurementList(sweep.program()));
+  return sweep.has_program() ? OfProgram(sweep.program().description()) : OfModels();
+}
+
+absl::StatusOr<std::shared_ptr<const MeasurementList>> MeasurementList::Of(
+    const std::vector<v1::SweepSpec>& sweeps) {
+  const std::shared_ptr<MeasurementList> list(new MeasurementList());
+  std::map<std::string_view, std::pair<std::size_t, const v1::SweepSpec*>>
+      places;  // In `all_`, and whose it is.
+  for (const v1::SweepSpec& sweep : sweeps) {
+    list->joined_.push_back(Of(sweep));
+    for (const MeasurementInfo& info : list->joined_.back()->all()) {
+      const auto [place, is_new] = places.emplace(info.name, std::pair(list->all_.size(), &sweep));
+      if (is_new) {
+        list->all_.push_back(info);
+        continue;
+      }
+      MeasurementInfo& known = list->all_[place->second.first];
+      if (known.better != info.better) {
+        const v1::SweepSpec& other = *place->second.second;
+        return absl::InvalidArgumentError(
+            absl::StrCat(std::string(info.name), ": the better number is ", BetterText(known.better), " for ",
+                         ReporterOf(other), " (sweep ", other.name(), ") and ", BetterText(info.better),
+                         " for ", ReporterOf(sweep), " (sweep ", sweep.name(),
+                         "); leave one sweep out, or give one measurement another name"));
+      }
+      if (known.axis == "site") known.axis = info.axis;
+      if (known.source != info.source)
+        known.source = "evaluate";  // Counts what a training reports once as well.
+      known.final |= info.final;
+      known.curve |= info.curve;
+    }
+  }
+  return list;
 }
 
 const MeasurementInfo* MeasurementList::Find(std::string_view name) const {

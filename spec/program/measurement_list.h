@@ -1,4 +1,4 @@
-// The measurements that the trials of a sweep report: of our models the list of spec/trial/measurements.h, of a program of
+// The measurements that the trials of sweeps report: of our models the list of spec/trial/measurements.h, of a program of
 // one's own those that its description declares.
 //
 // Thread safety: immutable.
@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "inlier/v1/program.pb.h"
 #include "inlier/v1/sweep_spec.pb.h"
 #include "spec/trial/measurements.h"
@@ -19,18 +20,22 @@ namespace inlier {
 class MeasurementList {
  public:
   static const std::shared_ptr<const MeasurementList>& OfModels();
-  // A program's are by name.
+  // By name.
+  static std::shared_ptr<const MeasurementList> OfProgram(const v1::ProgramDescription& program);
+  // Of the sweep's program, or OfModels.
   static std::shared_ptr<const MeasurementList> Of(const v1::SweepSpec& sweep);
+  // Those of all `sweeps`, of which there is one at least. InvalidArgument where two disagree which number is better.
+  static absl::StatusOr<std::shared_ptr<const MeasurementList>> Of(const std::vector<v1::SweepSpec>& sweeps);
 
   const std::vector<MeasurementInfo>& all() const { return all_; }
   // nullptr when there is none of that name. Lives as long as the list.
   const MeasurementInfo* Find(std::string_view name) const;
 
  private:
-  explicit MeasurementList(const v1::ProgramUse& program);
   MeasurementList() = default;
 
-  v1::ProgramDescription description_;  // Has the texts of `all_`.
+  v1::ProgramDescription description_;                          // Has the texts of `all_`,
+  std::vector<std::shared_ptr<const MeasurementList>> joined_;  // or these have them.
   std::vector<MeasurementInfo> all_;
 };
 

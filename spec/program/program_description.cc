@@ -15,6 +15,7 @@
 #include "base/digest.h"
 #include "base/status.h"
 #include "base/utf8.h"
+#include "spec/program/program_columns.h"
 #include "spec/schema/did_you_mean.h"
 #include "spec/schema/number_text.h"
 #include "spec/schema/param_range.h"
@@ -30,7 +31,6 @@ using Words = std::vector<std::string>;
 
 constexpr std::size_t kNameBytesMax = 64;
 constexpr std::size_t kParameterDepthMax = 8;  // Groups of a parameter.
-constexpr int kParametersMax = 1000;
 constexpr std::size_t kDescriptionBytesMax = 64 << 10;
 constexpr std::size_t kFilesMax = 10'000;
 
@@ -113,9 +113,9 @@ void CheckParameter(const std::string& path, const v1::ProgramParameter& paramet
 }
 
 void CheckParameters(const v1::ProgramDescription& description, Problems* problems) {
-  if (description.parameters_size() > kParametersMax)
+  if (description.parameters().size() > kProgramColumnsMax)
     problems->Add("parameters", absl::StrCat(description.parameters_size(), " parameters are more than ",
-                                             kParametersMax, "; leave out those that no sweep changes"));
+                                             kProgramColumnsMax, "; leave out those that no sweep changes"));
   for (const auto& [name, parameter] : Sorted(description.parameters())) {
     const std::string path = JoinPath("parameters", name);
     const Words words = absl::StrSplit(name, '.');
@@ -201,6 +201,10 @@ Problems FindProgramProblems(const v1::ProgramDescription& description) {
       problems.Add(JoinPath("measurements", name),
                    absl::StrCat(Quoted(name), " cannot name a measurement: use ", kWordForm));
   }
+  if (description.measurements().size() > kProgramMeasurementsMax)
+    problems.Add("measurements", absl::StrCat(description.measurements_size(), " measurements are more than ",
+                                              kProgramMeasurementsMax, "; leave some out"));
+  CheckColumns(description, &problems);
   CheckFiles(description, &problems);
   if (description.ByteSizeLong() > kDescriptionBytesMax)
     problems.Add("", absl::StrCat("the description has more than ", kDescriptionBytesMax >> 10,

@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "google/protobuf/descriptor.pb.h"
 #include "inlier/v1/param_options.pb.h"
+#include "spec/program/program_columns.h"
 #include "spec/program/program_description.h"
 #include "spec/schema/field_path.h"
 #include "spec/schema/number_text.h"
@@ -63,7 +64,7 @@ void AddParameter(const std::string& name, const v1::ProgramParameter& parameter
   options.set_exclusive_min(parameter.exclusive_min());
   options.set_exclusive_max(parameter.exclusive_max());
   options.set_symbol(parameter.symbol());
-  options.set_column(parameter.has_column() ? parameter.column() : name);
+  options.set_column(ColumnOf(name, parameter));
   options.set_incidental(parameter.incidental());
   options.set_required(parameter.required());
   *options.mutable_choices() = parameter.choices();
@@ -148,6 +149,7 @@ const std::shared_ptr<const TrialForm>& TrialForm::OfModels() {
   static const std::shared_ptr<const TrialForm> models = [] {
     const std::shared_ptr<TrialForm> form(new TrialForm());
     form->prototype_ = &v1::TrialSpec::default_instance();
+    form->measurements_ = MeasurementList::OfModels();
     return form;
   }();
   return models;
@@ -160,6 +162,7 @@ absl::StatusOr<std::shared_ptr<const TrialForm>> TrialForm::OfProgram(const v1::
         "has not the name of its description, or no digest of its files: let `inlier` read the sweep's file");
   const std::shared_ptr<TrialForm> form(new TrialForm());
   form->use_ = use;
+  form->measurements_ = MeasurementList::OfProgram(use.description());
   form->pool_ =
       std::make_unique<google::protobuf::DescriptorPool>(google::protobuf::DescriptorPool::generated_pool());
   const google::protobuf::FileDescriptor* file = form->pool_->BuildFile(FileOf(use.description()));
@@ -173,6 +176,20 @@ absl::StatusOr<std::shared_ptr<const TrialForm>> TrialForm::OfProgram(const v1::
 
 absl::StatusOr<std::shared_ptr<const TrialForm>> TrialForm::Of(const v1::SweepSpec& sweep) {
   return sweep.has_program() ? OfProgram(sweep.program()) : OfModels();
+}
+
+std::vector<SpecColumn> TrialForm::columns() const {
+  return is_program() ? ColumnsOf(use_.description()) : SpecColumns();
+}
+
+std::vector<ParamInfo> TrialForm::params() const {
+  if (!is_program()) return TrialParams();
+  std::vector<ParamInfo> params = DescribeParams(descriptor());
+  for (ParamInfo& info : params) {
+    const auto found = use_.description().parameters().find(info.path);
+    if (found != use_.description().parameters().end()) info.comment = found->second.comment();
+  }
+  return params;
 }
 
 std::unique_ptr<Message> TrialForm::New() const { return std::unique_ptr<Message>(prototype_->New()); }

@@ -14,6 +14,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -23,7 +24,10 @@
 #include "inlier/v1/program.pb.h"
 #include "inlier/v1/sweep_spec.pb.h"
 #include "inlier/v1/trial_spec.pb.h"
+#include "spec/program/measurement_list.h"
+#include "spec/schema/columns.h"
 #include "spec/schema/problems.h"
+#include "spec/trial/param_reference.h"
 #include "spec/trial/validator.h"
 
 namespace inlier {
@@ -39,6 +43,10 @@ class TrialForm {
 
   bool is_program() const { return use_.has_description(); }
   const google::protobuf::Descriptor* descriptor() const { return prototype_->GetDescriptor(); }
+  const std::shared_ptr<const MeasurementList>& measurements() const { return measurements_; }
+  // The columns of the views that the trials have, and every parameter.
+  std::vector<SpecColumn> columns() const;
+  std::vector<ParamInfo> params() const;
   // Empty.
   std::unique_ptr<google::protobuf::Message> New() const;
 
@@ -57,6 +65,7 @@ class TrialForm {
   TrialForm() = default;
 
   v1::ProgramUse use_;  // Empty: TrialSpec.
+  std::shared_ptr<const MeasurementList> measurements_;
   std::unique_ptr<google::protobuf::DescriptorPool> pool_;
   std::unique_ptr<google::protobuf::DynamicMessageFactory> factory_;
   const google::protobuf::Message* prototype_ = nullptr;

@@ -6,6 +6,7 @@
 #include "google/protobuf/descriptor.h"
 #include "inlier/v1/param_options.pb.h"
 #include "inlier/v1/trial_spec.pb.h"
+#include "spec/schema/field_path.h"
 
 namespace inlier {
 namespace {
@@ -35,7 +36,7 @@ void Collect(const Descriptor* type, const std::string& prefix, std::vector<Spec
   }
   for (int i = 0; i < type->field_count(); ++i) {
     const FieldDescriptor* field = type->field(i);
-    if (field->is_repeated() || field->options().GetExtension(v1::param).made()) continue;
+    if (field->is_repeated() || IsMade(field)) continue;
     const std::string path = prefix + "." + field->name();
     if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
       if (!field->options().GetExtension(v1::param).no_columns())
@@ -71,10 +72,10 @@ std::string ColumnExpression(const SpecColumn& column, const JsonPlace& place) {
     text = "CASE";
     for (const auto& [member, path] : column.members)
       text += " WHEN " + at(path, "->") + " IS NOT NULL THEN '" + member + "'";
-    return text + " END";
+    text += " END";
   }
   for (const std::string& path : column.json_paths) text += (text.empty() ? "" : ", ") + at(path, "->>");
-  return column.json_paths.size() == 1 ? text : "COALESCE(" + text + ")";
+  return column.json_paths.size() + !column.members.empty() == 1 ? text : "COALESCE(" + text + ")";
 }
 
 }  // namespace inlier

@@ -11,7 +11,7 @@ namespace inlier {
 
 struct SpecColumn {
   std::string name;
-  // JSON paths in ResolvedJson, such as "$.model.bert.layers"; the first one present counts. Empty for a choice.
+  // JSON paths in ResolvedJson, such as "$.model.bert.layers"; the first one present counts. Of a choice: those of programs.
   std::vector<std::string> json_paths;
   // For a choice (such as softmax): name and JSON path of each member; the value is the name of the present one.
   std::vector<std::pair<std::string, std::string>> members;

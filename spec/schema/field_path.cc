@@ -108,7 +108,7 @@ std::string FieldPath::TryParse(const Descriptor* root, std::string_view text, F
       return "is not a path; write names with single dots between them, such as training.steps";
     if (at == nullptr) return "unknown field; " + done + " is a value and has no fields below it";
     const FieldDescriptor* field = at->FindFieldByName(word);
-    if (field == nullptr) return Unknown(root, at, done, word, text);
+    if (field == nullptr || IsMade(field)) return Unknown(root, at, done, word, text);
     done = JoinPath(done, word);
     if (field->is_repeated() && dot != std::string_view::npos) return "unknown field; " + done + " is a list";
     path->fields_.push_back(field);
@@ -193,7 +193,7 @@ std::vector<std::string> AllLeafPaths(const Descriptor* root) {
   std::vector<std::string> paths;
   for (int i = 0; i < root->field_count(); ++i) {
     const FieldDescriptor* field = root->field(i);
-    if (field->is_repeated()) continue;
+    if (field->is_repeated() || IsMade(field)) continue;
     if (!IsGroup(field)) {
       paths.push_back(field->name());
       continue;
@@ -216,7 +216,9 @@ std::vector<std::string> EnumNames(const EnumDescriptor* type) {
 
 std::vector<std::string> FieldNames(const Descriptor* type) {
   std::vector<std::string> names;
-  for (int i = 0; i < type->field_count(); ++i) names.push_back(type->field(i)->name());
+  for (int i = 0; i < type->field_count(); ++i) {
+    if (!IsMade(type->field(i))) names.push_back(type->field(i)->name());
+  }
   return names;
 }
 

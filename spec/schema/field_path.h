@@ -17,12 +17,18 @@
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
 #include "google/protobuf/struct.pb.h"
+#include "inlier/v1/param_options.pb.h"
 
 namespace inlier {
 
 // True for a message of further fields, false for a leaf: a number, text, choice of words or true/false.
 inline bool IsGroup(const google::protobuf::FieldDescriptor* field) {
   return field->cpp_type() == google::protobuf::FieldDescriptor::CPPTYPE_MESSAGE;
+}
+
+// True for a field that inlier writes and no path names.
+inline bool IsMade(const google::protobuf::FieldDescriptor* field) {
+  return field->options().GetExtension(v1::param).made();
 }
 
 class FieldPath {
@@ -66,7 +72,7 @@ class FieldPath {
   std::vector<const google::protobuf::FieldDescriptor*> fields_;
 };
 
-// Paths of all leaves below `root`, in field order; repeated fields and maps are left out.
+// Paths of all leaves below `root`, in field order; repeated fields, maps and what inlier writes are left out.
 std::vector<std::string> AllLeafPaths(const google::protobuf::Descriptor* root);
 
 // The names of an enum's values, in the order of their declarations.

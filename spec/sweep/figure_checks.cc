@@ -7,7 +7,6 @@
 #include "base/utf8.h"
 #include "spec/schema/did_you_mean.h"
 #include "spec/sweep/point_names.h"
-#include "spec/trial/measurements.h"
 
 namespace inlier {
 namespace {
@@ -64,7 +63,7 @@ Needs NeedsOf(FigureSpec::Kind kind) {
 class FigureChecker {
  public:
   FigureChecker(const FigureSpec& figure, const SweepGrid& grid, std::string path, Problems* problems)
-      : figure_(figure), names_(grid), path_(std::move(path)), problems_(problems) {}
+      : figure_(figure), form_(grid.form()), names_(grid), path_(std::move(path)), problems_(problems) {}
 
   void Check() {
     CheckFileName();
@@ -73,6 +72,10 @@ class FigureChecker {
     for (int i = 0; i < figure_.series_size(); ++i)
       names_.CheckName(figure_.series(i), ItemPath(At("series"), i), problems_);
     if (!figure_.has_kind()) return;  // Declared as required: reported with the rest of its kind.
+    if (form_.is_program() && (IsOfModel(figure_.kind()) || figure_.kind() == FigureSpec::LAYERS))
+      return problems_->Add(At("kind"), FigureSpec::Kind_Name(figure_.kind()) +
+                                            " is of the layers of inlier's models, and the trials are of a "
+                                            "program; give CURVES, AGAINST, BARS, SCATTER or HEAT_MAP");
     const Needs needs = NeedsOf(figure_.kind());
     CheckThere("x", figure_.has_x(), needs.x);
     CheckThere("y", figure_.has_y(), needs.y);
@@ -130,12 +133,12 @@ class FigureChecker {
   void CheckMeasurement(const char* field, const std::string& name) {
     const bool curves = figure_.kind() == FigureSpec::CURVES, layers = figure_.kind() == FigureSpec::LAYERS;
     std::vector<std::string> known;
-    for (const MeasurementInfo& info : Measurements()) {
+    for (const MeasurementInfo& info : form_.measurements()->all()) {
       if ((info.axis == "site") != layers || !(curves ? info.curve : info.final)) continue;
       if (info.name == name) return;
       known.emplace_back(info.name);
     }
-    const bool exists = FindMeasurement(name) != nullptr;
+    const bool exists = form_.measurements()->Find(name) != nullptr;
     problems_->Add(
         At(field),
         Quoted(name) +
@@ -147,6 +150,7 @@ class FigureChecker {
   }
 
   const FigureSpec& figure_;
+  const TrialForm& form_;
   const PointNames names_;
   const std::string path_;
   Problems* problems_;

@@ -4,7 +4,6 @@
 #include <map>
 
 #include "base/utf8.h"
-#include "spec/schema/columns.h"
 #include "spec/schema/did_you_mean.h"
 #include "spec/schema/struct_value.h"
 
@@ -14,7 +13,7 @@ using google::protobuf::Value;
 
 PointNames::PointNames(const SweepGrid& grid) : grid_(grid) {
   for (const AxisInfo& axis : grid.axes()) names_.push_back(axis.name);
-  for (const SpecColumn& column : SpecColumns()) names_.push_back(column.name);
+  for (const SpecColumn& column : grid.form().columns()) names_.push_back(column.name);
 }
 
 void PointNames::CheckName(const std::string& name, const std::string& path, Problems* problems) const {

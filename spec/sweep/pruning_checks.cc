@@ -82,10 +82,10 @@ void CheckPruning(const v1::SweepSpec& sweep, const SweepGrid& grid, Problems* p
   const v1::PruningSpec& pruning = sweep.pruning();
   if (!pruning.has_measurement() || pruning.rule_case() == v1::PruningSpec::RULE_NOT_SET)
     return;  // Reported.
-  const MeasurementInfo* curve = FindMeasurement(pruning.measurement());
+  const MeasurementInfo* curve = grid.form().measurements()->Find(pruning.measurement());
   if (curve == nullptr || !curve->curve || curve->axis == "site") {
     std::vector<std::string> curves;
-    for (const MeasurementInfo& info : Measurements()) {
+    for (const MeasurementInfo& info : grid.form().measurements()->all()) {
       if (info.curve && info.axis != "site") curves.emplace_back(info.name);
     }
     return problems->Add("pruning.measurement",
@@ -95,6 +95,11 @@ void CheckPruning(const v1::SweepSpec& sweep, const SweepGrid& grid, Problems* p
                              (curve == nullptr ? DidYouMean(pruning.measurement(), curves)
                                                : std::string("; give a curve such as train_loss or loss")));
   }
+  if (grid.form().is_program() && curve->source != "train")
+    return problems->Add("pruning.measurement",
+                         Quoted(pruning.measurement()) +
+                             " is reported by the evaluation, not while training; give "
+                             "a measurement of the training");
   const std::uint32_t needed = pruning.has_median() ? pruning.median().min_trials() : 1;
   if (grid.kept() <= needed) {
     problems->Add(

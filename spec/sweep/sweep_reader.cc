@@ -52,7 +52,7 @@ void CheckTable(const v1::TableSpec& table, const SweepGrid& grid, Problems* pro
   names.CheckWhere(table.where(), "table.where", problems);
   if (table.columns_size() == 0)
     problems->Add("table.columns", "is empty; give at least one, such as {measurement: perplexity}");
-  CheckTableForm(table, problems);
+  CheckTableForm(table, *grid.form().measurements(), problems);
   for (int i = 0; i < table.columns_size(); ++i) {
     const v1::TableColumn& column = table.columns(i);
     const std::string path = ItemPath("table.columns", i);

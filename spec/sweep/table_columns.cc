@@ -5,7 +5,6 @@
 #include "absl/strings/str_cat.h"
 #include "spec/schema/did_you_mean.h"
 #include "spec/schema/struct_value.h"
-#include "spec/trial/measurements.h"
 
 namespace inlier {
 namespace {
@@ -22,7 +21,8 @@ std::vector<std::string> HeadingsOf(const Value& entry) {
 
 class FormChecker {
  public:
-  FormChecker(const v1::TableSpec& table, Problems* problems) : table_(table), problems_(problems) {
+  FormChecker(const v1::TableSpec& table, const MeasurementList& measurements, Problems* problems)
+      : table_(table), measurements_(measurements), problems_(problems) {
     for (const v1::TableColumn& column : table.columns()) headings_.push_back(HeadingOf(column));
   }
 
@@ -110,7 +110,7 @@ class FormChecker {
 
   const MeasurementInfo* CheckFinal(const std::string& name, const std::string& path) {
     std::vector<std::string> known;
-    for (const MeasurementInfo& info : Measurements()) {
+    for (const MeasurementInfo& info : measurements_.all()) {
       if (!info.final || info.axis == "site") continue;
       if (info.name == name) return &info;
       known.emplace_back(info.name);
@@ -121,6 +121,7 @@ class FormChecker {
   }
 
   const v1::TableSpec& table_;
+  const MeasurementList& measurements_;
   Problems* problems_;
   std::vector<std::string> headings_;
 };
@@ -152,6 +153,8 @@ std::vector<std::vector<int>> MeanParts(const v1::TableSpec& table, const v1::Ta
   return parts;
 }
 
-void CheckTableForm(const v1::TableSpec& table, Problems* problems) { FormChecker(table, problems).Check(); }
+void CheckTableForm(const v1::TableSpec& table, const MeasurementList& measurements, Problems* problems) {
+  FormChecker(table, measurements, problems).Check();
+}
 
 }  // namespace inlier

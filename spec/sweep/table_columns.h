@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "inlier/v1/sweep_spec.pb.h"
+#include "spec/program/measurement_list.h"
 #include "spec/schema/problems.h"
 
 namespace inlier {
@@ -23,7 +24,7 @@ std::vector<std::vector<int>> MeanParts(const v1::TableSpec& table, const v1::Ta
 
 // Adds a problem, with its path below "table", for a column with missing or contradicting fields, an unknown measurement
 // and an unknown heading. Axes and columns of `trials` are not checked.
-void CheckTableForm(const v1::TableSpec& table, Problems* problems);
+void CheckTableForm(const v1::TableSpec& table, const MeasurementList& measurements, Problems* problems);
 
 }  // namespace inlier
 

@@ -21,8 +21,8 @@ std::string DataSourceText(const std::string& names) {
   const absl::StatusOr<v1::TrialSpec> source = TrialSpecFromJson(names);
   if (!source.ok()) return names;
   std::string text;
-  VisitFileFields(*source, [&text](const std::string& path, v1::FileUse, const std::string& value) {
-    absl::StrAppend(&text, text.empty() ? "" : ", ", path, " ", value);
+  VisitFileFields(*source, [&text](const std::string& path, v1::FileUse use, const std::string& value) {
+    absl::StrAppend(&text, text.empty() ? "" : ", ", use == v1::PROGRAM ? "program" : path, " ", value);
   });
   return text;
 }

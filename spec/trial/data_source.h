@@ -20,7 +20,7 @@ v1::TrialSpec DataSourceOf(const v1::TrialSpec& resolved);
 // The same as JSON: equal for two specs exactly if they name the same files.
 std::string DataSourceNames(const v1::TrialSpec& resolved);
 
-// DataSourceNames as "data.text.path /data/mine.txt, training.start_from.checkpoint /models/a.safetensors".
+// DataSourceNames as "data.text.path /data/mine.txt, training.start_from.checkpoint /models/a.safetensors", or "program mygpt".
 std::string DataSourceText(const std::string& names);
 
 }  // namespace inlier

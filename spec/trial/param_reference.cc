@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "google/protobuf/dynamic_message.h"
 #include "inlier/v1/param_options.pb.h"
 #include "inlier/v1/trial_spec.pb.h"
 #include "spec/schema/descriptor_comments.h"
@@ -27,8 +28,10 @@ std::string TypeText(const FieldDescriptor* field) {
   switch (field->cpp_type()) {
     case FieldDescriptor::CPPTYPE_BOOL:
       return "true or false";
-    case FieldDescriptor::CPPTYPE_STRING:
-      return "text";
+    case FieldDescriptor::CPPTYPE_STRING: {
+      const auto& choices = field->options().GetExtension(v1::param).choices();
+      return choices.empty() ? "text" : absl::StrJoin(choices, " | ");
+    }
     case FieldDescriptor::CPPTYPE_ENUM:
       return absl::StrJoin(EnumNames(field->enum_type()), " | ");
     case FieldDescriptor::CPPTYPE_DOUBLE:
@@ -41,8 +44,11 @@ std::string TypeText(const FieldDescriptor* field) {
 
 std::string DefaultText(const FieldDescriptor* field) {
   if (!field->has_default_value()) return "";
-  return LeafText(
-      field, *google::protobuf::MessageFactory::generated_factory()->GetPrototype(field->containing_type()));
+  google::protobuf::DynamicMessageFactory of_program;
+  const bool ours = field->file()->pool() == google::protobuf::DescriptorPool::generated_pool();
+  google::protobuf::MessageFactory* factory =
+      ours ? google::protobuf::MessageFactory::generated_factory() : &of_program;
+  return LeafText(field, *factory->GetPrototype(field->containing_type()));
 }
 
 // The choice of a group that holds one; else null.
@@ -61,7 +67,7 @@ std::string GroupComment(const FieldDescriptor* field) {
 void DescribeBelow(const Descriptor* type, const std::string& prefix, std::vector<ParamInfo>* infos) {
   for (int i = 0; i < type->field_count(); ++i) {
     const FieldDescriptor* field = type->field(i);
-    if (field->is_repeated()) continue;
+    if (field->is_repeated() || IsMade(field)) continue;
     if (IsGroup(field) && field->message_type()->file()->package() == "google.protobuf") continue;
     infos->push_back(DescribeField(field, prefix));
     if (!infos->back().is_group) continue;
@@ -193,11 +199,11 @@ std::string ParamsMarkdown() {
   return page + "\n" + PresetTable();
 }
 
-std::vector<ParamInfo> ParamsWith(std::string_view filter) {
+std::vector<ParamInfo> ParamsWith(std::string_view filter, const std::vector<ParamInfo>& all) {
   const std::vector<std::string> words =
       absl::StrSplit(absl::AsciiStrToLower(std::string(filter)), absl::ByAnyChar(" \t"), absl::SkipEmpty());
   std::vector<ParamInfo> params;
-  for (const ParamInfo& info : TrialParams()) {
+  for (const ParamInfo& info : all) {
     const std::string haystack =
         absl::AsciiStrToLower(absl::StrCat(info.path, " ", info.column, " ", info.comment));
     const bool matches = std::ranges::all_of(

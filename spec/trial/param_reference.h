@@ -40,8 +40,8 @@ std::string Facts(const ParamInfo& info);
 // The page docs/reference/parameters.md.
 std::string ParamsMarkdown();
 
-// The parameters whose path, column or comment contains every word of `filter`; all when it is empty.
-std::vector<ParamInfo> ParamsWith(std::string_view filter);
+// Those of `all` whose path, column or comment contains every word of `filter`.
+std::vector<ParamInfo> ParamsWith(std::string_view filter, const std::vector<ParamInfo>& all = TrialParams());
 
 std::string ParamsText(const std::vector<ParamInfo>& params, int width = 100);
 

@@ -25,6 +25,10 @@ inline void FrozenFieldsBelow(const google::protobuf::Descriptor* type, const st
     const auto* field = type->field(i);
     const std::string path = JoinPath(prefix, field->name());
     const std::string number = numbers + (numbers.empty() ? "" : ".") + std::to_string(field->number());
+    if (IsMade(field)) {
+      *text += path + " " + number + " made\n";
+      continue;
+    }
     const auto& param = field->options().GetExtension(v1::param);
     if (field->cpp_type() == google::protobuf::FieldDescriptor::CPPTYPE_MESSAGE) {
       *text += path + " " + number + " group" + (param.may_be_absent() ? " may be absent" : "") + "\n";

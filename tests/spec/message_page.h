@@ -28,8 +28,10 @@ inline std::string SectionLink(const google::protobuf::Descriptor* type) {
   return "[" + type->name() + "](#" + anchor + ")";
 }
 
+// A message whose fields people write. The reader writes what a program is.
 inline bool IsOwnMessage(const google::protobuf::FieldDescriptor* field) {
-  return field->message_type() != nullptr && field->message_type()->file()->package() != "google.protobuf";
+  return field->message_type() != nullptr && field->message_type()->file()->package() != "google.protobuf" &&
+         field->message_type()->name() != "ProgramUse";
 }
 
 // The form of a value: "list of Axis", "map of labels", "number; from 0 to 1".
@@ -44,6 +46,8 @@ inline std::string KeyTakes(const google::protobuf::FieldDescriptor* field) {
     takes = PageText(Facts(DescribeField(field, "")));
   } else if (field->message_type()->name() == "TrialSpec") {
     takes = "fields of a [trial](parameters.md)";
+  } else if (field->message_type()->name() == "ProgramUse") {
+    takes = "name or folder of a program";
   } else if (field->message_type()->name() == "Struct") {
     takes = "fields of a [trial](parameters.md)";
   } else if (IsOwnMessage(field)) {

@@ -25,6 +25,7 @@
 #include "coordinator/store/ids.h"
 #include "inlier/v1/sweep_service.pb.h"
 #include "inlier/v1/sweep_spec.pb.h"
+#include "spec/program/measurement_list.h"
 
 namespace inlier {
 
@@ -98,7 +99,8 @@ struct SweepNotices {
 struct Sweep {
   SweepId id;
   v1::SweepSpec spec;
-  ResourceRequest request;  // Its spec's.
+  ResourceRequest request;  // Its spec's, as the next.
+  std::shared_ptr<const MeasurementList> measurements;
   SweepSubmission submission;
   std::string owner;  // The caller that submitted it; empty: callers were not checked.
   v1::SweepState state = v1::ACTIVE;
@@ -124,6 +126,7 @@ struct Sweep {
 
   void SetSpec(v1::SweepSpec made) {
     request = RequestOf(made.resources());
+    measurements = MeasurementList::Of(made);
     spec = std::move(made);
   }
   std::uint64_t Count(v1::TrialState of) const { return counts[static_cast<std::size_t>(of)]; }

@@ -1,9 +1,12 @@
 #include "coordinator/store/views/analysis_views.h"
 
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "coordinator/store/views/derived_sql.h"
 #include "coordinator/store/views/view_sql.h"
 #include "spec/trial/measurements.h"
@@ -18,13 +21,16 @@ std::vector<ViewColumn> AnalysisColumns(const std::string& numbers) {
 }
 
 // Measurements of time, which differ from run to run, as SQL: 'a', 'b'.
-std::string Durations() {
-  std::string names;
-  for (const MeasurementInfo& measurement : Measurements()) {
-    if (measurement.unit == "s" || measurement.unit == "1/s")
-      absl::StrAppend(&names, names.empty() ? "'" : ", '", std::string(measurement.name), "'");
+std::string Durations(const std::vector<v1::ProgramDescription>& programs) {
+  std::set<std::string> names;
+  const auto add = [&names](std::string_view name, std::string_view unit) {
+    if (unit == "s" || unit == "1/s") names.insert(absl::StrCat("'", std::string(name), "'"));
+  };
+  for (const MeasurementInfo& measurement : Measurements()) add(measurement.name, measurement.unit);
+  for (const v1::ProgramDescription& program : programs) {
+    for (const auto& [name, measurement] : program.measurements()) add(name, measurement.unit());
   }
-  return names;
+  return absl::StrJoin(names, ", ");
 }
 
 }  // namespace
@@ -69,7 +75,7 @@ View AnalysisSitesView() {
           "\nWHERE analysis_number.site <> ''"};
 }
 
-View RerunsView() {
+View RerunsView(const std::vector<v1::ProgramDescription>& programs) {
   return {
       "reruns",
       "Final measurements of trials that ran what an earlier one had run, on other data or by `inlier submit "
@@ -89,7 +95,7 @@ View RerunsView() {
                    "earlier.name = measurement.name AND earlier.site = measurement.site AND "
                    "earlier.step = measurement.step AND earlier.final = 1"
                    "\nWHERE measurement.final = 1 AND measurement.name NOT IN (",
-                   Durations(), ")")};
+                   Durations(programs), ")")};
 }
 
 View SitesView() {

@@ -10,7 +10,7 @@ View AnalysesView();
 View AnalysisSitesView();
 
 // Measurements of trials, a row for each: of reruns, of single modules, and of curves.
-View RerunsView();
+View RerunsView(const std::vector<v1::ProgramDescription>& programs);
 View SitesView();
 View CurvesView();
 

@@ -1,10 +1,12 @@
 #include "coordinator/store/views/param_view.h"
 
 #include <algorithm>
+#include <memory>
 #include <set>
 #include <string_view>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "coordinator/store/sql_name.h"
@@ -13,9 +15,9 @@
 #include "coordinator/store/views/effective_gamma.h"
 #include "coordinator/store/views/view_sql.h"
 #include "inlier/v1/trial_spec.pb.h"
-#include "spec/schema/columns.h"
+#include "spec/program/measurement_list.h"
+#include "spec/program/program_columns.h"
 #include "spec/trial/canonical.h"
-#include "spec/trial/measurements.h"
 
 namespace inlier {
 namespace {
@@ -42,8 +44,10 @@ std::pair<std::string, std::string> JsonOfPath(const std::string& path) {
   return {SpecPartSql(StageOfField(field)), path};
 }
 
-void AppendParams(std::vector<ViewColumn>& columns) {
-  for (const SpecColumn& param : SpecColumns()) {
+using Programs = std::vector<v1::ProgramDescription>;
+
+void AppendParams(const Programs& programs, std::vector<ViewColumn>& columns) {
+  for (const SpecColumn& param : ColumnsWith(programs)) {
     std::string where;
     for (const std::string& path : param.json_paths)
       absl::StrAppend(&where, where.empty() ? "" : ", ", path.substr(2));
@@ -94,7 +98,7 @@ View Sweeps() {
           "sweep"};
 }
 
-View Trials() {
+View Trials(const Programs& programs) {
   View view = {"trials",
                "Every trial with its state and one column for each hyper-parameter.",
                {kTrial,
@@ -104,7 +108,7 @@ View Trials() {
                 kLabel,
                 kLabels},
                TrialsWithSpecs()};
-  AppendParams(view.columns);
+  AppendParams(programs, view.columns);
   view.columns =
       Joined(view.columns,
              {{"message", "trial.message", "Why it failed."},
@@ -119,14 +123,37 @@ View Trials() {
   return view;
 }
 
+// A column for each final measurement of the whole model, of our models and then of the programs. One name is one column:
+// a trial has the number of its own program. It is also the column of another program's parameter of that name.
+void AppendMeasurements(const Programs& programs, std::vector<ViewColumn>& columns) {
+  const std::size_t columns_max = columns.size() + Measurements().size() + kProgramMeasurementsMax;
+  std::vector<std::shared_ptr<const MeasurementList>> lists = {MeasurementList::OfModels()};
+  for (const v1::ProgramDescription& program : programs) lists.push_back(MeasurementList::OfProgram(program));
+  std::set<std::pair<std::string, std::string>> known;  // Name and stage.
+  for (const std::shared_ptr<const MeasurementList>& list : lists) {
+    for (const MeasurementInfo& measurement : list->all()) {
+      const std::string name(measurement.name), stage(measurement.source);
+      if (!measurement.final || measurement.axis == "site" || !known.emplace(name, stage).second) continue;
+      const std::string sql = FinalValueSql(measurement, absl::StrCat("'", name, "'"));
+      const auto at = std::ranges::find_if(
+          columns, [&name](const ViewColumn& one) { return absl::EqualsIgnoreCase(one.name, name); });
+      if (at != columns.end()) {
+        at->sql = absl::StrCat("coalesce(", at->sql, ", ", sql, ")");
+      } else if (columns.size() < columns_max) {
+        columns.push_back({name, sql, absl::StrCat("Measurement of the ", stage, " stage.")});
+      }
+    }
+  }
+}
+
 // `more`: a further condition on the trials.
-View ResultsOf(std::string name, std::string comment, const std::string& more) {
+View ResultsOf(const Programs& programs, std::string name, std::string comment, const std::string& more) {
   View view = {
       std::move(name),
       std::move(comment),
       {kTrial, kSweep, kSweepId, {"state", "trial.state", "SUCCEEDED or DIVERGED."}, kLabel, kLabels},
       absl::StrCat(TrialsWithSpecs(), "\nWHERE trial.state IN ('SUCCEEDED', 'DIVERGED')", more)};
-  AppendParams(view.columns);
+  AppendParams(programs, view.columns);
   view.columns =
       Joined(view.columns,
              {kWithdrawn,
@@ -137,17 +164,12 @@ View ResultsOf(std::string name, std::string comment, const std::string& more) {
               kStartStage,
               {"start_checkpoint", "(SELECT checkpoint FROM stage WHERE stage.id = trained.start_stage)",
                "SHA-256 of the model of that stage."}});
-  for (const MeasurementInfo& measurement : Measurements()) {
-    if (!measurement.final || measurement.axis == "site") continue;
-    const std::string name(measurement.name);
-    view.columns.push_back({name, FinalValueSql(measurement, absl::StrCat("'", name, "'")),
-                            absl::StrCat("Measurement of the ", std::string(measurement.source), " stage.")});
-  }
+  AppendMeasurements(programs, view.columns);
   return view;
 }
 
-View Results() {
-  return ResultsOf("results",
+View Results(const Programs& programs) {
+  return ResultsOf(programs, "results",
                    "Trials that have a result, one row each: labels, hyper-parameters, and one column for "
                    "each final measurement. Only what the attempt measured that produced the stage's result. "
                    "NULL: not measured, or not a number. Trials that were submitted twice have one "
@@ -155,8 +177,8 @@ View Results() {
                    "");
 }
 
-View DistinctResults() {
-  return ResultsOf("distinct_results",
+View DistinctResults(const Programs& programs) {
+  return ResultsOf(programs, "distinct_results",
                    "The same, each result once: with the first of the trials that have it. For queries over "
                    "several sweeps, so that a sweep that was submitted twice does not count twice.",
                    "\n  AND NOT EXISTS (SELECT 1 FROM trial AS earlier WHERE earlier.evaluate_stage = "
@@ -329,13 +351,24 @@ std::string View::CreateSql(bool temporary) const {
                       "\nFROM ", from);
 }
 
-const std::vector<View>& UserViews() {
-  static const std::vector<View> views = {Sweeps(),           Trials(),    Results(),       DistinctResults(),
-                                          RerunsView(),       SitesView(), CurvesView(),    Attempts(),
-                                          Failures(),         Logs(),      Events(),        Workers(),
-                                          PruningDecisions(), Audit(),     Notifications(), AnalysesView(),
-                                          AnalysisSitesView()};
-  return views;
+std::vector<View> UserViews(const std::vector<v1::ProgramDescription>& programs) {
+  return {Sweeps(),
+          Trials(programs),
+          Results(programs),
+          DistinctResults(programs),
+          RerunsView(programs),
+          SitesView(),
+          CurvesView(),
+          Attempts(),
+          Failures(),
+          Logs(),
+          Events(),
+          Workers(),
+          PruningDecisions(),
+          Audit(),
+          Notifications(),
+          AnalysesView(),
+          AnalysisSitesView()};
 }
 
 }  // namespace inlier

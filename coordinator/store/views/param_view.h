@@ -2,13 +2,15 @@
 // measurements' table.
 //
 // Tables are internal and singular (trial, stage, attempt, …); views are for users and plural (trials,
-// results, sites, …). docs/reference/schema.md is written from here. Database::Open replaces a view whose
-// text differs from this program's, so a new hyper-parameter needs no migration.
+// results, sites, …). docs/reference/schema.md is written from here. Database replaces a view whose text differs
+// from what is wanted, so a new hyper-parameter, also of a program of one's own, needs no migration.
 #ifndef INLIER_COORDINATOR_STORE_VIEWS_PARAM_VIEW_H_
 #define INLIER_COORDINATOR_STORE_VIEWS_PARAM_VIEW_H_
 
 #include <string>
 #include <vector>
+
+#include "inlier/v1/program.pb.h"
 
 namespace inlier {
 
@@ -28,8 +30,8 @@ struct View {
   std::string CreateSql(bool temporary = false) const;
 };
 
-// All views, those that others use first.
-const std::vector<View>& UserViews();
+// All views, those that others use first, of a database with sweeps of these programs.
+std::vector<View> UserViews(const std::vector<v1::ProgramDescription>& programs = {});
 
 }  // namespace inlier
 

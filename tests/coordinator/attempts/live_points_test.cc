@@ -26,7 +26,7 @@ std::vector<std::string> Latest(Harness& harness, SweepId sweep) {
 std::vector<std::string> Values(Harness& harness, SweepId sweep) {
   std::vector<std::string> texts;
   for (const SweepValue& value : harness.state().sweeps.at(sweep).values.all()) {
-    texts.push_back(std::string(value.info->name) + " " + value.setting + ": best " +
+    texts.push_back(value.name + " " + value.setting + ": best " +
                     std::to_string(static_cast<int>(value.best)) + ", latest " +
                     std::to_string(static_cast<int>(*value.latest)));
   }

@@ -77,10 +77,14 @@ TEST_F(ProgramTest, AWorkerWithOtherSourceRunsNothingOfIt) {
   HandWorker stale("stale", 1), fresh("fresh", 1);
   harness.Sync(stale);
   harness.Report(stale, StartedEvent(kNew));
-  EXPECT_EQ(harness.Query("SELECT failure FROM attempts"), "OTHER_DATA\n");
+  EXPECT_EQ(harness.Query("SELECT failure, message FROM attempts"),
+            "OTHER_DATA|worker stale has other data than the trial began with: program mygpt has digest " +
+                kNew + " there, and " + kOld + " in the sweep\n");
   harness.Sync(stale);
   EXPECT_TRUE(stale.running().empty());
-  EXPECT_THAT(harness.Why("t-1"), HasSubstr("222222222222"));
+  EXPECT_THAT(harness.Why("t-1"),
+              HasSubstr("program mygpt with digest 111111111111, as the sweep names it; worker stale has "
+                        "digest 222222222222"));
   RunAll(fresh, kOld);
   EXPECT_EQ(harness.Status(sweep).trials().succeeded(), 2u);
 }
@@ -116,6 +120,22 @@ TEST_F(ProgramTest, AnInvalidPointFailsWithTheReason) {
   depth.set_required(true);
   sweep = harness.Submit(spec);
   EXPECT_THAT(harness.Query("SELECT message FROM trials"), HasSubstr("INVALID_SPEC: layers: is missing"));
+}
+
+TEST_F(ProgramTest, WhatItsDescriptionDeclaresIsStoredAndNothingElse) {
+  sweep = harness.Submit(ProgramSweep(kOld, {1}));
+  HandWorker one("one", 1);
+  harness.Sync(one);
+  one.Emit(OnlyToken(one), StartedEvent(kOld));
+  one.Emit(OnlyToken(one), MeasurementEvent("score", 3, false));
+  one.Emit(OnlyToken(one), MeasurementEvent("score", 4, true));
+  const auto invalid = harness.state().stats.events_invalid;
+  one.Emit(OnlyToken(one), MeasurementEvent("perplexity", 5, true));
+  harness.Sync(one);
+  EXPECT_EQ(harness.state().stats.events_invalid, invalid + 1);
+  RunAll(one, kOld);
+  EXPECT_EQ(harness.Query("SELECT layers, score, perplexity FROM results"), "1|4|\n");
+  EXPECT_EQ(harness.Query("SELECT name, value FROM curves WHERE name <> 'loss'"), "score|3\n");
 }
 
 }  // namespace

@@ -64,8 +64,12 @@ TEST_F(LiveMetricsTest, TheBestIsThatOfStoredAndLiveNumbers) {
   Lease(SmallSweep("one", 1));
   harness.Report(worker, MeasurementEvent("loss", 4.5, false));
   const auto stored = [&](const char* name, const char* setting, double best) {
-    return std::map<SweepId, std::vector<SweepValue>>{
-        {sweep, {{.info = FindMeasurement(name), .setting = setting, .best = best, .latest = std::nullopt}}}};
+    return std::map<SweepId, std::vector<SweepValue>>{{sweep,
+                                                       {{.name = name,
+                                                         .better = FindMeasurement(name)->better,
+                                                         .setting = setting,
+                                                         .best = best,
+                                                         .latest = std::nullopt}}}};
   };
   const auto best = [&](const auto& of) { return Lines(harness, "inlier_sweep_best", 20, of); };
   EXPECT_THAT(best(stored("loss", "FLOAT", 4)), ElementsAre("s-1 one loss FLOAT = 4"));

@@ -102,7 +102,11 @@ std::string SchemaReference() {
       ". Query the views; read it while the coordinator runs with\n"
       "`sqlite3 'file:STATE_DIR/inlier.db?mode=ro'` or `inlier query`. Never write to it: the coordinator "
       "alone does. The tables behind the views are internal\n"
-      "and may change with any version.\n\n## Views\n");
+      "and may change with any version. `trials`, `results` and `distinct_results` also have a column for "
+      "each "
+      "parameter of the programs of one's own whose sweeps are\n"
+      "stored, and the last two one for each of their measurements; those are not listed here.\n\n## "
+      "Views\n");
   for (const View& view : UserViews()) {
     absl::StrAppend(&out, "\n### ", view.name, "\n\n", view.comment, "\n\n| column | |\n|---|---|\n");
     for (const ViewColumn& column : view.columns)

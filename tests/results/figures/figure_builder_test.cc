@@ -12,6 +12,7 @@
 #include "results/figures/model_figure.h"
 #include "spec/schema/struct_value.h"
 #include "spec/sweep/sweep_reader.h"
+#include "tests/spec/program/program_folder.h"
 
 namespace inlier {
 namespace {
@@ -318,6 +319,35 @@ TEST(FigureEndsTest, ShortLogarithmicAxesHaveRoundTics) {
   EXPECT_LT((Ends{3, std::nextafter(3.0, 4.0)}).WithMargin(true).LogTics().size(), 21u);
   EXPECT_EQ(RoundStep(128), 20u);
   EXPECT_EQ(RoundStep(768), 100u);
+}
+
+TEST(ProgramFigureTest, AxesAndMeasurementsAreThoseOfItsDescription) {
+  const ProgramFolder folder;
+  const SweepGrid grid = SweepGrid::Create(ReadSweepText("name: s\nprogram: mygpt\nbase: {data: wiki}\n"
+                                                         "axes: [{field: lr, values: [0.5, 0.25]}]\n",
+                                                         (folder.path() / "s.yaml").string())
+                                               .value())
+                             .value();
+  std::vector<PlotTrial> trials(3);
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    trials[i].id = "t-" + std::to_string(i);
+    trials[i].state = "SUCCEEDED";
+    trials[i].train_stage = "st-" + std::to_string(i / 2);  // The first two are evaluations of one training.
+    trials[i].evaluate_stage = "st-1" + std::to_string(i);
+    trials[i].labels = {{"lr", i < 2 ? "0.5" : "0.25"}};
+    trials[i].measurements = {static_cast<double>(i)};
+  }
+  v1::FigureSpec spec;
+  spec.set_kind(v1::FigureSpec::AGAINST);
+  spec.set_x("lr");
+  spec.set_y("train_loss");
+  const CurveReader none = [](const std::vector<std::string>&) { return std::map<std::string, Curve>(); };
+  const Figure figure = BuildFigure(spec, grid, trials, none).value();
+  EXPECT_EQ(figure.x_title, "lr (eta)");
+  EXPECT_EQ(figure.y_title, "train_loss (nat)");
+  ASSERT_EQ(figure.series.size(), 1u);
+  ASSERT_EQ(figure.series[0].points.size(), 2u);
+  EXPECT_EQ(figure.series[0].points[1].y.mean, 0) << "a measurement of the training counts once";
 }
 
 }  // namespace

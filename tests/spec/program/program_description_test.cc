@@ -104,5 +104,32 @@ TEST(ProgramDescriptionTest, ItsDigestIsThatOfNamesAndContents) {
   EXPECT_NE(DigestOf(one), DigestOf(two));
 }
 
+TEST(ProgramDescriptionTest, NamesOfColumnsThatAreTakenAreRefusedWithTheRemedy) {
+  const auto with = [](const std::string& more) { return ErrorOf(kLeast + more); };
+  EXPECT_EQ(
+      with("parameters: {state: {type: TEXT}}\n"),
+      "4:14: parameters.state: \"state\" is a column of the views already; give another one, with `column:`");
+  EXPECT_EQ(
+      with("parameters: {a.Spec: {type: TEXT, column: Label}}\n"),
+      "4:35: parameters.a.Spec.column: \"Label\" is a column of the views already; give another one, with "
+      "`column:`");
+  EXPECT_THAT(with("parameters: {data.seed: {type: INTEGER}}\n"),
+              HasSubstr("\"seed\" is a column of the views"));
+  EXPECT_THAT(with("parameters: {perplexity: {type: NUMBER}}\n"),
+              HasSubstr("\"perplexity\" is the column of a measurement"));
+  EXPECT_EQ(with("parameters: {gamma: {type: NUMBER}, softmax: {type: TEXT}, inf_norm: {type: NUMBER}}\n"),
+            "OK");
+  EXPECT_EQ(with("parameters: {a.lr: {type: NUMBER}, b.LR: {type: NUMBER}}\n"),
+            "4:36: parameters.b.LR: \"LR\" is the column of a.lr; give another one, with `column:`");
+  EXPECT_EQ(with("parameters: {a.lr: {type: NUMBER}, b.lr: {type: NUMBER, column: b_lr}}\n"), "OK");
+  EXPECT_EQ(with("measurements: {trial: {}}\n"),
+            "4:16: measurements.trial: \"trial\" is a column of the views already; rename the measurement");
+  EXPECT_THAT(with("measurements: {gamma: {}}\n"), HasSubstr("\"gamma\" is the column of a parameter"));
+  EXPECT_EQ(
+      with("parameters: {a.score: {type: NUMBER}}\nmeasurements: {score: {}}\n"),
+      "5:16: measurements.score: \"score\" is the column of a.score; give a parameter another `column:`, or "
+      "rename the measurement");
+}
+
 }  // namespace
 }  // namespace inlier

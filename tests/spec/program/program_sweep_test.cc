@@ -2,6 +2,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "spec/program/measurement_list.h"
+#include "spec/program/program_columns.h"
 #include "spec/program/trial_form.h"
 #include "spec/schema/field_path.h"
 #include "spec/sweep/default_table.h"
@@ -101,6 +102,7 @@ TEST_F(ProgramSweepTest, MistakesAreNamedAsForOurModels) {
   EXPECT_THAT(ErrorOf(head + "base: {data: wiki, optimizer: {name: adan}}\n"),
               HasSubstr("\"adan\" is not one of the choices; did you mean \"adam\"?"));
   EXPECT_THAT(ErrorOf(head), HasSubstr("base.data: is missing: give a text"));
+  EXPECT_THAT(ErrorOf("name: s\nbase: {program: {name: x}}\n"), HasSubstr("base.program: unknown field"));
   EXPECT_THAT(ErrorOf(head + "base: {data: wiki, model: {bert: {preset: tiny}}}\n"),
               HasSubstr("base.model: unknown field"));
   EXPECT_THAT(ErrorOf(head + "base: {data: w}\naxes: [{field: lr, values: [0.1, 3]}]\n"),
@@ -194,6 +196,94 @@ TEST_F(ProgramSweepTest, ItsMeasurementsAreThoseItDeclares) {
   EXPECT_THAT(table.rows(), ElementsAre("lr", "bits"));
   ASSERT_EQ(table.columns_size(), 2);
   EXPECT_EQ(table.columns(0).measurement(), "perplexity");
+}
+
+TEST_F(ProgramSweepTest, SeveralSweepsHaveTheMeasurementsOfAll) {
+  const v1::SweepSpec sweep = Read(kProgramSweep).value();
+  v1::SweepSpec ours, other = sweep;
+  ours.set_name("ours");
+  other.set_name("others");
+  other.mutable_program()->set_name("second");
+  auto& measurements = *other.mutable_program()->mutable_description()->mutable_measurements();
+  measurements.clear();
+  measurements["bleu"].set_better(v1::ProgramMeasurement::HIGHER);
+  const auto all = MeasurementList::Of(std::vector{sweep, ours, other}).value();
+  EXPECT_EQ(all->Find("bleu")->better, Better::kHigher);
+  EXPECT_NE(all->Find("max_inf_norm"), nullptr);
+  EXPECT_EQ(all->Find("perplexity")->source, "evaluate");
+  EXPECT_EQ(all->all().size(), Measurements().size() + 1);
+  measurements["perplexity"].set_better(v1::ProgramMeasurement::HIGHER);
+  EXPECT_EQ(
+      MessageOf(MeasurementList::Of(std::vector{sweep, other}).status()),
+      "perplexity: the better number is lower for program mygpt (sweep lrs) and higher for program second "
+      "(sweep others); leave one sweep out, or give one measurement another name");
+}
+
+TEST_F(ProgramSweepTest, ItsParametersAreListedAsOursAre) {
+  const auto params = TrialForm::Of(Read(kProgramSweep).value()).value()->params();
+  EXPECT_EQ(ParamsText(ParamsWith("lr", params)),
+            "lr\n    number; above 0 and at most 1; default 3e-4\n    Step size.\n");
+  EXPECT_THAT(ParamsText(ParamsWith("optimizer", params)),
+              testing::StartsWith(
+                  "optimizer\n    group\noptimizer.momentum\n    number; default 0.9\noptimizer.name\n"
+                  "    adam | sgd; default adam\n"));
+  EXPECT_THAT(ParamsText(ParamsWith("print_every", params)), HasSubstr("does not decide the result"));
+  EXPECT_EQ(ParamsWith("seed", params).size(), 1u);
+}
+
+TEST_F(ProgramSweepTest, ColumnsOfProgramsAreSharedByName) {
+  const v1::ProgramDescription first = Read(kProgramSweep)->program().description();
+  v1::ProgramDescription second;
+  (*second.mutable_parameters())["sgd.LR"].set_type(v1::ProgramParameter::NUMBER);
+  (*second.mutable_parameters())["gamma"].set_type(v1::ProgramParameter::NUMBER);
+  (*second.mutable_parameters())["lr"].set_column("step_size");
+  const auto paths = [](const std::vector<SpecColumn>& columns, const std::string& name) {
+    for (const SpecColumn& column : columns) {
+      if (column.name == name) return column.json_paths;
+    }
+    return std::vector<std::string>{"none"};
+  };
+  const std::vector<SpecColumn> columns = ColumnsWith({first, second, first});
+  EXPECT_THAT(paths(columns, "lr"),
+              ElementsAre("$.program.parameters.\"lr\"", "$.program.parameters.\"sgd.LR\""));
+  EXPECT_THAT(paths(columns, "step_size"), ElementsAre("$.program.parameters.\"lr\""));
+  EXPECT_THAT(paths(columns, "print_every"), ElementsAre("$.program.incidental.\"print_every\""));
+  EXPECT_THAT(paths(columns, "bits"), ElementsAre("$.program_evaluation.parameters.\"bits\""));
+  EXPECT_THAT(paths(columns, "optimizer"), ElementsAre("$.program.parameters.\"optimizer.name\""));
+  for (const SpecColumn& column : columns) {
+    if (column.name == "optimizer") EXPECT_GT(column.members.size(), 1u) << "of our models";
+  }
+  EXPECT_THAT(paths(columns, "gamma"), testing::Contains("$.program.parameters.\"gamma\""));
+  EXPECT_GT(paths(columns, "gamma").size(), 1u);
+  EXPECT_EQ(ColumnsOf(first).size(), 10u) << "its own and the seed";
+}
+
+TEST_F(ProgramSweepTest, TablesFiguresAndPruningNameWhatTheProgramHas) {
+  const std::string more = kProgramSweep;
+  EXPECT_EQ(
+      ErrorOf(more +
+              "table: {rows: [optimizer, lr], columns: [{measurement: perplexity, statistic: BEST}]}\n"
+              "pruning: {measurement: train_loss, median: {}}\n"
+              "figures: [{kind: CURVES, y: train_loss}, {kind: AGAINST, x: lr, y: perplexity, log_x: true},"
+              " {kind: HEAT_MAP, x: lr, by: bits, y: perplexity}, {kind: BARS, y: train_loss},"
+              " {kind: SCATTER, x: train_loss, y: perplexity, where: {causal: true}}]\n"),
+      "OK");
+  EXPECT_THAT(ErrorOf(more + "table: {columns: [{measurement: max_inf_norm}]}\n"),
+              HasSubstr("\"max_inf_norm\" is not a final measurement of a trial"));
+  EXPECT_THAT(ErrorOf(more + "table: {columns: [{measurement: perplexty}]}\n"),
+              HasSubstr("did you mean \"perplexity\"?"));
+  EXPECT_THAT(ErrorOf(more + "table: {rows: [gamma], columns: [{measurement: perplexity}]}\n"),
+              HasSubstr("\"gamma\" is neither an axis of this sweep nor a column of trials"));
+  EXPECT_THAT(ErrorOf(more + "pruning: {measurement: loss, median: {}}\n"),
+              HasSubstr("\"loss\" is not a measurement"));
+  EXPECT_THAT(ErrorOf(more + "pruning: {measurement: perplexity, median: {}}\n"),
+              HasSubstr("\"perplexity\" is reported by the evaluation, not while training"));
+  EXPECT_THAT(ErrorOf(more + "figures: [{kind: CURVES, y: loss}]\n"),
+              HasSubstr("\"loss\" is not a measurement"));
+  EXPECT_THAT(ErrorOf(more + "figures: [{kind: DIMENSIONS}]\n"),
+              HasSubstr("figures[0].kind: DIMENSIONS is of the layers of inlier's models"));
+  EXPECT_THAT(ErrorOf(more + "figures: [{kind: LAYERS, y: perplexity}]\n"),
+              HasSubstr("give CURVES, AGAINST"));
 }
 
 TEST_F(ProgramSweepTest, FormsOfManyProgramsStandBesideEachOther) {

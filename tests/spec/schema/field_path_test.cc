@@ -115,6 +115,18 @@ TEST(FieldPathTest, MinusZeroIsZero) {
   EXPECT_FALSE(std::signbit(spec.attention().softmax().clipped().gamma()));
 }
 
+TEST(FieldPathTest, WhatInlierWritesHasNoPath) {
+  for (const char* path : {"program", "program.name", "program_evaluation.parameters"}) {
+    EXPECT_THAT(std::string(FieldPath::Parse(v1::TrialSpec::descriptor(), path).status().message()),
+                testing::HasSubstr("unknown field"))
+        << path;
+  }
+  for (const std::string& path : AllLeafPaths(v1::TrialSpec::descriptor()))
+    EXPECT_NE(path.substr(0, 7), "program");
+  EXPECT_THAT(FieldNames(v1::TrialSpec::descriptor()), testing::Not(testing::Contains("program")));
+  EXPECT_TRUE(IsMade(v1::TrialSpec::descriptor()->FindFieldByName("program")));
+}
+
 TEST(FieldPathTest, AllLeafPathsCanBeParsedAndHaveAText) {
   const std::vector<std::string> paths = AllLeafPaths(v1::TrialSpec::descriptor());
   EXPECT_GT(paths.size(), 70u);

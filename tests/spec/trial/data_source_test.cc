@@ -49,5 +49,9 @@ TEST(DataSourceTest, PeopleSeeDefaultsToo) {
       "data.classification.train_file train.tsv, data.classification.validation_file dev.tsv");
 }
 
+TEST(DataSourceTest, AProgramIsNamedAsPeopleNameIt) {
+  EXPECT_EQ(DataSourceText(R"({"program":{"name":"mygpt"}})"), "program mygpt");
+}
+
 }  // namespace
 }  // namespace inlier

@@ -21,6 +21,7 @@ void ExpectDeclared(const Descriptor* type, const std::string& prefix, std::vect
   for (int i = 0; i < type->field_count(); ++i) {
     const FieldDescriptor* field = type->field(i);
     const std::string path = prefix + field->name();
+    if (IsMade(field)) continue;  // The name of a program is not a file, and no path names it.
     ASSERT_FALSE(field->is_repeated()) << path << ": CheckFilePaths looks at no lists";
     if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
       ExpectDeclared(field->message_type(), path + ".", paths);

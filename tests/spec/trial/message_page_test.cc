@@ -48,6 +48,8 @@ TEST(MessagePageTest, AKeyHasItsTypeRangeDefaultAndMeaning) {
   EXPECT_THAT(sweep, HasSubstr("| `scales` | map of names to [SweepScale](#sweepscale) |"));
   EXPECT_THAT(sweep, HasSubstr("Exactly one of `median`, `asha`."));
   EXPECT_THAT(sweep, HasSubstr("<br>HEAT_MAP: A measurement by two axes"));
+  EXPECT_THAT(sweep, HasSubstr("| `program` | name or folder of a program | A program of one's own"));
+  EXPECT_THAT(sweep, testing::Not(HasSubstr("ProgramUse")));
   const std::string configuration = ConfigurationMarkdown();
   EXPECT_THAT(configuration, HasSubstr("| `lease_ttl_ms` | integer; from 200 to 3600000; default 15000 |"));
   EXPECT_THAT(configuration, HasSubstr("## HookConfig\n"));
