@@ -37,7 +37,7 @@ void RecoverSweep(Context& context, SweepRow record) {
   sweep.began = now.at - std::chrono::milliseconds(
                              std::max<std::int64_t>(0, now.wall.unix_ms - sweep.submission.at.unix_ms));
   sweep.time.stored = record.usage;
-  sweep.log_lines = record.usage.log_lines;
+  sweep.time.log_lines = record.usage.log_lines;
   sweep.ended = record.ended_at;
   if (sweep.spec.has_pruning()) sweep.pruning.pruner = std::make_unique<Pruner>(sweep.spec.pruning());
   if (!sweep.submission.request_id.empty()) state.sweeps.RememberRequest(sweep);

@@ -25,7 +25,7 @@ void TakeLogLine(Context& context, Attempt& attempt, const v1::LogLine& line, Wa
   Sweep& sweep = context.state.sweeps.at(attempt.sweep);
   const v1::LimitsSpec& limits = sweep.spec.limits();
   LogRow row{.token = attempt.token, .at = at};
-  if (limits.has_log_lines() && sweep.log_lines >= limits.log_lines()) {
+  if (limits.has_log_lines() && sweep.time.log_lines >= limits.log_lines()) {
     if (std::exchange(log.left_out, true)) return;
     row.text = absl::StrCat("[this line and later ones are left out: ", WhyNoMore(sweep), "]");
     context.out.changes.Add(std::move(row));
@@ -40,7 +40,7 @@ void TakeLogLine(Context& context, Attempt& attempt, const v1::LogLine& line, Wa
                             Limits::kLogBytesMax >> 20,
                             " MiB of an attempt's log; this line and later ones are left out]");
   context.out.changes.Add(std::move(row));
-  if (++sweep.log_lines == limits.log_lines())
+  if (++sweep.time.log_lines == limits.log_lines())
     Notice(context, sweep, "log_full",
            absl::StrCat("no more lines of its attempts' logs are kept: ", WhyNoMore(sweep)));
 }

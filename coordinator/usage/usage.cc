@@ -206,7 +206,7 @@ void CommitUsage(Context& context) {
                          .attempt_ms = Milliseconds(sweep.time.usage.AttemptSeconds(now)),
                          .gpu_ms = Milliseconds(sweep.time.usage.GpuSeconds(now)),
                          .charged_gpu_ms = Milliseconds(sweep.time.charged_gpu_seconds),
-                         .log_lines = sweep.log_lines,
+                         .log_lines = sweep.time.log_lines,
                          .at = context.now.wall};
     if (!INLIER_BUG("used_time_not_stored")) context.out.changes.Add(SweepUsage(sweep.time.stored));
   }

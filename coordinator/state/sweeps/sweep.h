@@ -70,10 +70,11 @@ struct SweepData {
   DataId waits_for;  // Its expansion waits for the digest of this source.
 };
 
-// The time of its attempts, and its limits (usage/usage.h).
+// The sums of its attempts, and their limits (usage/usage.h, logs/logs.h).
 struct SweepTime {
   UsageMeter usage;                // Of the attempts at stages that it needs.
   double charged_gpu_seconds = 0;  // Of ended attempts that are charged to it.
+  std::uint64_t log_lines = 0;     // Kept of attempts that are charged to it.
   SweepUsage stored;               // As last stored.
   std::optional<Timestamp> limit_due;
 };
@@ -119,7 +120,6 @@ struct Sweep {
   StageTally evaluate;
   SweepData bound;
   SweepTime time;
-  std::uint64_t log_lines = 0;  // Kept of attempts that are charged to it.
   SweepPruning pruning;
   SweepValues values;  // Since this process started.
   SweepNotices notice_log;
