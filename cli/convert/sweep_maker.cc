@@ -45,7 +45,8 @@ class SweepMaker {
 
   absl::StatusOr<Conversion> Make(const std::string& stem, const std::string& program) {
     if (!program.empty() && ProgramNameOf(program) != program)
-      return absl::InvalidArgumentError(
+      return ForeignError(
+          {}, "--program",
           Quoted(program) + " cannot name a program; use letters, digits, \"_\" and \"-\", a letter first");
     RETURN_IF_ERROR(CheckCounts());
     NameSweep(stem);

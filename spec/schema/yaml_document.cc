@@ -134,7 +134,9 @@ class TreeBuilder : public YAML::EventHandler {
 
   void RefuseTag(const YAML::Mark& mark, const std::string& tag) {
     if (tag.empty() || tag == "?" || tag == "!") return;
-    if (tags_ == YamlTags::kStandard && tag.starts_with(kStandardTag)) return;
+    for (const char* type : {"float", "int", "str", "bool", "null", "map", "seq"}) {
+      if (tags_ == YamlTags::kStandard && tag == kStandardTag + std::string(type)) return;
+    }
     throw YamlProblem{columns_.At(mark), "the tag " + tag + " has no meaning here; remove it"};
   }
 
