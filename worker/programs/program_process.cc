@@ -61,7 +61,7 @@ const char* BecomeUser(const std::string& name) {
 // Kills the children that this process has, also those that came to it as their parents ended, until there are none.
 void KillLeftBehind() {
   for (int round = 0; round < 100; ++round) {
-    std::ifstream children(absl::StrCat("/proc/self/task/", ::getpid(), "/children"));
+    std::ifstream children("/proc/thread-self/children");
     bool any = false;
     for (pid_t child = 0; children >> child; any = true) ::kill(child, SIGKILL);
     if (!any) return;

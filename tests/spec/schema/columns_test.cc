@@ -55,7 +55,7 @@ TEST(ColumnsTest, AChoiceIsAColumnOfItsMembersNames) {
             "spec->'$.training.schedule.linear' IS NOT NULL THEN 'linear' WHEN "
             "spec->'$.training.schedule.cosine' IS NOT NULL THEN 'cosine' END");
   EXPECT_EQ(ColumnNamed("architecture").members.size(), 5u);
-  EXPECT_EQ(ColumnNamed("gate").members.size(), 6u);
+  EXPECT_EQ(ColumnNamed("gate").members.size(), 7u);
 }
 
 TEST(ColumnsTest, PathsAreThoseOfTheStoredJson) {
