@@ -4,6 +4,7 @@
 #include <grp.h>
 #include <poll.h>
 #include <pwd.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -29,7 +30,7 @@ constexpr int kChildEvents = 3;
 sigset_t HandledSignals() {
   sigset_t set;
   ::sigemptyset(&set);
-  for (const int signal : {SIGCHLD, SIGTERM, SIGINT}) ::sigaddset(&set, signal);
+  for (const int signal : {SIGCHLD, SIGTERM, SIGINT, SIGUSR1}) ::sigaddset(&set, signal);
   return set;
 }
 
@@ -77,6 +78,8 @@ absl::Status ProgramProcess::Block() {
   if (::sigprocmask(SIG_BLOCK, &signals, nullptr) != 0 || ::prctl(PR_SET_CHILD_SUBREAPER, 1) != 0)
     return ErrnoStatus("preparing to run a program");
   ::signal(SIGPIPE, SIG_IGN);
+  // A signal that can be taken: what the program has started is in the group, and would outlive a process that is killed.
+  if (::getpgrp() == ::getpid()) ::prctl(PR_SET_PDEATHSIG, SIGUSR1);
   return absl::OkStatus();
 }
 
@@ -86,7 +89,6 @@ void ProgramProcess::RunChild(const ProgramCommand& command, int input, int even
     [[maybe_unused]] const bool written = WriteAll(failure, report);
     ::_exit(127);
   };
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -94,6 +96,13 @@ void ProgramProcess::RunChild(const ProgramCommand& command, int input, int even
   for (const std::string& variable : command.variables) ::putenv(::strdup(variable.c_str()));
   if (::chdir(command.folder.c_str()) != 0) fail("enter its folder");
   if (const char* step = BecomeUser(command.user)) fail(step);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // Another user would not have kept it.
+  cpu_set_t cpus;
+  CPU_ZERO(&cpus);
+  for (const int cpu : command.cpus) {
+    if (cpu < CPU_SETSIZE) CPU_SET(cpu, &cpus);
+  }
+  if (!command.cpus.empty()) ::sched_setaffinity(0, sizeof(cpus), &cpus);
   if (::dup2(input, 0) < 0 || ::dup2(events, kChildEvents) < 0) fail("set up its descriptors");
   ::fcntl(kChildEvents, F_SETFD, 0);
   std::vector<char*> words;
@@ -110,6 +119,9 @@ absl::Status ProgramProcess::Start(const ProgramCommand& command) {
   signals_ = Descriptor(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
   if (signals_.fd() < 0 || !events.Open() || !replies.Open() || !failure.Open())
     return ErrnoStatus("cannot make the pipes of the program");
+  // The program would not get a signal that came while its files were prepared.
+  TakeSignals();
+  if (stopped_) return absl::CancelledError("asked to stop");
   // Above the descriptors that the child sets up.
   const Descriptor events_end(::fcntl(events.write.fd(), F_DUPFD_CLOEXEC, 16));
   const Descriptor failure_end(::fcntl(failure.write.fd(), F_DUPFD_CLOEXEC, 16));
@@ -144,6 +156,7 @@ bool ProgramProcess::ReadEvents(const std::function<void(std::string_view)>& on_
 void ProgramProcess::TakeSignals() {
   signalfd_siginfo info;
   while (::read(signals_.fd(), &info, sizeof(info)) == sizeof(info)) {
+    if (info.ssi_signo == SIGUSR1) ::kill(0, SIGKILL);  // The worker has ended.
     if (info.ssi_signo != SIGCHLD) stopped_ = true;
   }
   int status = 0;

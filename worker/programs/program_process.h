@@ -24,14 +24,16 @@ struct ProgramCommand {
   std::vector<std::string> variables;  // "NAME=value", over this process' own.
   std::filesystem::path folder;        // Its working folder.
   std::string user;                    // It runs as this one; empty: as this process.
+  std::vector<int> cpus{};             // It is bound to them; none: as this process is.
 };
 
 class ProgramProcess {
  public:
-  // SIGTERM and SIGINT, which this process' group gets too, end no wait: `stopped` is true then.
+  // SIGTERM and SIGINT, which this process' group gets too, end no wait: `stopped` is true then. Where this process leads
+  // a group, all of the group ends with the parent.
   static absl::Status Block();
 
-  // Unavailable names the command and the reason.
+  // Unavailable names the command and the reason; Cancelled: this process was asked to stop before.
   absl::Status Start(const ProgramCommand& command);
   // Calls `on_bytes` with what it writes, until it has ended and all is read. Then kills what it has left behind. Its status
   // as waitpid(2) has it.
