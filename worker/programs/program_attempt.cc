@@ -28,6 +28,7 @@ using TrialJson = nlohmann::ordered_json;
 
 constexpr std::size_t kLineBytesMax = 65536;
 constexpr std::uint64_t kGarbageToldMax = 3;
+constexpr std::size_t kTarsKept = 2;  // The newest checkpoints: one of them may be on its way to the store.
 
 TrialJson JsonOf(const google::protobuf::Value& value) {
   if (value.kind_case() == google::protobuf::Value::kBoolValue) return value.bool_value();
@@ -95,6 +96,12 @@ absl::Status ProgramAttempt::Open() {
   return absl::OkStatus();
 }
 
+// Of each process of a gang, all of which have one output_dir.
+fs::path ProgramAttempt::OwnFolder() const {
+  const fs::path attempt = spec_.output_dir();
+  return spec_.gang().rank() == 0 ? attempt : attempt / absl::StrCat("process-", spec_.gang().rank());
+}
+
 absl::Status ProgramAttempt::Prepare() {
   RETURN_IF_ERROR(MakeFolder(output()));
   TrialJson trial = {{"protocol", 1},
@@ -113,7 +120,8 @@ absl::Status ProgramAttempt::Prepare() {
        {&spec_.spec().program().parameters(), &spec_.spec().program().incidental(),
         &spec_.spec().program_evaluation().parameters(), &spec_.spec().program_evaluation().incidental()})
     AddParameters(*part, trial["parameters"]);
-  const fs::path own = spec_.output_dir();
+  const fs::path own = OwnFolder();
+  RETURN_IF_ERROR(MakeFolder(own));
   if (spec_.has_resume_from()) {
     ASSIGN_OR_RETURN(const fs::path saved, UnpackCheckpoint(spec_.resume_from(), own / "resume"));
     if (!saved.empty()) trial["resume_from"] = saved.string();
@@ -127,13 +135,19 @@ absl::Status ProgramAttempt::Prepare() {
   RETURN_IF_ERROR(WriteFile(own / "trial.json", trial.dump(2) + "\n"));
   RETURN_IF_ERROR(GiveTo(user_, output()));
   const auto& words = IsTraining() ? description_.command() : description_.evaluate();
-  command_ = {.words = {words.begin(), words.end()}, .variables = {}, .folder = root_, .user = user_};
+  command_ = {.words = {words.begin(), words.end()},
+              .variables = {},
+              .folder = root_,
+              .user = user_,
+              .cpus = {spec_.cpus().begin(), spec_.cpus().end()}};
   ASSIGN_OR_RETURN(command_.variables, ProgramVariables(root_, description_, own / "trial.json"));
   return absl::OkStatus();
 }
 
 v1::Outcome ProgramAttempt::RunToEnd() {
-  if (const absl::Status started = process_.Start(command_); !started.ok())
+  const absl::Status started = process_.Start(command_);
+  if (absl::IsCancelled(started)) return FailedOutcome(v1::PREEMPTED, "stopped on request");
+  if (!started.ok())
     return FailedOutcome(v1::INVALID_SPEC, absl::StrCat("the program cannot be started: ", started.message(),
                                                         "; correct command or environment of ",
                                                         (root_ / kProgramFileName).string()));
@@ -219,7 +233,8 @@ absl::Status ProgramAttempt::TakeCheckpoint(const v1::CheckpointSaved& saved) {
   if (kept.ok()) kept = Keep(*path, saved.step(), saved.final());
   if (!kept.ok() && saved.final())
     Break(v1::CRASHED, absl::StrCat("the trained model cannot be kept: ", kept.message()));
-  process_.Reply(absl::StrCat("{\"saved\": {\"step\": ", saved.step(), "}}\n"));
+  // The program may remove its own copy then.
+  if (kept.ok()) process_.Reply(absl::StrCat("{\"saved\": {\"step\": ", saved.step(), "}}\n"));
   return Annotate(kept, absl::StrCat("keeping the checkpoint of step ", saved.step()));
 }
 
@@ -237,18 +252,26 @@ absl::Status ProgramAttempt::Keep(const fs::path& path, std::uint64_t step, bool
   has_final_ = has_final_ || final;
   RETURN_IF_ERROR(SyncPath(tar));
   on_event_(std::move(event));
+  if (final) return absl::OkStatus();
+  std::erase(tars_, tar);
+  tars_.push_back(tar);
+  std::error_code ignored;
+  if (tars_.size() > kTarsKept) fs::remove(tars_.front(), ignored);
+  if (tars_.size() > kTarsKept) tars_.erase(tars_.begin());
   return absl::OkStatus();
 }
 
 absl::Status ProgramAttempt::KeepFile(const std::string& name) {
   ASSIGN_OR_RETURN(const fs::path path, InOutput(name));
-  const fs::path kept = fs::path(spec_.output_dir()) / kAttemptFilesFolder;
-  RETURN_IF_ERROR(MakeFolder(kept));
+  // Files of one name in two folders are two.
+  const fs::path kept =
+      fs::path(spec_.output_dir()) / kAttemptFilesFolder / path.lexically_relative(output());
+  RETURN_IF_ERROR(MakeFolder(kept.parent_path()));
   std::error_code error;
-  fs::rename(path, kept / path.filename(), error);
+  fs::rename(path, kept, error);
   if (error)
     return absl::UnavailableError(absl::StrCat("cannot keep ", path.string(), ": ", error.message()));
-  Warn(absl::StrCat("kept ", (kept / path.filename()).string()));
+  Warn(absl::StrCat("kept ", kept.string()));
   return absl::OkStatus();
 }
 

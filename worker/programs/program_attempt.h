@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -39,6 +40,8 @@ class ProgramAttempt {
  private:
   bool IsTraining() const { return spec_.kind() == v1::TRAIN_STAGE; }
   std::filesystem::path output() const { return std::filesystem::path(spec_.output_dir()) / "output"; }
+  // Of trial.json and of unpacked checkpoints.
+  std::filesystem::path OwnFolder() const;
   void Warn(const std::string& text);
 
   // Reads the program, and reports what runs.
@@ -71,6 +74,7 @@ class ProgramAttempt {
   std::optional<v1::Outcome> outcome_;  // As the program reported it.
   std::optional<v1::Outcome> broken_;   // In its place.
   bool has_final_ = false;
+  std::vector<std::filesystem::path> tars_;  // Of checkpoints to resume from, the newest last.
   std::uint64_t garbage_ = 0;
   std::string first_garbage_;
 };

@@ -2,14 +2,17 @@
 #include <gmock/gmock.h>
 #include <google/protobuf/util/json_util.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "absl/strings/ascii.h"
 #include "base/digest.h"
 #include "base/files/file.h"
+#include "base/processes/usable_cpus.h"
 #include "base/run_program.h"
 #include "spec/program/program_description.h"
 #include "tests/support/temporary_folder.h"
@@ -320,12 +323,11 @@ TEST_F(ProgramTrialRunTest, NamesWhatAProgramDoesWrong) {
       HasSubstr("wrong: the training failed, CRASHED: the program ended with status 0 without an outcome"));
   EXPECT_THAT(Test("echo '{\"measurement\": {\"name\": \"x\", \"value\": 1}}' >&3; sleep 9\n"),
               HasSubstr("wrong: the training failed, INVALID_SPEC"));
-  EXPECT_THAT(Test("echo '{\"checkpoint\": {\"path\": \"no\", \"step\": 1}}' >&3; read saved\n" +
-                   std::string(kSuccess)),
+  EXPECT_THAT(Test("echo '{\"checkpoint\": {\"path\": \"no\", \"step\": 1}}' >&3\n" + std::string(kSuccess)),
               HasSubstr("which is not there"));
-  EXPECT_THAT(Test("echo '{\"checkpoint\": {\"path\": \"../x\", \"step\": 1}}' >&3; read saved\n" +
-                   std::string(kSuccess)),
-              HasSubstr("does not stay below"));
+  EXPECT_THAT(
+      Test("echo '{\"checkpoint\": {\"path\": \"../x\", \"step\": 1}}' >&3\n" + std::string(kSuccess)),
+      HasSubstr("does not stay below"));
   EXPECT_THAT(Test("", "name: p\ncommand: [./none]\nfiles: [train.sh]\n"),
               HasSubstr("./none: cannot execute it: No such file"));
   EXPECT_THAT(
@@ -342,6 +344,71 @@ TEST_F(ProgramRunnerTest, AFileIsKeptWithTheAttempt) {
       v1::Outcome::SUCCEEDED);
   EXPECT_TRUE(fs::exists(folder_ / "attempt/files/plot.png"));
   EXPECT_THAT(Logged(), HasSubstr("files/plot.png"));
+}
+
+TEST_F(ProgramRunnerTest, NoReplyComesForACheckpointThatIsNotKept) {
+  RunScript(
+      "echo '{\"checkpoint\": {\"path\": \"gone\", \"step\": 3}}' >&3\n"
+      "echo 4 >" +
+      (folder_ / "attempt/output/c").string() +
+      "; echo '{\"checkpoint\": {\"path\": \"c\", \"step\": 4}}' >&3; read reply; echo got $reply\n" +
+      kSuccess);
+  EXPECT_THAT(printed_,
+              AllOf(HasSubstr("got {\"saved\": {\"step\": 4}}"), testing::Not(HasSubstr("\"step\": 3"))));
+}
+
+TEST_F(ProgramRunnerTest, OfCheckpointsTheNewestTwoAreKept) {
+  const std::string out = (folder_ / "attempt/output").string();
+  RunScript("for step in 1 2 3; do echo $step >" + out +
+            "/c; echo \"{\\\"checkpoint\\\": {\\\"path\\\": \\\"c\\\", \\\"step\\\": $step}}\" >&3; read "
+            "reply; done\n" +
+            kSuccess);
+  EXPECT_FALSE(fs::exists(folder_ / "attempt/step-1.tar"));
+  EXPECT_TRUE(fs::exists(folder_ / "attempt/step-2.tar"));
+  EXPECT_TRUE(fs::exists(folder_ / "attempt/step-3.tar"));
+}
+
+TEST_F(ProgramRunnerTest, EachProcessOfAGangHasAFileOfItsOwn) {
+  Write("cp \"$INLIER_TRIAL\" " + (folder_ / "seen-").string() +
+        "$(sed -n 's/.*\"rank\": \\(.\\).*/\\1/p' $INLIER_TRIAL)\n" + kSuccess);
+  v1::AttemptSpec spec = Spec();
+  spec.mutable_gang()->set_processes(2);
+  for (const int rank : {1, 0}) {
+    spec.mutable_gang()->set_rank(rank);
+    EXPECT_EQ(Run(spec).kind(), v1::Outcome::SUCCEEDED);
+  }
+  // Neither has overwritten the other's, which it may not have read yet.
+  EXPECT_THAT(ReadFile(folder_ / "attempt/trial.json").value(), HasSubstr("\"rank\": 0"));
+  EXPECT_THAT(ReadFile(folder_ / "attempt/process-1/trial.json").value(), HasSubstr("\"rank\": 1"));
+  EXPECT_TRUE(fs::exists(folder_ / "seen-0") && fs::exists(folder_ / "seen-1"));
+}
+
+TEST_F(ProgramRunnerTest, FilesOfOneNameInTwoFoldersAreBothKept) {
+  const std::string out = (folder_ / "attempt/output").string();
+  RunScript("mkdir " + out + "/a " + out + "/b; echo 1 >" + out + "/a/x; echo 2 >" + out +
+            "/b/x; echo '{\"file\": {\"path\": \"a/x\"}}' >&3; echo '{\"file\": {\"path\": \"b/x\"}}' >&3\n" +
+            kSuccess);
+  EXPECT_EQ(ReadFile(folder_ / "attempt/files/a/x").value(), "1\n");
+  EXPECT_EQ(ReadFile(folder_ / "attempt/files/b/x").value(), "2\n");
+}
+
+TEST_F(ProgramRunnerTest, AProgramIsBoundToTheCpusOfItsSlot) {
+  Write("echo cpus $(sed -n 's/^Cpus_allowed_list:\t//p' /proc/self/status)\n" + std::string(kSuccess));
+  v1::AttemptSpec spec = Spec();
+  const int cpu = FindUsableCpus().bound_to.back();
+  spec.add_cpus(static_cast<std::uint32_t>(cpu));
+  Run(spec);
+  EXPECT_THAT(printed_, HasSubstr("cpus " + std::to_string(cpu) + "\n"));
+}
+
+// The shell is the runner's parent; its end is that of a worker which is killed.
+TEST_F(ProgramRunnerTest, WhenItsWorkerIsKilledEverythingThatTheProgramStartedEnds) {
+  Write("sleep 1000 & echo $! >" + (folder_ / "left").string() + "; wait\n");
+  Run(Spec(), "setsid sh -c 'setsid $RUN & while ! [ -s " + (folder_ / "left").string() +
+                  " ]; do sleep 0.01; done; kill -9 $$'; true");
+  const std::string pid(absl::StripAsciiWhitespace(ReadFile(folder_ / "left").value()));
+  for (int tries = 0; tries < 1000 && fs::exists("/proc/" + pid); ++tries) ::usleep(10000);
+  EXPECT_FALSE(fs::exists("/proc/" + pid));
 }
 
 }  // namespace
