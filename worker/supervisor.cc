@@ -160,9 +160,14 @@ asio::awaitable<std::optional<v1::Outcome>> Supervisor::Prepare() {
                                          " cannot be read: coordinator and worker must be of one version")));
   }
   if (spec_.spec().has_program()) {
-    const absl::StatusOr<v1::ProgramRoot> root =
-        FindProgramRoot(settings_, spec_.spec().program().name());
-    if (!root.ok()) co_return FailedToPrepare(root.status());
+    const absl::StatusOr<v1::ProgramRoot> root = FindProgramRoot(settings_, spec_.spec().program().name());
+    if (!root.ok()) {
+      // Another worker may have it: this one is known to have no source of it.
+      v1::TrialEvent started;
+      started.mutable_started()->set_dataset_digest("");
+      Report({std::move(started)});
+      co_return FailedOutcome(v1::OTHER_DATA, std::string(root.status().message()));
+    }
     spec_.set_program_root(root->root());
     if (assignment_.has_resume_step()) spec_.set_resume_step(assignment_.resume_step());
   }

@@ -43,6 +43,11 @@ void PlaceByData(Context& context, DataId source) {
   }
 }
 
+// Zero: the worker has nothing of that name; of a program, its owner has not named one (programs, program_roots).
+std::string HaveText(const Digest& digest) {
+  return digest == Digest{} ? " is not there" : absl::StrCat(" has digest ", HexOf(digest), " there");
+}
+
 void Refuse(Context& context, const Attempt& live, Stage& train, DataId expected, DataId found,
             const WorkerEntry& worker) {
   State& state = context.state;
@@ -50,7 +55,7 @@ void Refuse(Context& context, const Attempt& live, Stage& train, DataId expected
   const DataRow& wanted = state.data.at(expected);
   const std::string message = absl::StrCat(
       "worker ", worker.name, " has other data than the trial began with: ", DataSourceText(wanted.names),
-      " has digest ", HexOf(*state.data.at(found).digest), " there, and ", HexOf(*wanted.digest),
+      HaveText(*state.data.at(found).digest), ", and has digest ", HexOf(*wanted.digest),
       wanted.worker.empty() ? " in the sweep" : absl::StrCat(" on worker ", wanted.worker));
   // The sweep's data, from now on known to be the training's, too: it is not given to this worker again.
   Bind(context, train, expected);

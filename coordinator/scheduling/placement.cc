@@ -109,7 +109,10 @@ std::string WhyNoData(const State& state, const ResourceRequest& request) {
     if (!worker.resources.HasOtherData(request)) return "";
     const DataRow& found = state.data.at(worker.resources.DataOf(request.data_source));
     if (others.size() < kOthersBytes)
-      absl::StrAppend(&others, "; worker ", worker.name, " has digest ", HexOf(*found.digest).substr(0, 12));
+      absl::StrAppend(&others, "; worker ", worker.name,
+                      *found.digest == Digest{}
+                          ? std::string(" has none of it")
+                          : absl::StrCat(" has digest ", HexOf(*found.digest).substr(0, 12)));
   }
   if (others.empty()) return "";
   return absl::StrCat(

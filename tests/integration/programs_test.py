@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """Programs of one's own from a sweep's file to its table: run once, resumed, run again where their source has changed, refused where a worker's owner
 has not named them."""
-import json
 import os
 import signal
 import subprocess
@@ -69,8 +68,7 @@ class ProgramsTest(harness.FolderTest):
         return harness.inlier("run", self.folder / "sweep.yaml", "--dir", self.folder / "state", **options)
 
     def sql(self, query):
-        rows = harness.inlier("query", query, "--dir", self.folder / "state", "--json")
-        return [list(json.loads(line).values()) for line in rows.stdout.splitlines()]
+        return [list(row) for row in harness.sql(self.folder / "state", query)]
 
     def test_a_sweep_of_a_script_ends_in_a_table_and_changed_source_runs_again(self):
         table = self.run_sweep().stdout
@@ -99,7 +97,7 @@ class ProgramsTest(harness.FolderTest):
         self.assertEqual(0, run.wait(120))
         self.assertEqual([[325]], self.sql("SELECT total FROM results"))
         resumed = self.sql("SELECT max(resumed_step) FROM attempts WHERE kind = 'TRAIN'")[0][0]
-        self.assertGreaterEqual(resumed, 3)
+        self.assertGreaterEqual(resumed, 1)
         self.assertEqual([], harness.pids("bash", "train.sh"))
 
     def test_what_is_wrong_is_named_in_the_trial(self):
@@ -113,7 +111,7 @@ class ProgramsTest(harness.FolderTest):
             path = self.folder / "sweep.yaml"
             sweep = local.submit(path)
             local.inlier("watch", sweep, check=False)
-            self.assertIn("this worker may not run the program count", local.sql("SELECT message FROM trials")[0][0])
+            self.assertIn("has none of it", local.sql("SELECT message FROM trials")[0][0])
 
 
 if __name__ == "__main__":

@@ -28,6 +28,7 @@ using TrialJson = nlohmann::ordered_json;
 
 constexpr std::size_t kLineBytesMax = 65536;
 constexpr std::uint64_t kGarbageToldMax = 3;
+constexpr Duration kProgressEvery = std::chrono::milliseconds(250);
 constexpr std::size_t kTarsKept = 2;  // The newest checkpoints: one of them may be on its way to the store.
 
 TrialJson JsonOf(const google::protobuf::Value& value) {
@@ -74,8 +75,7 @@ v1::Outcome ProgramAttempt::Run() {
   }
   if (!IsTraining() && description_.evaluate().empty()) return Succeeded();
   if (const absl::Status prepared = Prepare(); !prepared.ok())
-    return FailedOutcome(absl::IsFailedPrecondition(prepared) ? v1::INVALID_SPEC : v1::CRASHED,
-                         std::string(prepared.message()));
+    return FailedOutcome(v1::CRASHED, std::string(prepared.message()));
   return RunToEnd();
 }
 
@@ -148,9 +148,9 @@ v1::Outcome ProgramAttempt::RunToEnd() {
   const absl::Status started = process_.Start(command_);
   if (absl::IsCancelled(started)) return FailedOutcome(v1::PREEMPTED, "stopped on request");
   if (!started.ok())
-    return FailedOutcome(v1::INVALID_SPEC, absl::StrCat("the program cannot be started: ", started.message(),
-                                                        "; correct command or environment of ",
-                                                        (root_ / kProgramFileName).string()));
+    return FailedOutcome(v1::CRASHED, absl::StrCat("the program cannot be started: ", started.message(),
+                                                   "; correct command or environment of ",
+                                                   (root_ / kProgramFileName).string()));
   LineSplitter lines(kLineBytesMax);
   const auto on_line = [this](const LineSplitter::Line& line) { TakeLine(line); };
   const int status = process_.Wait([&](std::string_view bytes) { lines.Feed(bytes, on_line); });
@@ -192,10 +192,18 @@ void ProgramAttempt::TakeLine(const LineSplitter::Line& line) {
     taken = TakeCheckpoint(event.checkpoint());
   } else if (!read->kept_file.empty()) {
     taken = KeepFile(read->kept_file);
-  } else {
+  } else if (!event.has_progress() || IsDue(event.progress())) {
     on_event_(event);
   }
   if (!taken.ok()) Warn(std::string(taken.message()));
+}
+
+bool ProgramAttempt::IsDue(const v1::Progress& progress) {
+  const Timestamp now = MonotonicNow();
+  const bool last = progress.has_steps_total() && progress.step() >= progress.steps_total();
+  if (last_progress_ && now - *last_progress_ < kProgressEvery && !last) return false;
+  last_progress_ = now;
+  return true;
 }
 
 void ProgramAttempt::TakeGarbage(std::string_view text, const absl::Status& status) {

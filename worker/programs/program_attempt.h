@@ -53,6 +53,8 @@ class ProgramAttempt {
   v1::Outcome Finished();
 
   void TakeLine(const LineSplitter::Line& line);
+  // At most a few a second, and the last one.
+  bool IsDue(const v1::Progress& progress);
   void TakeGarbage(std::string_view text, const absl::Status& status);
   // The attempt cannot succeed any more.
   void Break(v1::FailureClass failure, const std::string& message);
@@ -75,6 +77,7 @@ class ProgramAttempt {
   std::optional<v1::Outcome> broken_;   // In its place.
   bool has_final_ = false;
   std::vector<std::filesystem::path> tars_;  // Of checkpoints to resume from, the newest last.
+  std::optional<Timestamp> last_progress_;
   std::uint64_t garbage_ = 0;
   std::string first_garbage_;
 };

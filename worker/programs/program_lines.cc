@@ -16,6 +16,7 @@ namespace {
 
 using Json = nlohmann::json;
 
+constexpr std::size_t kLineShown = 300;
 constexpr double kNumberMax = 9007199254740992.0;  // Whole numbers up to here are exact.
 
 // The members of one object, each of which must be asked for.
@@ -167,7 +168,12 @@ absl::StatusOr<ProgramLine> ParseProgramLine(std::string_view line,
     return absl::InvalidArgumentError(absl::StrCat(Quoted(kind), " is unknown", DidYouMean(kind, kinds)));
   }
   if (problem.empty()) problem = members.Problem();
-  if (!problem.empty()) return absl::InvalidArgumentError(absl::StrCat(kind, ": ", problem));
+  if (!problem.empty() && (kind == "progress" || kind == "log"))
+    return absl::InvalidArgumentError(absl::StrCat(kind, ": ", problem));
+  if (!problem.empty())
+    return absl::FailedPreconditionError(
+        absl::StrCat("the program wrote a line that cannot be read, ", kind, ": ", problem,
+                     "; correct it (docs/reference/protocol.md): ", std::string(line.substr(0, kLineShown))));
   if (read.event.has_measurement())
     RETURN_IF_ERROR(CheckDeclared(read.event.measurement().name(), description));
   return read;

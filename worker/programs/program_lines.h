@@ -18,8 +18,8 @@ struct ProgramLine {
   std::string kept_file;  // In its place: a file to keep.
 };
 
-// InvalidArgument: the line is none of the protocol. FailedPrecondition: it reports what the description does not declare,
-// so that no attempt of the program can succeed.
+// InvalidArgument: the line is none of the protocol, or progress or a log line that cannot be read. FailedPrecondition: a
+// result, a checkpoint, a file or an outcome that would be lost: it cannot be read, or the description does not declare it.
 absl::StatusOr<ProgramLine> ParseProgramLine(std::string_view line,
                                              const v1::ProgramDescription& description);
 

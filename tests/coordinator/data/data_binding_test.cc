@@ -40,7 +40,7 @@ TEST_F(DataBindingTest, AWorkerWithOtherDataIsRefusedByNameAndDigestAndGetsNoSuc
   EXPECT_THAT(answer.stop(0).reason(),
               HasSubstr("worker worker-two has other data than the trial began with: "
                         "data.text.corpus kjv has digest " +
-                        kTwo + " there, and " + kOne + " on worker worker-one"));
+                        kTwo + " there, and has digest " + kOne + " on worker worker-one"));
   EXPECT_EQ(
       harness.Query("SELECT failure, dataset_digest FROM attempts WHERE token = " + std::to_string(refused)),
       "OTHER_DATA|" + kTwo + "\n");

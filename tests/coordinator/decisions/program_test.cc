@@ -79,7 +79,7 @@ TEST_F(ProgramTest, AWorkerWithOtherSourceRunsNothingOfIt) {
   harness.Report(stale, StartedEvent(kNew));
   EXPECT_EQ(harness.Query("SELECT failure, message FROM attempts"),
             "OTHER_DATA|worker stale has other data than the trial began with: program mygpt has digest " +
-                kNew + " there, and " + kOld + " in the sweep\n");
+                kNew + " there, and has digest " + kOld + " in the sweep\n");
   harness.Sync(stale);
   EXPECT_TRUE(stale.running().empty());
   EXPECT_THAT(harness.Why("t-1"),
@@ -87,6 +87,20 @@ TEST_F(ProgramTest, AWorkerWithOtherSourceRunsNothingOfIt) {
                         "digest 222222222222"));
   RunAll(fresh, kOld);
   EXPECT_EQ(harness.Status(sweep).trials().succeeded(), 2u);
+}
+
+TEST_F(ProgramTest, AWorkerThatLacksTheProgramIsPassedByAndAllThatLackItAreNamed) {
+  sweep = harness.Submit(ProgramSweep(kOld, {1}));
+  HandWorker none("none", 1), has("has", 1);
+  harness.Sync(has);
+  harness.Sync(none);
+  HandWorker& first = has.running().empty() ? none : has;
+  harness.Report(first, StartedEvent(""));
+  EXPECT_THAT(harness.Query("SELECT message FROM attempts"),
+              HasSubstr("program mygpt is not there, and has digest " + kOld));
+  HandWorker& second = &first == &has ? none : has;
+  RunAll(second, kOld);
+  EXPECT_EQ(harness.Status(sweep).trials().succeeded(), 1u);
 }
 
 TEST_F(ProgramTest, AnotherEvaluationDoesNotTrainAgain) {

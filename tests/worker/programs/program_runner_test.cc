@@ -219,6 +219,11 @@ INSTANTIATE_TEST_SUITE_P(
         Broken{"Garbage", "echo not json >&3\n", v1::CRASHED,
                "a line of it was refused: \"not json\": it is not an object"},
         Broken{"UnknownKind", "echo '{\"progres\": {}}' >&3\n", v1::CRASHED, "did you mean \"progress\"?"},
+        Broken{"LostResult",
+               "echo '{\"measurement\": {\"name\": \"score\", \"value\": null, \"final\": true}}' >&3; sleep "
+               "60\n",
+               v1::INVALID_SPEC,
+               "a line that cannot be read, measurement: value is not a number; correct it"},
         Broken{"WrongType", "echo '{\"progress\": {\"step\": -1}}' >&3\n", v1::CRASHED,
                "progress: step is not a whole number from 0 on"},
         Broken{
@@ -241,12 +246,12 @@ INSTANTIATE_TEST_SUITE_P(
 TEST_F(ProgramRunnerTest, AProgramThatCannotBeStartedIsNamed) {
   Write("", "name: p\ncommand: [no-such-program, x]\nfiles: [train.sh]\n");
   v1::Outcome outcome = Run(Spec());
-  EXPECT_EQ(outcome.failure(), v1::INVALID_SPEC);
+  EXPECT_EQ(outcome.failure(), v1::CRASHED);
   EXPECT_THAT(outcome.message(), AllOf(HasSubstr("no-such-program x: cannot execute it: No such file"),
                                        HasSubstr("correct command or environment")));
   Write(kSuccess, "name: p\ncommand: [./train.sh]\nfiles: [train.sh]\nenvironment: {venv: .venv}\n");
   outcome = Run(Spec());
-  EXPECT_EQ(outcome.failure(), v1::INVALID_SPEC);
+  EXPECT_EQ(outcome.failure(), v1::CRASHED);
   EXPECT_THAT(outcome.message(), AllOf(HasSubstr("environment.venv: there is no Python environment in"),
                                        HasSubstr("python3 -m venv")));
 }
