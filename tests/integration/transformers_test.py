@@ -444,7 +444,7 @@ class ExportTest(unittest.TestCase):
             refused = self.inlier("export", self.trials["scripts", "float"], self.folder / "other", status=6)
             self.assertIn("is not the script that the model was trained with", refused.stderr)
             self.inlier("run", self.folder / "sweep.yaml")
-            digests = self.sql("SELECT count(DISTINCT dataset_digest) FROM trials WHERE labels->>'model' = 'scripts' AND labels->>'bits' = 'float'")
+            digests = self.sql("SELECT count(DISTINCT dataset_digest) FROM results WHERE labels->>'model' = 'scripts' AND labels->>'bits' = 'float'")
             self.assertEqual([(2,)], digests, "another function is another training")
             self.softmax.write_text("def softmax(scores, mask): ...")
             failed = self.inlier("run", self.folder / "sweep.yaml", status=1)

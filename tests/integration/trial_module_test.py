@@ -169,8 +169,8 @@ class StopTest(TrialCase):
     LOOP = START + textwrap.dedent("""
         import time
         for step in range(1, 100000):
-            trial.log(step=step, loss=1)
             {ask}
+            trial.log(step=step, loss=1)
             time.sleep(0.01)
     """)
 
