@@ -144,7 +144,7 @@ TEST_F(ProgramViewsTest, TheLargestProgramsFit) {
   EXPECT_THAT(Rows("SELECT count(p1_999), count(m1_499) FROM results"), ElementsAre("0|0"));
   EXPECT_THAT(Rows("SELECT p3_999 FROM trials")[0], HasSubstr("no such column: p3_999"));
   Reopen();
-  EXPECT_THAT(Rows("SELECT count(p2_0) FROM trials"), ElementsAre("0"));
+  EXPECT_THAT(Rows("SELECT count(p1_0) FROM trials"), ElementsAre("0"));
 }
 
 // Their names are refused in a description (CheckColumns).

@@ -41,7 +41,8 @@ TEST(SchemaReferenceTest, NamesEveryViewTableAndRuleWithAComment) {
 
 TEST(SchemaReferenceTest, EveryFinalMeasurementOfATrialIsAColumnOfResults) {
   const View* results = nullptr;
-  for (const View& view : UserViews()) {
+  const std::vector<View> views = UserViews();
+  for (const View& view : views) {
     if (view.name == "results") results = &view;
   }
   ASSERT_NE(results, nullptr);

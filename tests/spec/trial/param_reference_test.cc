@@ -9,6 +9,7 @@
 #include "inlier/v1/param_options.pb.h"
 #include "inlier/v1/trial_spec.pb.h"
 #include "spec/schema/descriptor_comments.h"
+#include "spec/schema/field_path.h"
 #include "tests/spec/frozen_fields.h"
 
 namespace inlier {
@@ -37,6 +38,7 @@ const ParamInfo& ParamNamed(const std::string& path) {
 template <typename Check>
 void ForEachField(const Descriptor* type, const Check& check) {
   for (int i = 0; i < type->field_count(); ++i) {
+    if (IsMade(type->field(i))) continue;
     check(type->field(i));
     if (type->field(i)->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE)
       ForEachField(type->field(i)->message_type(), check);
