@@ -78,13 +78,14 @@ TEST_F(ProgramTest, AWorkerWithOtherSourceRunsNothingOfIt) {
   harness.Sync(stale);
   harness.Report(stale, StartedEvent(kNew));
   EXPECT_EQ(harness.Query("SELECT failure, message FROM attempts"),
-            "OTHER_DATA|worker stale has other data than the trial began with: program mygpt has digest " +
+            "OTHER_DATA|worker worker-stale has other data than the trial began with: program mygpt has digest " +
                 kNew + " there, and has digest " + kOld + " in the sweep\n");
   harness.Sync(stale);
   EXPECT_TRUE(stale.running().empty());
-  EXPECT_THAT(harness.Why("t-1"),
-              HasSubstr("program mygpt with digest 111111111111, as the sweep names it; worker stale has "
-                        "digest 222222222222"));
+  EXPECT_THAT(
+      harness.Why("t-1"),
+      HasSubstr("program mygpt with digest 111111111111, as the sweep names it; worker worker-stale has "
+                "digest 222222222222"));
   RunAll(fresh, kOld);
   EXPECT_EQ(harness.Status(sweep).trials().succeeded(), 2u);
 }
@@ -148,8 +149,8 @@ TEST_F(ProgramTest, WhatItsDescriptionDeclaresIsStoredAndNothingElse) {
   harness.Sync(one);
   EXPECT_EQ(harness.state().stats.events_invalid, invalid + 1);
   RunAll(one, kOld);
-  EXPECT_EQ(harness.Query("SELECT layers, score, perplexity FROM results"), "1|4|\n");
-  EXPECT_EQ(harness.Query("SELECT name, value FROM curves WHERE name <> 'loss'"), "score|3\n");
+  EXPECT_EQ(harness.Query("SELECT layers, score, perplexity FROM results"), "1|4.0|\n");
+  EXPECT_EQ(harness.Query("SELECT name, value FROM curves WHERE name <> 'loss'"), "score|3.0\n");
 }
 
 }  // namespace

@@ -23,6 +23,7 @@ class ProgramTableTest : public TableTest {
     lr.set_symbol("\\eta");
     (*use.mutable_description()->mutable_measurements())["score"].set_better(better);
     row.spec.add_axes()->set_field("optimizer.lr");
+    row.spec.mutable_axes(0)->set_name("rate");
     for (const auto& [value, score] : scores) row.spec.mutable_axes(0)->add_values()->set_number_value(value);
     MustApply(row);
     int point = 0;
@@ -33,7 +34,7 @@ class ProgramTableTest : public TableTest {
                                  "}}}"),
                 Evaluate(stage + 1, stage, "{}"),
                 Trial(trial, id, point++, stage, stage + 1,
-                      nlohmann::json({{"optimizer.lr", std::to_string(value)}}).dump()),
+                      nlohmann::json({{"rate", std::to_string(value)}}).dump()),
                 Start(token, stage), Final(token, "score", score), Checkpoint(token, 9, true),
                 End(token, v1::SUCCEEDED), Start(token + 1, stage + 1), End(token + 1, v1::SUCCEEDED),
                 TrialIs(trial, v1::SUCCEEDED));
