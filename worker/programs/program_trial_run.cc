@@ -10,6 +10,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -33,6 +34,7 @@ constexpr Duration kGrace = std::chrono::seconds(10);
 struct Seen {
   v1::Outcome outcome;
   std::map<std::string, double> results;  // Final measurements.
+  std::set<std::string> reported;         // All, also points of curves.
   std::optional<std::uint64_t> first_step;
   bool has_progress = false;
   std::vector<v1::CheckpointSaved> saved;
@@ -128,6 +130,7 @@ class TrialRun {
   static void Take(const v1::TrialEvent& event, Seen& seen) {
     if (event.has_progress()) seen.has_progress = true;
     if (event.progress().has_step() && !seen.first_step) seen.first_step = event.progress().step();
+    if (event.has_measurement()) seen.reported.insert(event.measurement().name());
     if (event.measurement().final()) seen.results[event.measurement().name()] = event.measurement().value();
     if (event.has_log() && event.log().text().starts_with("inlier: "))
       seen.warnings.push_back(event.log().text().substr(8));
@@ -150,10 +153,10 @@ class TrialRun {
   void Declared(const std::string& what, v1::ProgramParameter::Reader reader, const Seen& seen) {
     for (const auto& [name, measurement] : std::map<std::string, v1::ProgramMeasurement>(
              description_.measurements().begin(), description_.measurements().end())) {
-      if (measurement.reported_by() == reader && !seen.results.contains(name))
-        Wrong(absl::StrCat("its ", what, " never reports ", name,
-                           " with \"final\": true, which inlier-program.yaml declares; report "
-                           "it, or take it out of measurements"));
+      if (measurement.reported_by() == reader && !seen.reported.contains(name))
+        Wrong(
+            absl::StrCat("its ", what, " never reports ", name,
+                         ", which inlier-program.yaml declares; report it, or take it out of measurements"));
     }
   }
 
