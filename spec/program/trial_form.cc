@@ -14,7 +14,6 @@
 #include "spec/program/program_columns.h"
 #include "spec/program/program_description.h"
 #include "spec/schema/field_path.h"
-#include "spec/schema/number_text.h"
 #include "spec/schema/param_range.h"
 #include "spec/schema/struct_value.h"
 #include "spec/trial/resolver.h"

@@ -1,8 +1,8 @@
 #include "spec/sweep/default_table.h"
 
-#include <map>
 #include <string>
 
+#include "spec/program/measurement_list.h"
 #include "spec/sweep/label_groups.h"
 #include "spec/sweep/sweep_grid.h"
 
@@ -12,8 +12,7 @@ namespace {
 // The measurements of the papers' tables.
 constexpr const char* kUsualMeasurements[] = {"perplexity", "max_inf_norm", "avg_kurtosis"};
 
-// Of a program's measurements.
-constexpr int kColumnsMax = 6;
+constexpr int kColumnsMax = 6;  // Of a program's measurements.
 
 v1::TableSpec OwnOrDefaultTable(const v1::SweepSpec& sweep) {
   if (sweep.table().columns_size() > 0) return sweep.table();
@@ -26,11 +25,11 @@ v1::TableSpec OwnOrDefaultTable(const v1::SweepSpec& sweep) {
   }
   if (!sweep.has_program()) {
     for (const char* measurement : kUsualMeasurements) spec.add_columns()->set_measurement(measurement);
+    return spec;
   }
-  for (const auto& [name, measurement] :
-       std::map<std::string, v1::ProgramMeasurement>(sweep.program().description().measurements().begin(),
-                                                     sweep.program().description().measurements().end())) {
-    if (spec.columns_size() < kColumnsMax) spec.add_columns()->set_measurement(name);
+  const auto measurements = MeasurementList::Of(sweep);
+  for (const MeasurementInfo& info : measurements->all()) {
+    if (spec.columns_size() < kColumnsMax) spec.add_columns()->set_measurement(std::string(info.name));
   }
   return spec;
 }

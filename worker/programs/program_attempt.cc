@@ -10,7 +10,9 @@
 #include "base/digest.h"
 #include "base/files/file.h"
 #include "base/status.h"
+#include "spec/program/find_program.h"
 #include "spec/program/program_description.h"
+#include "spec/schema/number_text.h"
 #include "spec/trial/outcome.h"
 #include "worker/attempt_folder.h"
 #include "worker/programs/checkpoint_tar.h"
@@ -34,10 +36,7 @@ constexpr std::size_t kTarsKept = 2;  // The newest checkpoints: one of them may
 TrialJson JsonOf(const google::protobuf::Value& value) {
   if (value.kind_case() == google::protobuf::Value::kBoolValue) return value.bool_value();
   if (value.kind_case() == google::protobuf::Value::kStringValue) return value.string_value();
-  const double number = value.number_value();
-  const auto whole = static_cast<std::int64_t>(number);
-  if (static_cast<double>(whole) == number) return whole;
-  return number;
+  return TrialJson::parse(FormatNumber(value.number_value()));  // A whole number stays one.
 }
 
 // Parameters by name ("optimizer.lr") as nested objects.
@@ -81,8 +80,9 @@ v1::Outcome ProgramAttempt::Run() {
 
 absl::Status ProgramAttempt::Open() {
   root_ = spec_.program_root();
-  ASSIGN_OR_RETURN(description_, ReadProgram(root_));
-  ASSIGN_OR_RETURN(digest_, ProgramDigest(root_, description_));
+  ASSIGN_OR_RETURN(const v1::ProgramUse use, UseOfProgram(root_));
+  description_ = use.description();
+  digest_ = use.digest();
   v1::TrialEvent event;
   v1::Started& started = *event.mutable_started();
   started.set_pid(::getpid());

@@ -19,8 +19,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/files/file.h"
-#include "base/processes/end_with_parent.h"
 #include "base/status.h"
+#include "worker/processes/spawn.h"
 
 namespace inlier {
 namespace {
@@ -33,17 +33,6 @@ sigset_t HandledSignals() {
   for (const int signal : {SIGCHLD, SIGTERM, SIGINT, SIGUSR1}) ::sigaddset(&set, signal);
   return set;
 }
-
-struct Pipe {
-  Descriptor read, write;
-  bool Open() {
-    int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) return false;
-    read = Descriptor(ends[0]);
-    write = Descriptor(ends[1]);
-    return true;
-  }
-};
 
 // The step that failed, or nullptr.
 const char* BecomeUser(const std::string& name) {
@@ -114,7 +103,7 @@ void ProgramProcess::RunChild(const ProgramCommand& command, int input, int even
 }
 
 absl::Status ProgramProcess::Start(const ProgramCommand& command) {
-  Pipe events, replies, failure;
+  FdPair events, replies, failure;
   const sigset_t signals = HandledSignals();
   signals_ = Descriptor(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
   if (signals_.fd() < 0 || !events.Open() || !replies.Open() || !failure.Open())
@@ -123,23 +112,23 @@ absl::Status ProgramProcess::Start(const ProgramCommand& command) {
   TakeSignals();
   if (stopped_) return absl::CancelledError("asked to stop");
   // Above the descriptors that the child sets up.
-  const Descriptor events_end(::fcntl(events.write.fd(), F_DUPFD_CLOEXEC, 16));
-  const Descriptor failure_end(::fcntl(failure.write.fd(), F_DUPFD_CLOEXEC, 16));
-  const Descriptor input_end(::fcntl(replies.read.fd(), F_DUPFD_CLOEXEC, 16));
+  const Descriptor events_end(::fcntl(events.write, F_DUPFD_CLOEXEC, 16));
+  Descriptor failure_end(::fcntl(failure.write, F_DUPFD_CLOEXEC, 16));
+  const Descriptor input_end(::fcntl(replies.read, F_DUPFD_CLOEXEC, 16));
   pid_ = ::fork();
   if (pid_ == 0) RunChild(command, input_end.fd(), events_end.fd(), failure_end.fd());
   if (pid_ < 0) return ErrnoStatus("cannot start the program");
-  failure.write.Close();
-  const_cast<Descriptor&>(failure_end).Close();
+  failure.CloseWrite();
+  failure_end.Close();
   std::array<char, 512> report{};
-  const ssize_t got = ::read(failure.read.fd(), report.data(), report.size());
+  const ssize_t got = ::read(failure.read, report.data(), report.size());
   if (got > 0) {
     ::waitpid(pid_, nullptr, 0);
     return absl::UnavailableError(absl::StrCat(absl::StrJoin(command.words, " "), ": ",
                                                std::string(report.data(), static_cast<std::size_t>(got))));
   }
-  events_ = std::move(events.read);
-  replies_ = std::move(replies.write);
+  events_ = Descriptor(events.ReleaseRead());
+  replies_ = Descriptor(replies.ReleaseWrite());
   ::fcntl(events_.fd(), F_SETFL, O_NONBLOCK);
   ::fcntl(replies_.fd(), F_SETFL, O_NONBLOCK);
   return absl::OkStatus();

@@ -71,6 +71,14 @@ absl::StatusOr<v1::ProgramRoot> FindProgramRoot(const AttemptSettings& settings,
       "; its owner names the program's folder in programs or program_roots of the worker's configuration"));
 }
 
+v1::ProgramRoot ProgramRootAt(const AttemptSettings& settings, const std::string& name,
+                              const std::string& folder) {
+  const auto found = std::ranges::find_if(settings.programs, [&](const v1::ProgramRoot& program) {
+    return program.root() == folder && (!program.has_name() || program.name() == name);
+  });
+  return found == settings.programs.end() ? v1::ProgramRoot() : *found;
+}
+
 absl::Status GiveTo(const std::string& user, const fs::path& folder) {
   if (user.empty()) return absl::OkStatus();
   const passwd* const found = ::getpwnam(user.c_str());

@@ -21,6 +21,10 @@ absl::Status CheckProgramRoot(const v1::ProgramRoot& root, const std::string& to
 // The program of that name. InvalidArgument: this worker may not run it.
 absl::StatusOr<v1::ProgramRoot> FindProgramRoot(const AttemptSettings& settings, const std::string& name);
 
+// The entry of `programs` for a program that was found in `folder`; without one, the program runs as the worker's own user.
+v1::ProgramRoot ProgramRootAt(const AttemptSettings& settings, const std::string& name,
+                              const std::string& folder);
+
 // Gives a folder to the user; nothing without one.
 absl::Status GiveTo(const std::string& user, const std::filesystem::path& folder);
 

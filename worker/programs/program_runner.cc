@@ -9,7 +9,7 @@
 #include "base/status.h"
 #include "base/time.h"
 #include "inlier/v1/attempt.pb.h"
-#include "spec/program/program_description.h"
+#include "spec/program/find_program.h"
 #include "spec/schema/read_json.h"
 #include "worker/programs/program_attempt.h"
 
@@ -25,8 +25,8 @@ void Emit(v1::TrialEvent event) {
   google::protobuf::util::JsonPrintOptions options;
   options.preserve_proto_field_names = true;
   std::string line;
-  if (google::protobuf::util::MessageToJsonString(event, &line, options).ok()) [[maybe_unused]]
-    const bool written = WriteAll(kWorkerEvents, line + "\n");
+  if (!google::protobuf::util::MessageToJsonString(event, &line, options).ok()) return;
+  [[maybe_unused]] const bool written = WriteAll(kWorkerEvents, line + "\n");
 }
 
 }  // namespace
@@ -52,8 +52,8 @@ int RunProgram(const std::vector<std::string>& arguments) {
 int PrintProgramDigest(const std::string& spec_file) {
   const auto digest = [&]() -> absl::StatusOr<std::string> {
     ASSIGN_OR_RETURN(const v1::AttemptSpec spec, ReadJson<v1::AttemptSpec>(spec_file));
-    ASSIGN_OR_RETURN(const v1::ProgramDescription description, ReadProgram(spec.program_root()));
-    return ProgramDigest(spec.program_root(), description);
+    ASSIGN_OR_RETURN(const v1::ProgramUse use, UseOfProgram(spec.program_root()));
+    return use.digest();
   }();
   if (!digest.ok()) {
     std::fprintf(stderr, "%s\n", std::string(digest.status().message()).c_str());

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -18,7 +19,8 @@
 #include "base/files/file.h"
 #include "base/status.h"
 #include "inlier/v1/attempt.pb.h"
-#include "spec/program/program_description.h"
+#include "spec/program/find_program.h"
+#include "spec/program/measurement_list.h"
 #include "spec/program/trial_form.h"
 #include "spec/schema/overrides.h"
 #include "worker/programs/program_attempt.h"
@@ -45,27 +47,33 @@ struct Seen {
 
 class TrialRun {
  public:
-  TrialRun(fs::path root, fs::path folder) : root_(std::move(root)), folder_(std::move(folder)) {}
+  explicit TrialRun(fs::path root) : root_(std::move(root)) {}
+  ~TrialRun() {
+    std::error_code ignored;
+    fs::remove_all(folder_, ignored);
+  }
 
   absl::Status Open(const std::vector<std::string>& settings) {
-    v1::ProgramUse use;
-    ASSIGN_OR_RETURN(*use.mutable_description(), ReadProgram(root_));
-    ASSIGN_OR_RETURN(*use.mutable_digest(), ProgramDigest(root_, use.description()));
-    use.set_name(use.description().name());
-    description_ = use.description();
+    ASSIGN_OR_RETURN(const v1::ProgramUse use, UseOfProgram(root_));
+    has_evaluation_ = !use.description().evaluate().empty();
     ASSIGN_OR_RETURN(const auto form, TrialForm::OfProgram(use));
+    measurements_ = form->measurements();
     const std::unique_ptr<google::protobuf::Message> point = form->New();
     RETURN_IF_ERROR(ApplyOverrides(point.get(), settings));
     form->Write(*point, &trial_);
     RETURN_IF_ERROR(form->Resolve(&trial_));
     SeriesValidator series;
-    return form->Find(trial_, series).ToStatus();
+    RETURN_IF_ERROR(form->Find(trial_, series).ToStatus());
+    std::string folder = (fs::temp_directory_path() / "inlier-test-program-XXXXXX").string();
+    if (::mkdtemp(folder.data()) == nullptr) return ErrnoStatus(absl::StrCat("cannot make ", folder));
+    folder_ = folder;
+    return absl::OkStatus();
   }
 
   void Run() {
     const Seen whole = Attempt("train", v1::TRAIN_STAGE);
     if (!Judge("the training", whole)) return;
-    Declared("training", v1::ProgramParameter::TRAINING, whole);
+    Declared("training", "train", whole);
     if (!whole.has_progress)
       Wrong(
           "it reports no progress: an attempt that reports nothing for 10 minutes is ended as STALLED; "
@@ -76,13 +84,12 @@ class TrialRun {
     } else {
       StopAndResume(whole);
     }
-    if (description_.evaluate().empty()) return;
+    if (!has_evaluation_) return;
     if (!whole.model)
       Note("it reports no trained model (a checkpoint with \"final\": true): its evaluation gets none");
     const Seen evaluation =
         Attempt("evaluate", v1::EVALUATE_STAGE, {}, whole.model ? Path("train", *whole.model) : fs::path());
-    if (Judge("the evaluation", evaluation))
-      Declared("evaluation", v1::ProgramParameter::EVALUATION, evaluation);
+    if (Judge("the evaluation", evaluation)) Declared("evaluation", "evaluate", evaluation);
   }
 
   const std::vector<std::string>& wrong() const { return wrong_; }
@@ -121,7 +128,6 @@ class TrialRun {
         running->Stop(kGrace);
     });
     running = &attempt;
-    const absl::Status made = MakeFolder(spec.output_dir());
     seen.outcome = attempt.Run();
     seen.ignored_stop = attempt.ignored_stop();
     return seen;
@@ -150,10 +156,11 @@ class TrialRun {
     return seen.outcome.kind() == v1::Outcome::SUCCEEDED;
   }
 
-  void Declared(const std::string& what, v1::ProgramParameter::Reader reader, const Seen& seen) {
-    for (const auto& [name, measurement] : std::map<std::string, v1::ProgramMeasurement>(
-             description_.measurements().begin(), description_.measurements().end())) {
-      if (measurement.reported_by() == reader && !seen.reported.contains(name))
+  // `source`: as in MeasurementInfo.
+  void Declared(const std::string& what, const char* source, const Seen& seen) {
+    for (const MeasurementInfo& info : measurements_->all()) {
+      const std::string name(info.name);
+      if (info.source == source && !seen.reported.contains(name))
         Wrong(
             absl::StrCat("its ", what, " never reports ", name,
                          ", which inlier-program.yaml declares; report it, or take it out of measurements"));
@@ -187,8 +194,10 @@ class TrialRun {
     }
   }
 
-  const fs::path root_, folder_;
-  v1::ProgramDescription description_;
+  const fs::path root_;
+  fs::path folder_;  // Of its attempts.
+  bool has_evaluation_ = false;
+  std::shared_ptr<const MeasurementList> measurements_;
   v1::TrialSpec trial_;
   std::vector<std::string> wrong_, notes_;
 };
@@ -198,8 +207,7 @@ class TrialRun {
 int TestProgram(const std::vector<std::string>& arguments) {
   std::vector<std::string> settings(arguments.begin() + 1, arguments.end());
   const bool json = std::erase(settings, "--json") > 0, quiet = std::erase(settings, "--quiet") > 0;
-  const fs::path folder = fs::temp_directory_path() / absl::StrCat("inlier-test-program-", ::getpid());
-  TrialRun run(fs::absolute(arguments[0]).lexically_normal(), folder);
+  TrialRun run(fs::absolute(arguments[0]).lexically_normal());
   absl::Status status = ProgramProcess::Block();
   if (status.ok()) status = run.Open(settings);
   if (!status.ok()) {
@@ -212,8 +220,6 @@ int TestProgram(const std::vector<std::string>& arguments) {
   if (quiet) ::dup2(nowhere.fd(), STDERR_FILENO);
   ::dup2(STDERR_FILENO, STDOUT_FILENO);
   run.Run();
-  std::error_code ignored;
-  fs::remove_all(folder, ignored);
   std::string text;
   if (json) {
     text = nlohmann::ordered_json({{"wrong", run.wrong()}, {"notes", run.notes()}}).dump() + "\n";

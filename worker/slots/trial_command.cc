@@ -22,8 +22,7 @@ absl::StatusOr<Command> TrialCommand(const AttemptSettings& settings, const Slot
   std::vector<std::string> names = settings.trial_environment;
   std::string program = settings.trial_program;
   if (spec.has_program_root()) {
-    ASSIGN_OR_RETURN(const v1::ProgramRoot root,
-                     FindProgramRoot(settings, spec.spec().program().name()));
+    const v1::ProgramRoot root = ProgramRootAt(settings, spec.spec().program().name(), spec.program_root());
     names.insert(names.end(), root.environment().begin(), root.environment().end());
     ASSIGN_OR_RETURN(program, OwnProgram());
     if (root.has_user()) arguments.insert(arguments.begin(), {"--user", root.user()});
