@@ -80,6 +80,7 @@ struct DataChecker::Job {
       ASSIGN_OR_RETURN(const v1::ProgramRoot root,
                        FindProgramRoot(settings, request.spec().program().name()));
       request.set_program_root(root.root());
+      request.set_trial_program(settings.trial_program);
       ASSIGN_OR_RETURN(program, OwnProgram());
     }
     RETURN_IF_ERROR(PrepareAttemptFolder(folder, request));

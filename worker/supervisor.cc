@@ -159,7 +159,8 @@ asio::awaitable<std::optional<v1::Outcome>> Supervisor::Prepare() {
         absl::InternalError(absl::StrCat("the coordinator's specification of ", assignment_.stage_id(),
                                          " cannot be read: coordinator and worker must be of one version")));
   }
-  if (spec_.spec().has_program()) {
+  // A program's trained model that inlier evaluates is evaluated by inlier-trial.
+  if (spec_.spec().has_program() && !spec_.spec().has_evaluation()) {
     const absl::StatusOr<v1::ProgramRoot> root = FindProgramRoot(settings_, spec_.spec().program().name());
     if (!root.ok()) {
       // Another worker may have it: this one is known to have no source of it.
@@ -169,6 +170,7 @@ asio::awaitable<std::optional<v1::Outcome>> Supervisor::Prepare() {
       co_return FailedOutcome(v1::OTHER_DATA, std::string(root.status().message()));
     }
     spec_.set_program_root(root->root());
+    spec_.set_trial_program(settings_.trial_program);
     if (assignment_.has_resume_step()) spec_.set_resume_step(assignment_.resume_step());
   }
   spec_.set_output_dir(folder_.string());

@@ -149,7 +149,9 @@ void TakeOutcome(Context& context, WorkerEntry& worker, Attempt& live, const v1:
         (outcome.failure() == v1::PREEMPTED && (!attempt.yield.why.empty() || !worker.job.empty()))) {
       Yielded(context, attempt, attempt.yield.why.empty() ? message : attempt.yield.why);
     } else {
-      failed(outcome.has_failure() ? outcome.failure() : v1::CRASHED, message);
+      // What it reported as its data was taken: no other worker is better.
+      const bool other = outcome.failure() == v1::OTHER_DATA;
+      failed(other ? v1::INVALID_SPEC : outcome.has_failure() ? outcome.failure() : v1::CRASHED, message);
     }
     return;
   }

@@ -50,6 +50,10 @@ std::optional<TrainingChoice> ChooseTraining(Context& context, Sweep& sweep, con
   const std::optional<Digest> version = ParseSha256Hex(train.version);
   const DataId data =
       version ? FindOrAddVersion(context, source, *version, /*worker=*/"") : DataOf(state, sweep, source);
+  if (train.asks_first && !data) {
+    WaitForData(context, sweep, source, /*ask=*/true);
+    return std::nullopt;
+  }
   TrainingChoice fresh{.number = static_cast<std::uint32_t>(stages.size()) + 1, .data = data ? data : source};
   if (stages.empty()) return fresh;
   const Stage& newest = *stages.back();

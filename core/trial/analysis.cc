@@ -19,11 +19,11 @@
 #include "core/models/language_model.h"
 #include "core/models/make_model.h"
 #include "core/text/text_dataset.h"
-#include "core/text/tokenizer_folder.h"
 #include "core/train/batch_input.h"
 #include "core/train/evaluator.h"
 #include "core/trial/analysis_settings.h"
 #include "core/trial/runtime.h"
+#include "core/trial/saved_model.h"
 #include "core/trial/start_from.h"
 #include "nlohmann/json.hpp"
 #include "spec/hugging_face/config.h"
@@ -100,23 +100,10 @@ std::uint32_t LayersOf(const v1::ModelSpec& model) {
   return layers;
 }
 
-absl::StatusOr<v1::TokenizerSpec> TokenizerOf(const std::filesystem::path& folder) {
-  v1::TokenizerSpec tokenizer;
-  if (TokenizerFilesIn(folder).empty()) {
-    return absl::NotFoundError(absl::StrCat(
-        folder.string(),
-        ": has no tokenizer (tokenizer.json, vocab.txt, or vocab.json and merges.txt); put its files there, "
-        "or name a published vocabulary that it was trained with: --tokenizer '{gpt2: {}}' or '{wordpiece: "
-        "{}}'"));
-  }
-  ASSIGN_OR_RETURN(const TokenizerDefinition definition, ReadTokenizerFolder(folder));
-  if (std::holds_alternative<WordPieceSettings>(definition.model)) {
-    tokenizer.mutable_wordpiece()->set_vocab(folder.string());
-  } else {
-    tokenizer.mutable_gpt2()->set_vocab(folder.string());
-  }
-  return tokenizer;
-}
+constexpr char kNameVocabulary[] =
+    "put its files there, or name a published vocabulary that it was trained with: --tokenizer '{gpt2: {}}' "
+    "or "
+    "'{wordpiece: {}}'";
 
 class Analysis {
  public:
@@ -215,7 +202,7 @@ class Analysis {
     text = request_.text();
     std::optional<v1::TokenizerSpec> own_vocabulary;  // In the place of spec_'s.
     if (!text.has_tokenizer()) {
-      ASSIGN_OR_RETURN(*text.mutable_tokenizer(), TokenizerOf(request_.folder()));
+      ASSIGN_OR_RETURN(*text.mutable_tokenizer(), TokenizerOfFolder(request_.folder(), kNameVocabulary));
     }
     if (text.tokenizer().has_gpt2() && spec_.model().has_bert()) {
       // Of these files only a vocabulary that was trained here has tokens for MLM; TextDataset::Open finds out.

@@ -13,6 +13,7 @@
 #include "core/images/image_folder.h"
 #include "core/images/image_source.h"
 #include "core/text/tokenizer_source.h"
+#include "core/trial/saved_model.h"
 #include "spec/data/classification_source.h"
 #include "spec/trial/data_source.h"
 #include "spec/trial/file_fields.h"
@@ -142,6 +143,7 @@ DataRoots RootsOf(const v1::AttemptSpec& attempt) {
   if (attempt.data_roots().empty()) return {};
   std::vector<fs::path> folders(attempt.data_roots().begin(), attempt.data_roots().end());
   folders.emplace_back(kDebiansFashionMnist);
+  if (attempt.spec().has_program()) folders.push_back(SavedModelFolder(attempt));
   return DataRoots::Below(folders);
 }
 
@@ -237,9 +239,11 @@ absl::StatusOr<std::string> DataDigest(const v1::TrialSpec& spec, const std::str
       break;
   }
   ASSIGN_OR_RETURN(const std::string scripts, ScriptDigests(source, folders));
+  const std::string& program = source.program().source();
   return Sha256Hex(absl::StrCat("inlier data 1\ndata ", data, "\ntokenizer ", tokenizer, "\nstart_from ",
                                 start_digest, "\n",
-                                scripts.empty() ? "" : absl::StrCat("scripts ", scripts, "\n")));
+                                scripts.empty() ? "" : absl::StrCat("scripts ", scripts, "\n"),
+                                program.empty() ? "" : absl::StrCat("program ", program, "\n")));
 }
 
 absl::StatusOr<std::string> DigestOf(const v1::AttemptSpec& request, const DigestProgress& progress) {

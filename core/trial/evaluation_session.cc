@@ -1,9 +1,11 @@
 #include "core/trial/evaluation_session.h"
 
 #include <cmath>
+#include <filesystem>
 #include <string>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "core/train/checkpoint.h"
@@ -11,6 +13,7 @@
 #include "core/trial/data_digest.h"
 #include "core/trial/failure.h"
 #include "core/trial/preparation.h"
+#include "core/trial/saved_model.h"
 
 namespace inlier {
 namespace {
@@ -21,10 +24,30 @@ std::string KeyOf(const v1::AttemptSpec& attempt, const Prepared& prepared) {
   shared.clear_stage_id();
   shared.clear_token();
   shared.clear_output_dir();
-  *shared.mutable_spec() = prepared.spec;
+  if (!attempt.spec().has_program()) *shared.mutable_spec() = prepared.spec;
   shared.mutable_spec()->clear_quantization();
   shared.mutable_spec()->mutable_evaluation()->clear_sensitivity_batches();
   return absl::StrCat(prepared.data_digest, " ", prepared.start_digest, " ", shared.SerializeAsString());
+}
+
+// Sets the weights of the trained model; returns its step, 0 where only its program knows it.
+absl::StatusOr<std::uint64_t> LoadModel(const v1::AttemptSpec& attempt, EventWriter& events,
+                                        const Prepared& prepared) {
+  if (attempt.spec().has_program()) {
+    RETURN_IF_ERROR(CheckUnchanged(attempt, prepared, events));
+    ReportStarted(prepared, 0, events);
+    RETURN_IF_ERROR(LoadSavedModel(prepared.saved_model, prepared));
+    return 0;
+  }
+  absl::StatusOr<Checkpoint> checkpoint = Checkpoint::Open(attempt.checkpoint());
+  if (!checkpoint.ok())
+    return AsDataLoss(checkpoint.status(), "train the model again or give another checkpoint");
+  RETURN_IF_ERROR(CheckUnchanged(attempt, prepared, events));
+  ReportStarted(prepared, 0, events);
+  RETURN_IF_ERROR(checkpoint->CheckMatches(prepared.spec, prepared.data.dataset->dataset_digest()));
+  RETURN_IF_ERROR(CheckSameScripts(prepared.spec, *checkpoint, FoldersOf(attempt)));
+  RETURN_IF_ERROR(checkpoint->LoadWeights(*prepared.data.model));
+  return checkpoint->info().step;
 }
 
 }  // namespace
@@ -41,6 +64,10 @@ EvaluationSession::~EvaluationSession() = default;
 absl::StatusOr<std::unique_ptr<EvaluationSession::Loaded>> EvaluationSession::Load(
     const v1::AttemptSpec& attempt, EventWriter& events) {
   std::unique_ptr<Loaded> before = std::move(loaded_);
+  const absl::Cleanup remove = [&attempt] {
+    std::error_code ignored;
+    if (attempt.spec().has_program()) std::filesystem::remove_all(SavedModelFolder(attempt), ignored);
+  };
   ASSIGN_OR_RETURN(Prepared prepared, PrepareSpec(attempt, events));
   std::string key = KeyOf(attempt, prepared);
   if (before != nullptr && before->key == key) {
@@ -50,16 +77,9 @@ absl::StatusOr<std::unique_ptr<EvaluationSession::Loaded>> EvaluationSession::Lo
   }
   before.reset();
   RETURN_IF_ERROR(OpenData(attempt, events, prepared));
-  absl::StatusOr<Checkpoint> checkpoint = Checkpoint::Open(attempt.checkpoint());
-  if (!checkpoint.ok())
-    return AsDataLoss(checkpoint.status(), "train the model again or give another checkpoint");
-  RETURN_IF_ERROR(CheckUnchanged(attempt, prepared, events));
-  ReportStarted(prepared, 0, events);
-  RETURN_IF_ERROR(checkpoint->CheckMatches(prepared.spec, prepared.data.dataset->dataset_digest()));
-  RETURN_IF_ERROR(CheckSameScripts(prepared.spec, *checkpoint, FoldersOf(attempt)));
-  RETURN_IF_ERROR(checkpoint->LoadWeights(*prepared.data.model));
+  ASSIGN_OR_RETURN(const std::uint64_t step, LoadModel(attempt, events, prepared));
   prepared.data.model->to(prepared.device);
-  return std::make_unique<Loaded>(std::move(key), std::move(prepared), checkpoint->info().step);
+  return std::make_unique<Loaded>(std::move(key), std::move(prepared), step);
 }
 
 absl::StatusOr<v1::Outcome> EvaluationSession::Run(const v1::AttemptSpec& attempt, EventWriter& events,

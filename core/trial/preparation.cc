@@ -17,6 +17,7 @@
 #include "core/trial/data_digest.h"
 #include "core/trial/progress_log.h"
 #include "core/trial/runtime.h"
+#include "core/trial/saved_model.h"
 #include "spec/trial/file_fields.h"
 #include "spec/trial/validator.h"
 
@@ -32,7 +33,7 @@ absl::Status RequireFields(const v1::AttemptSpec& attempt) {
   if (attempt.output_dir().empty()) return missing("output_dir", "the folder for checkpoints");
   if (attempt.cache_dir().empty()) return missing("cache_dir", "the folder for vocabularies and token files");
   if (attempt.kind() == v1::EVALUATE_STAGE && attempt.checkpoint().empty()) {
-    return missing("checkpoint", "the trained model, a .safetensors file");
+    return missing("checkpoint", "the file of the trained model");
   }
   const v1::StartFromSpec& start = attempt.spec().training().start_from();
   if (start.has_point() || start.has_trial()) {
@@ -101,6 +102,11 @@ absl::StatusOr<std::string> DataDigestOf(const v1::TrialSpec& spec, const std::s
   return DataDigest(spec, named_by_fingerprint ? std::string() : start_digest, folders);
 }
 
+// The spec whose files decide the digest of the data. The model that a program saved has files that no sweep names.
+const v1::TrialSpec& NamingSpec(const v1::AttemptSpec& attempt, const v1::TrialSpec& resolved) {
+  return attempt.spec().has_program() ? attempt.spec() : resolved;
+}
+
 }  // namespace
 
 absl::Status AsDataLoss(const absl::Status& status, const char* remedy) {
@@ -111,16 +117,23 @@ absl::StatusOr<Prepared> PrepareSpec(const v1::AttemptSpec& attempt, EventWriter
   RETURN_IF_ERROR(RequireFields(attempt));
   // A worker has compared it; without a token this is a user's own attempt.
   if (!attempt.has_token()) RETURN_IF_ERROR(CheckNamedContent(attempt.checkpoint()));
-  ASSIGN_OR_RETURN(v1::TrialSpec spec, ResolveAndValidate(attempt.spec()));
+  std::filesystem::path saved_model;
+  if (attempt.spec().has_program()) {
+    ASSIGN_OR_RETURN(saved_model, UnpackSavedModel(attempt));
+  }
+  ASSIGN_OR_RETURN(v1::TrialSpec spec, saved_model.empty() ? ResolveAndValidate(attempt.spec())
+                                                           : SpecOfSavedModel(attempt.spec(), saved_model));
+  const v1::TrialSpec& naming = NamingSpec(attempt, spec);
   const DataRoots roots = RootsOf(attempt);
-  RETURN_IF_ERROR(CheckFilePaths(spec, [&roots](const std::string& path) { return roots.Check(path); }));
+  RETURN_IF_ERROR(CheckFilePaths(naming, [&roots](const std::string& path) { return roots.Check(path); }));
   ASSIGN_OR_RETURN(const c10::Device device, ParseDevice(attempt.has_device() ? attempt.device() : "cpu"));
   RETURN_IF_ERROR(MakeFolder(attempt.output_dir()));
   RETURN_IF_ERROR(MakeFolder(attempt.cache_dir()));
   const TextOpenOptions options = DataOptions(attempt, events);
   ASSIGN_OR_RETURN(std::string start_digest, StartDigestOf(attempt, spec, options));
-  ASSIGN_OR_RETURN(std::string data_digest, DataDigestOf(spec, start_digest, options));
-  return Prepared{std::move(spec), device, TrialData(), std::move(start_digest), std::move(data_digest)};
+  ASSIGN_OR_RETURN(std::string data_digest, DataDigestOf(naming, start_digest, options));
+  return Prepared{std::move(spec),       device, TrialData(), std::move(start_digest), std::move(data_digest),
+                  std::move(saved_model)};
 }
 
 absl::Status OpenData(const v1::AttemptSpec& attempt, EventWriter& events, Prepared& prepared) {
@@ -141,7 +154,7 @@ absl::Status CheckUnchanged(const v1::AttemptSpec& attempt, const Prepared& prep
   if (!prepared.spec.training().start_from().has_training()) {
     ASSIGN_OR_RETURN(start, StartDigestOf(attempt, prepared.spec, options));
   }
-  ASSIGN_OR_RETURN(const std::string now, DataDigestOf(prepared.spec, start, options));
+  ASSIGN_OR_RETURN(const std::string now, DataDigestOf(NamingSpec(attempt, prepared.spec), start, options));
   if (now == prepared.data_digest) return absl::OkStatus();
   return absl::UnavailableError("the data changed while they were read; the trial is tried again");
 }

@@ -5,6 +5,7 @@
 #include <c10/core/Device.h>
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 
 #include "absl/status/status.h"
@@ -20,8 +21,9 @@ struct Prepared {
   v1::TrialSpec spec;  // Resolved and valid.
   c10::Device device;
   TrialData data;
-  std::string start_digest;  // Of the model that the training starts, or started, from.
-  std::string data_digest;   // Of its data before they were opened.
+  std::string start_digest;                // Of the model that the training starts, or started, from.
+  std::string data_digest;                 // Of its data before they were opened.
+  std::filesystem::path saved_model = {};  // Of a program: the unpacked folder (saved_model.h).
 };
 
 // All but the data; makes the folders of the attempt. InvalidArgument for a field of the attempt or its spec;

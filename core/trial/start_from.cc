@@ -47,8 +47,29 @@ bool AreEqual(const nlohmann::json& a, const nlohmann::json& b) {
   return a == b;
 }
 
-absl::StatusOr<std::vector<std::string>> Load(fs::path source, const Prepared& prepared,
-                                              const DataRoots& roots) {
+}  // namespace
+
+absl::Status CheckPixels(const fs::path& folder, const v1::TrialSpec& spec, const DataRoots& roots) {
+  const fs::path path = folder / "preprocessor_config.json";
+  std::error_code error;
+  if (!spec.model().has_vit() || !fs::exists(path, error)) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(path, roots));
+  ASSIGN_OR_RETURN(const nlohmann::json theirs, ParseJsonText(file.bytes(), path.string()));
+  const auto ours = nlohmann::json::parse(ImageProcessorFiles(spec).at(path.filename()));
+  for (const char* key : {"do_rescale", "rescale_factor", "do_normalize", "image_mean", "image_std"}) {
+    const nlohmann::json value = theirs.is_object() ? theirs.value(key, nlohmann::json()) : nlohmann::json();
+    if (value.is_null() || AreEqual(value, ours.at(key))) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(path.string(), ": ", key, ": is not that of data.images.pixel_scale ",
+                     v1::PixelScale_Name(spec.data().images().pixel_scale()),
+                     "; set HALF or IMAGENET, the one that the model was trained with: "
+                     "inlier supports no other scale of pixels"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<std::string>> LoadWeights(fs::path source, const Prepared& prepared,
+                                                     const DataRoots& roots) {
   StartingTrial trial{.spec = prepared.spec, .classes = ClassNamesOf(*prepared.data.dataset)};
   RETURN_IF_ERROR(roots.Check(source));
   std::error_code error;
@@ -75,27 +96,6 @@ absl::StatusOr<std::vector<std::string>> Load(fs::path source, const Prepared& p
   return LoadStartingWeights(source, trial, *prepared.data.model, roots);
 }
 
-}  // namespace
-
-absl::Status CheckPixels(const fs::path& folder, const v1::TrialSpec& spec, const DataRoots& roots) {
-  const fs::path path = folder / "preprocessor_config.json";
-  std::error_code error;
-  if (!spec.model().has_vit() || !fs::exists(path, error)) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(path, roots));
-  ASSIGN_OR_RETURN(const nlohmann::json theirs, ParseJsonText(file.bytes(), path.string()));
-  const auto ours = nlohmann::json::parse(ImageProcessorFiles(spec).at(path.filename()));
-  for (const char* key : {"do_rescale", "rescale_factor", "do_normalize", "image_mean", "image_std"}) {
-    const nlohmann::json value = theirs.is_object() ? theirs.value(key, nlohmann::json()) : nlohmann::json();
-    if (value.is_null() || AreEqual(value, ours.at(key))) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat(path.string(), ": ", key, ": is not that of data.images.pixel_scale ",
-                     v1::PixelScale_Name(spec.data().images().pixel_scale()),
-                     "; set HALF or IMAGENET, the one that the model was trained with: "
-                     "inlier supports no other scale of pixels"));
-  }
-  return absl::OkStatus();
-}
-
 absl::Status StartFrom(const v1::AttemptSpec& attempt, const Prepared& prepared) {
   if (!prepared.spec.training().has_start_from()) return absl::OkStatus();
   const v1::StartFromSpec& start = prepared.spec.training().start_from();
@@ -105,7 +105,7 @@ absl::Status StartFrom(const v1::AttemptSpec& attempt, const Prepared& prepared)
                                                          : start.checkpoint();
   const absl::Status named = ours ? absl::OkStatus() : CheckNamedContent(source);
   const absl::StatusOr<std::vector<std::string>> fresh =
-      named.ok() ? Load(source, prepared, ours ? DataRoots() : RootsOf(attempt)) : named;
+      named.ok() ? LoadWeights(source, prepared, ours ? DataRoots() : RootsOf(attempt)) : named;
   if (fresh.ok()) {
     spdlog::info("weights_loaded from={} fresh_parameters={}", source, fresh->size());
     return absl::OkStatus();

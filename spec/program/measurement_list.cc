@@ -4,6 +4,7 @@
 #include <map>
 
 #include "absl/strings/str_cat.h"
+#include "spec/program/program_description.h"
 
 namespace inlier {
 namespace {
@@ -53,6 +54,11 @@ std::shared_ptr<const MeasurementList> MeasurementList::OfProgram(const v1::Prog
     info.name = name;
     info.unit = measurement->unit();
     info.formula = measurement->formula();
+  }
+  for (const MeasurementInfo& ours : Measurements()) {
+    if (!InlierEvaluates(program) || ours.source != "evaluate") continue;
+    list->all_.push_back(ours);
+    list->all_.back().curve = false;  // The training is not inlier's.
   }
   return list;
 }

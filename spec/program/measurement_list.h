@@ -20,7 +20,7 @@ namespace inlier {
 class MeasurementList {
  public:
   static const std::shared_ptr<const MeasurementList>& OfModels();
-  // By name.
+  // By name; those of inlier's evaluation, where it evaluates the program's model, behind them.
   static std::shared_ptr<const MeasurementList> OfProgram(const v1::ProgramDescription& program);
   // Of the sweep's program, or OfModels.
   static std::shared_ptr<const MeasurementList> Of(const v1::SweepSpec& sweep);

@@ -21,6 +21,7 @@
 #include "spec/schema/param_range.h"
 #include "spec/schema/struct_value.h"
 #include "spec/schema/yaml_reader.h"
+#include "spec/trial/measurements.h"
 
 namespace inlier {
 namespace {
@@ -134,6 +135,27 @@ void CheckParameters(const v1::ProgramDescription& description, Problems* proble
   }
 }
 
+void CheckInliersEvaluation(const v1::ProgramDescription& description, Problems* problems) {
+  if (!InlierEvaluates(description)) return;
+  for (const auto& [name, parameter] : Sorted(description.parameters())) {
+    const std::string path = JoinPath("parameters", name);
+    if (std::ranges::find(kSettings, name.substr(0, name.find('.'))) != std::end(kSettings))
+      problems->Add(path, "is a setting of inlier's evaluation already (evaluate: [inlier]); rename it");
+    if (parameter.read_by() == v1::ProgramParameter::EVALUATION)
+      problems->Add(path + ".read_by",
+                    "is EVALUATION, and inlier evaluates (evaluate: [inlier]); leave it out");
+  }
+  for (const auto& [name, measurement] : Sorted(description.measurements())) {
+    const MeasurementInfo* ours = FindMeasurement(name);
+    const std::string path = JoinPath("measurements", name);
+    if (ours != nullptr && ours->source == "evaluate")
+      problems->Add(path, "is reported by inlier's evaluation (evaluate: [inlier]); rename it");
+    if (measurement.reported_by() == v1::ProgramParameter::EVALUATION)
+      problems->Add(path + ".reported_by",
+                    "is EVALUATION, and inlier evaluates (evaluate: [inlier]); leave it out");
+  }
+}
+
 void CheckFiles(const v1::ProgramDescription& description, Problems* problems) {
   for (int i = 0; i < description.files_size(); ++i) {
     if (!IsInner(description.files(i)))
@@ -182,6 +204,10 @@ absl::StatusOr<std::vector<std::string>> FilesBelow(const fs::path& folder) {
 
 }  // namespace
 
+bool InlierEvaluates(const v1::ProgramDescription& description) {
+  return description.evaluate_size() == 1 && description.evaluate(0) == "inlier";
+}
+
 Problems FindProgramProblems(const v1::ProgramDescription& description) {
   Problems problems;
   CheckDeclarations(description, "", &problems);
@@ -206,6 +232,7 @@ Problems FindProgramProblems(const v1::ProgramDescription& description) {
                                               kProgramMeasurementsMax, "; leave some out"));
   CheckColumns(description, &problems);
   CheckFiles(description, &problems);
+  CheckInliersEvaluation(description, &problems);
   if (description.ByteSizeLong() > kDescriptionBytesMax)
     problems.Add("", absl::StrCat("the description has more than ", kDescriptionBytesMax >> 10,
                                   " KiB; leave out parameters that no sweep changes"));

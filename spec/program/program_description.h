@@ -16,6 +16,12 @@ namespace inlier {
 
 inline constexpr char kProgramFileName[] = "inlier-program.yaml";
 
+// The fields of TrialSpec that sweeps of a program have whose model inlier evaluates; for the others they are nothing.
+inline constexpr const char* kSettings[] = {"data", "attention", "quantization", "evaluation"};
+
+// True for `evaluate: [inlier]`: the program's trained model, a folder of Hugging Face, is measured and quantized as ours.
+bool InlierEvaluates(const v1::ProgramDescription& description);
+
 // Problems of a description, wherever it comes from; paths are those of the file.
 Problems FindProgramProblems(const v1::ProgramDescription& description);
 

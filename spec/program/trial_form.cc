@@ -1,5 +1,6 @@
 #include "spec/program/trial_form.h"
 
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <utility>
@@ -16,6 +17,9 @@
 #include "spec/schema/field_path.h"
 #include "spec/schema/param_range.h"
 #include "spec/schema/struct_value.h"
+#include "spec/trial/data_checks.h"
+#include "spec/trial/file_fields.h"
+#include "spec/trial/quantization_checks.h"
 #include "spec/trial/resolver.h"
 
 namespace inlier {
@@ -91,10 +95,16 @@ google::protobuf::FileDescriptorProto FileOf(const v1::ProgramDescription& descr
   file.add_dependency(v1::ParamOptions::descriptor()->file()->name());
   DescriptorProto& trial = *file.add_message_type();
   trial.set_name("Trial");
-  const FieldDescriptor* seed =
-      v1::TrialSpec::descriptor()->FindFieldByNumber(v1::TrialSpec::kSeedFieldNumber);
-  seed->CopyTo(trial.add_field());
-  trial.mutable_field(0)->set_number(1);
+  const auto add = [&trial](const char* name) {
+    FieldDescriptorProto& field = *trial.add_field();
+    v1::TrialSpec::descriptor()->FindFieldByName(name)->CopyTo(&field);
+    field.set_number(trial.field_size());
+  };
+  add(kSeed);
+  if (InlierEvaluates(description)) {
+    file.add_dependency(v1::TrialSpec::descriptor()->file()->name());
+    std::ranges::for_each(kSettings, add);
+  }
   for (const auto& [name, parameter] : std::map<std::string, v1::ProgramParameter>(
            description.parameters().begin(), description.parameters().end())) {
     std::vector<std::string> words = absl::StrSplit(name, '.');
@@ -128,12 +138,47 @@ void VisitLeaves(const Struct& from, const std::string& prefix, const Write& wri
   }
 }
 
-// Sets each leaf that has none to its default.
+// Merges those of kSettings that `from` has set, where `to` has the field.
+void CopySettings(const Message& from, Message* to) {
+  for (const char* name : kSettings) {
+    const FieldDescriptor* source = from.GetDescriptor()->FindFieldByName(name);
+    const FieldDescriptor* target = to->GetDescriptor()->FindFieldByName(name);
+    if (source == nullptr || target == nullptr || !from.GetReflection()->HasField(from, source)) continue;
+    to->GetReflection()
+        ->MutableMessage(to, target)
+        ->MergeFrom(from.GetReflection()->GetMessage(from, source));
+  }
+}
+
+// Fills what is decided by itself. The rest, and a vocabulary that is not given, are those of the model that is evaluated.
+absl::Status ResolveSettings(v1::TrialSpec* trial) {
+  v1::TrialSpec settings;
+  CopySettings(*trial, &settings);
+  const bool own_vocabulary = !settings.data().text().has_tokenizer();
+  RETURN_IF_ERROR(ResolveInPlace(&settings));
+  if (settings.data().has_text() && own_vocabulary)
+    settings.mutable_data()->mutable_text()->clear_tokenizer();
+  *trial->mutable_data() = settings.data();
+  if (settings.has_quantization()) *trial->mutable_quantization() = settings.quantization();
+  *trial->mutable_evaluation() = settings.evaluation();
+  return absl::OkStatus();
+}
+
+// What is known before there is a model.
+void CheckSettings(const v1::TrialSpec& resolved, Problems* problems) {
+  VisitFileFields(resolved, [&](const std::string& path, v1::FileUse use, const std::string& value) {
+    if (use == v1::FILE_PATH) CheckAbsolutePath(path, value, problems);
+  });
+  CheckQuantization(resolved, problems);
+}
+
+// Sets each leaf of the form itself that has none to its default.
 void WriteDefaults(Message* message) {
   const google::protobuf::Descriptor* type = message->GetDescriptor();
   const google::protobuf::Reflection& reflection = *message->GetReflection();
   for (int i = 0; i < type->field_count(); ++i) {
     const FieldDescriptor* field = type->field(i);
+    if (IsGroup(field) && field->message_type()->file() != type->file()) continue;
     if (IsGroup(field)) {
       WriteDefaults(reflection.MutableMessage(message, field));
     } else if (field->has_default_value() && !reflection.HasField(*message, field)) {
@@ -169,6 +214,7 @@ absl::StatusOr<std::shared_ptr<const TrialForm>> TrialForm::OfProgram(const v1::
     return absl::InvalidArgumentError(absl::StrCat("the names of the parameters of ", use.name(),
                                                    " cannot stand beside each other; give them other ones"));
   form->factory_ = std::make_unique<google::protobuf::DynamicMessageFactory>(form->pool_.get());
+  form->factory_->SetDelegateToGeneratedFactory(true);
   form->prototype_ = form->factory_->GetPrototype(file->message_type(0));
   return form;
 }
@@ -186,7 +232,12 @@ std::vector<ParamInfo> TrialForm::params() const {
   std::vector<ParamInfo> params = DescribeParams(descriptor());
   for (ParamInfo& info : params) {
     const auto found = use_.description().parameters().find(info.path);
-    if (found != use_.description().parameters().end()) info.comment = found->second.comment();
+    if (found != use_.description().parameters().end()) {
+      info.comment = found->second.comment();
+      continue;
+    }
+    const auto ours = std::ranges::find(TrialParams(), info.path, &ParamInfo::path);
+    if (ours != TrialParams().end()) info.comment = ours->comment;
   }
   return params;
 }
@@ -195,9 +246,12 @@ std::unique_ptr<Message> TrialForm::New() const { return std::unique_ptr<Message
 
 void TrialForm::Write(const Message& point, v1::TrialSpec* trial) const {
   if (!is_program()) return trial->MergeFrom(point);
+  CopySettings(point, trial);
   VisitLeaves(MessageToStruct(point), "", [&](const std::string& name, const Value& value) {
     if (name == kSeed) return trial->set_seed(static_cast<std::uint32_t>(value.number_value()));
-    (*PlaceOf(use_.description().parameters().at(name), trial)->mutable_fields())[name] = value;
+    const auto parameter = use_.description().parameters().find(name);
+    if (parameter == use_.description().parameters().end()) return;  // Of the settings.
+    (*PlaceOf(parameter->second, trial)->mutable_fields())[name] = value;
   });
 }
 
@@ -207,6 +261,7 @@ std::unique_ptr<Message> TrialForm::Read(const v1::TrialSpec& trial, Problems* p
     point->CopyFrom(trial);
     return point;
   }
+  CopySettings(trial, point.get());
   if (trial.has_seed())
     INLIER_CHECK(
         SetLeafText(descriptor()->FindFieldByName(kSeed), absl::StrCat(trial.seed()), point.get()).empty());
@@ -224,11 +279,16 @@ absl::Status TrialForm::Resolve(v1::TrialSpec* trial) const {
   RETURN_IF_ERROR(problems.ToStatus());
   WriteDefaults(point.get());
   trial->Clear();
-  trial->mutable_program()->set_name(use_.name());
-  trial->mutable_program()->set_digest(use_.digest());
+  v1::ProgramTrial& program = *trial->mutable_program();
+  program.set_name(use_.name());
   trial->mutable_program_evaluation();
   Write(*point, trial);
-  return absl::OkStatus();
+  if (!InlierEvaluates(use_.description())) {
+    program.set_digest(use_.digest());
+    return absl::OkStatus();
+  }
+  program.set_source(use_.digest());
+  return ResolveSettings(trial);
 }
 
 Problems TrialForm::Find(const v1::TrialSpec& resolved, SeriesValidator& series) const {
@@ -236,6 +296,7 @@ Problems TrialForm::Find(const v1::TrialSpec& resolved, SeriesValidator& series)
   Problems problems;
   const std::unique_ptr<Message> point = Read(resolved, &problems);
   CheckDeclarations(*point, "", &problems);
+  if (InlierEvaluates(use_.description())) CheckSettings(resolved, &problems);
   return problems;
 }
 

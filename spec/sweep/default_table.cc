@@ -3,6 +3,7 @@
 #include <string>
 
 #include "spec/program/measurement_list.h"
+#include "spec/program/program_description.h"
 #include "spec/sweep/label_groups.h"
 #include "spec/sweep/sweep_grid.h"
 
@@ -23,7 +24,7 @@ v1::TableSpec OwnOrDefaultTable(const v1::SweepSpec& sweep) {
       if (!OnlyRepeats(axis)) spec.add_rows(axis.name);
     }
   }
-  if (!sweep.has_program()) {
+  if (!sweep.has_program() || InlierEvaluates(sweep.program().description())) {
     for (const char* measurement : kUsualMeasurements) spec.add_columns()->set_measurement(measurement);
     return spec;
   }

@@ -181,11 +181,9 @@ std::string Json(const Message& message, Form form) {
   return json;
 }
 
-// False for what a trial of a program has not: all of TrialSpec but the seed and the program.
+// False for what a trial of a program has not.
 bool Concerns(const v1::TrialSpec& spec, const FieldDescriptor* field) {
-  return !spec.has_program() || field->number() == v1::TrialSpec::kSeedFieldNumber ||
-         field->number() == v1::TrialSpec::kProgramFieldNumber ||
-         field->number() == v1::TrialSpec::kProgramEvaluationFieldNumber;
+  return !spec.has_program() || spec.GetReflection()->HasField(spec, field);
 }
 
 // The part of a trial that a stage of this kind runs.
@@ -223,6 +221,8 @@ PackedParts SplitPacked(const v1::TrialSpec& resolved) {
   if (resolved.has_program()) {
     v1::TrialSpec train = resolved;
     train.clear_program_evaluation();
+    train.clear_quantization();
+    train.clear_evaluation();
     return {.train = train.SerializeAsString(), .evaluate = evaluation.SerializeAsString()};
   }
   PackedParts parts{.train = resolved.SerializeAsString(), .evaluate = evaluation.SerializeAsString()};

@@ -1,6 +1,7 @@
 #include "spec/trial/data_source.h"
 
 #include "absl/strings/str_cat.h"
+#include "base/digest.h"
 #include "spec/trial/canonical.h"
 #include "spec/trial/file_fields.h"
 
@@ -22,7 +23,12 @@ std::string DataSourceText(const std::string& names) {
   if (!source.ok()) return names;
   std::string text;
   VisitFileFields(*source, [&text](const std::string& path, v1::FileUse use, const std::string& value) {
-    absl::StrAppend(&text, text.empty() ? "" : ", ", use == v1::PROGRAM ? "program" : path, " ", value);
+    const bool of_program = use == v1::PROGRAM;
+    absl::StrAppend(&text, text.empty() ? "" : ", ",
+                    !of_program          ? path
+                    : IsSha256Hex(value) ? "its source"
+                                         : "program",
+                    " ", value);
   });
   return text;
 }

@@ -323,6 +323,12 @@ class ParametersTest(TrialCase):
         given = {"stage": "evaluate", "model": "/m", "resume_from": "/r", "resume_step": 3, "device": "cuda", "meeting": "/meet"}
         self.assertEqual("evaluate /m /r 3 cuda /meet\n", self.run_program(code, given=given).out)
 
+    def test_settings_of_inliers_evaluation_are_read_by_their_path(self):
+        code = "print(trial.setting('data.text.path'), trial.setting('data.text')['sequence_length'], trial.setting('data.images', 'none'), trial.setting('data.text.path.x'))"
+        given = {"settings": {"data": {"text": {"path": "/t", "sequence_length": 8}}}}
+        self.assertIn("/t 8 none None", self.run_program(code, given=given).out)
+        self.assertIn("None None", self.run_program("print(trial.setting('data.text'), trial.setting('data.text.path'))", by_hand=True).out)
+
 
 class ByHandTest(TrialCase):
     def test_reports_are_lines_for_people(self):

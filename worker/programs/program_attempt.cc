@@ -5,17 +5,20 @@
 
 #include <nlohmann/json.hpp>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/digest.h"
+#include "base/files/checkpoint_tar.h"
 #include "base/files/file.h"
+#include "base/run_program.h"
 #include "base/status.h"
 #include "spec/program/find_program.h"
 #include "spec/program/program_description.h"
 #include "spec/schema/number_text.h"
+#include "spec/trial/canonical.h"
 #include "spec/trial/outcome.h"
 #include "worker/attempt_folder.h"
-#include "worker/programs/checkpoint_tar.h"
 #include "worker/programs/program_environment.h"
 #include "worker/programs/program_lines.h"
 #include "worker/programs/program_roots.h"
@@ -31,6 +34,7 @@ using TrialJson = nlohmann::ordered_json;
 constexpr std::size_t kLineBytesMax = 65536;
 constexpr std::uint64_t kGarbageToldMax = 3;
 constexpr Duration kProgressEvery = std::chrono::milliseconds(250);
+constexpr auto kDigestHours = std::chrono::hours(12);  // Of reading all data once.
 constexpr std::size_t kTarsKept = 2;  // The newest checkpoints: one of them may be on its way to the store.
 
 TrialJson JsonOf(const google::protobuf::Value& value) {
@@ -54,7 +58,35 @@ v1::Outcome Succeeded() {
   return outcome;
 }
 
+// Those of kSettings that the trial has.
+TrialJson SettingsOf(const v1::TrialSpec& trial) {
+  const TrialJson all = TrialJson::parse(ResolvedJson(trial));
+  TrialJson settings = TrialJson::object();
+  for (const char* name : kSettings) {
+    if (all.contains(name)) settings[name] = all.at(name);
+  }
+  return settings;
+}
+
 }  // namespace
+
+const std::string& SourceOf(const v1::ProgramTrial& program) {
+  return program.has_source() ? program.source() : program.digest();
+}
+
+absl::StatusOr<std::string> DigestWithData(const v1::AttemptSpec& spec, const std::string& source,
+                                           const std::string& spec_file) {
+  // Other source is told by its own digest, which no trial with data has.
+  if (!spec.spec().program().has_source() || source != spec.spec().program().source()) return source;
+  std::vector<std::string> environment;
+  for (char** variable = environ; *variable != nullptr; ++variable) environment.emplace_back(*variable);
+  ASSIGN_OR_RETURN(const std::string printed, OutputOf({.program = spec.trial_program(),
+                                                        .arguments = {"digest", spec_file},
+                                                        .environment = std::move(environment),
+                                                        .limit = kDigestHours},
+                                                       "reading the data of the trial"));
+  return std::string(absl::StripAsciiWhitespace(printed));
+}
 
 void ProgramAttempt::Warn(const std::string& text) {
   v1::TrialEvent event;
@@ -65,12 +97,12 @@ void ProgramAttempt::Warn(const std::string& text) {
 v1::Outcome ProgramAttempt::Run() {
   if (const absl::Status opened = Open(); !opened.ok())
     return FailedOutcome(v1::INVALID_SPEC, std::string(opened.message()));
-  if (digest_ != spec_.spec().program().digest()) {
-    return FailedOutcome(
-        v1::OTHER_DATA,
-        absl::StrCat("the source of ", spec_.spec().program().name(), " in ", root_.string(), " has digest ",
-                     digest_.substr(0, 12), ", the sweep ", spec_.spec().program().digest().substr(0, 12),
-                     "; put that source there, or submit the sweep again"));
+  const std::string& wanted = SourceOf(spec_.spec().program());
+  if (digest_ != wanted) {
+    return FailedOutcome(v1::OTHER_DATA, absl::StrCat("the source of ", spec_.spec().program().name(), " in ",
+                                                      root_.string(), " has digest ", digest_.substr(0, 12),
+                                                      ", the sweep ", wanted.substr(0, 12),
+                                                      "; put that source there, or submit the sweep again"));
   }
   if (!IsTraining() && description_.evaluate().empty()) return Succeeded();
   if (const absl::Status prepared = Prepare(); !prepared.ok())
@@ -90,7 +122,8 @@ absl::Status ProgramAttempt::Open() {
   started.set_device(spec_.device());
   started.set_threads(spec_.threads());
   started.set_host(HostName());
-  started.set_dataset_digest(digest_);
+  ASSIGN_OR_RETURN(*started.mutable_dataset_digest(),
+                   DigestWithData(spec_, digest_, (OwnFolder() / kAttemptSpecName).string()));
   if (spec_.has_resume_from()) started.set_resumed_step(static_cast<std::uint32_t>(spec_.resume_step()));
   on_event_(std::move(event));
   return absl::OkStatus();
@@ -120,6 +153,7 @@ absl::Status ProgramAttempt::Prepare() {
        {&spec_.spec().program().parameters(), &spec_.spec().program().incidental(),
         &spec_.spec().program_evaluation().parameters(), &spec_.spec().program_evaluation().incidental()})
     AddParameters(*part, trial["parameters"]);
+  if (spec_.spec().has_data()) trial["settings"] = SettingsOf(spec_.spec());
   const fs::path own = OwnFolder();
   RETURN_IF_ERROR(MakeFolder(own));
   if (spec_.has_resume_from()) {

@@ -23,6 +23,14 @@
 
 namespace inlier {
 
+// The digest of the source in spec.program_root, as `source`, and of the data that the trial names, if it does:
+// Started.dataset_digest. `spec_file` has the attempt. Unavailable where inlier-trial cannot read the data.
+absl::StatusOr<std::string> DigestWithData(const v1::AttemptSpec& spec, const std::string& source,
+                                           const std::string& spec_file);
+
+// The digest of the source that the trial is of.
+const std::string& SourceOf(const v1::ProgramTrial& program);
+
 class ProgramAttempt {
  public:
   using OnEvent = std::function<void(v1::TrialEvent)>;

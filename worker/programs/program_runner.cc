@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "base/files/file.h"
 #include "base/status.h"
 #include "base/time.h"
@@ -53,7 +54,13 @@ int PrintProgramDigest(const std::string& spec_file) {
   const auto digest = [&]() -> absl::StatusOr<std::string> {
     ASSIGN_OR_RETURN(const v1::AttemptSpec spec, ReadJson<v1::AttemptSpec>(spec_file));
     ASSIGN_OR_RETURN(const v1::ProgramUse use, UseOfProgram(spec.program_root()));
-    return use.digest();
+    const v1::ProgramTrial& program = spec.spec().program();
+    if (program.has_source() && use.digest() != program.source())
+      return absl::FailedPreconditionError(
+          absl::StrCat("the source of ", program.name(), " in ", spec.program_root(), " has digest ",
+                       use.digest().substr(0, 12), ", the sweep ", program.source().substr(0, 12),
+                       "; put that source there, or submit the sweep again"));
+    return DigestWithData(spec, use.digest(), spec_file);
   }();
   if (!digest.ok()) {
     std::fprintf(stderr, "%s\n", std::string(digest.status().message()).c_str());

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/files/checkpoint_tar.h"
 #include "base/files/descriptor.h"
 #include "base/files/file.h"
 #include "base/status.h"
@@ -55,7 +56,8 @@ class TrialRun {
 
   absl::Status Open(const std::vector<std::string>& settings) {
     ASSIGN_OR_RETURN(const v1::ProgramUse use, UseOfProgram(root_));
-    has_evaluation_ = !use.description().evaluate().empty();
+    inlier_evaluates_ = InlierEvaluates(use.description());
+    has_evaluation_ = !use.description().evaluate().empty() && !inlier_evaluates_;
     ASSIGN_OR_RETURN(const auto form, TrialForm::OfProgram(use));
     measurements_ = form->measurements();
     const std::unique_ptr<google::protobuf::Message> point = form->New();
@@ -84,6 +86,7 @@ class TrialRun {
     } else {
       StopAndResume(whole);
     }
+    if (inlier_evaluates_) CheckModel(whole);
     if (!has_evaluation_) return;
     if (!whole.model)
       Note("it reports no trained model (a checkpoint with \"final\": true): its evaluation gets none");
@@ -167,6 +170,21 @@ class TrialRun {
     }
   }
 
+  // What it saved is what inlier's evaluation reads.
+  void CheckModel(const Seen& whole) {
+    const absl::StatusOr<fs::path> model =
+        whole.model ? UnpackCheckpoint(Path("train", *whole.model), folder_ / "model")
+                    : absl::NotFoundError("it reports none");
+    if (model.ok() && fs::exists(*model / "config.json"))
+      return Note(
+          "its evaluation is inlier's own, which is not tried here; `inlier analyze` reads such a folder");
+    Wrong(
+        absl::StrCat("evaluate is [inlier], and its training reports no folder of Hugging Face as its final "
+                     "checkpoint",
+                     model.ok() ? "" : absl::StrCat(" (", model.status().message(), ")"),
+                     "; report the folder that save_pretrained wrote, with final: true"));
+  }
+
   void StopAndResume(const Seen& whole) {
     const Seen stopped = Attempt("stopped", v1::TRAIN_STAGE, {}, {}, /*stop=*/true);
     if (stopped.ignored_stop)
@@ -196,7 +214,7 @@ class TrialRun {
 
   const fs::path root_;
   fs::path folder_;  // Of its attempts.
-  bool has_evaluation_ = false;
+  bool has_evaluation_ = false, inlier_evaluates_ = false;
   std::shared_ptr<const MeasurementList> measurements_;
   v1::TrialSpec trial_;
   std::vector<std::string> wrong_, notes_;

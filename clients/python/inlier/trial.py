@@ -382,6 +382,14 @@ def model(default: os.PathLike[str] | str | None = None) -> pathlib.Path | None:
     return pathlib.Path(path) if path else None
 
 
+def setting(name: str, default: Any = None) -> Any:
+    """A setting of the sweep for inlier's evaluation of the model (`evaluate: [inlier]`): "data.text.path", "attention.softmax"."""
+    at: Any = _trial.given.get("settings", {})
+    for word in name.split("."):
+        at = at.get(word) if isinstance(at, dict) else None
+    return default if at is None else at
+
+
 def stage(default: str = "train") -> str:
     """"train" or "evaluate"."""
     return str(_trial.given.get("stage", default))

@@ -107,14 +107,16 @@ void SweepExpander::SetParts(const v1::TrialSpec& spec, ExpandedTrial& trial) {
                                                     .spec = std::move(parts.train),
                                                     .json = ResolvedPartJson(spec, v1::TRAIN_STAGE),
                                                     .names = NamesOf(spec),
-                                                    .version = spec.program().digest()});
+                                                    .version = spec.program().digest(),
+                                                    .asks_first = spec.program().has_source()});
   }
   trial.train = latest_train_;
   trial.evaluate = {.fingerprint = EvaluateFingerprint(spec, trial.train->fingerprint),
                     .spec = std::move(parts.evaluate),
                     .json = ResolvedPartJson(spec, v1::EVALUATE_STAGE),
                     .names = nullptr,
-                    .version = {}};
+                    .version = {},
+                    .asks_first = false};
   trial.steps = spec.training().steps();
 }
 

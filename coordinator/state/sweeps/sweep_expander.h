@@ -29,6 +29,8 @@ struct StagePart {
   std::string json;                          // The same as JSON.
   std::shared_ptr<const std::string> names;  // TRAIN: DataSourceNames.
   std::string version;                       // TRAIN of a program: the digest of its source, hexadecimal.
+  bool asks_first =
+      false;  // TRAIN: it begins once a worker has found its data, which not every worker may have.
 };
 
 struct ExpandedTrial {

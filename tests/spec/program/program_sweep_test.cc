@@ -17,6 +17,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 constexpr char kProgramSweep[] =
     "name: lrs\n"
@@ -300,6 +301,90 @@ TEST_F(ProgramSweepTest, FormsOfManyProgramsStandBesideEachOther) {
     EXPECT_THAT(MessageOf(ReadSweepText("name: s\nprogram: p\n", file).status()),
                 HasSubstr("base." + name + ": is missing"));
   }
+}
+
+constexpr char kEvaluated[] =
+    "name: mybert\n"
+    "command: [python, train.py]\n"
+    "evaluate: [inlier]\n"
+    "parameters: {lr: {type: NUMBER, default: 3e-4}}\n"
+    "measurements: {train_loss: {better: LOWER}}\n";
+
+struct EvaluatedByInlierTest : ProgramSweepTest {
+  EvaluatedByInlierTest() { folder.Write("inlier-program.yaml", kEvaluated); }
+
+  static constexpr char kSweep[] =
+      "name: s\n"
+      "program: mybert\n"
+      "base: {lr: 1e-3, data: {text: {path: /data/mine.txt}}}\n"
+      "axes:\n"
+      "  - {field: attention.softmax.clipped.gamma, values: [0, -0.03]}\n"
+      "  - {name: bits, variants: [{label: FP, set: {}}, {label: W8, set: {quantization: {weights: {bits: "
+      "8}}}}]}\n";
+};
+
+TEST_F(EvaluatedByInlierTest, ATrialHasOurSettingsBesideItsParameters) {
+  const v1::SweepSpec sweep = Read(kSweep).value();
+  const v1::TrialSpec floating = Trial(sweep, 2), rounded = Trial(sweep, 3);
+  EXPECT_EQ(rounded.data().text().path(), "/data/mine.txt");
+  EXPECT_FALSE(rounded.data().text().has_tokenizer()) << "the folder's own";
+  EXPECT_EQ(rounded.attention().softmax().clipped().gamma(), -0.03);
+  EXPECT_EQ(rounded.quantization().weights().bits(), 8u);
+  EXPECT_TRUE(floating.has_evaluation());
+  EXPECT_FALSE(floating.has_quantization());
+  EXPECT_THAT(ResolvedPartJson(rounded, v1::TRAIN_STAGE), Not(HasSubstr("model")));
+  EXPECT_EQ(TrainFingerprint(floating), TrainFingerprint(rounded));
+  EXPECT_NE(EvaluateFingerprint(floating), EvaluateFingerprint(rounded));
+  EXPECT_NE(TrainFingerprint(Trial(sweep, 0)), TrainFingerprint(floating)) << "a program reads its softmax";
+  const PackedParts parts = SplitPacked(rounded);
+  v1::TrialSpec train, whole;
+  ASSERT_TRUE(train.ParseFromString(parts.train));
+  EXPECT_FALSE(train.has_evaluation() || train.has_quantization());
+  ASSERT_TRUE(whole.ParseFromString(parts.train + parts.evaluate));
+  EXPECT_EQ(ResolvedJson(whole), ResolvedJson(rounded));
+}
+
+TEST_F(EvaluatedByInlierTest, SourceAndDataAreFoundTogether) {
+  const v1::SweepSpec sweep = Read(kSweep).value();
+  const v1::TrialSpec trial = Trial(sweep, 0);
+  EXPECT_FALSE(trial.program().has_digest());
+  EXPECT_EQ(trial.program().source(), sweep.program().digest());
+  EXPECT_EQ(DataSourceText(DataSourceNames(trial)),
+            "data.text.path /data/mine.txt, program mybert, its source " + sweep.program().digest());
+  folder.Write("train.py", "print('another')\n");
+  EXPECT_NE(TrainFingerprint(Trial(Read(kSweep).value(), 0)), TrainFingerprint(trial));
+}
+
+TEST_F(EvaluatedByInlierTest, ItsMeasurementsAreOursBehindItsOwn) {
+  const auto list = MeasurementList::Of(Read(kSweep).value());
+  EXPECT_EQ(list->all().front().name, "train_loss");
+  ASSERT_NE(list->Find("max_inf_norm"), nullptr);
+  EXPECT_FALSE(list->Find("max_inf_norm")->curve);
+  EXPECT_EQ(list->Find("learning_rate"), nullptr) << "of our training";
+  const v1::TableSpec table = TableAskedFor({}, Read(kSweep).value());
+  EXPECT_EQ(table.columns(0).measurement(), "perplexity");
+}
+
+TEST_F(EvaluatedByInlierTest, MistakesAreNamed) {
+  const std::string head = "name: s\nprogram: mybert\n";
+  EXPECT_THAT(ErrorOf(head), HasSubstr("base.data"));
+  EXPECT_THAT(ErrorOf(head + "base: {data: {text: {path: mine.txt}}}\n"), HasSubstr("give an absolute path"));
+  EXPECT_THAT(ErrorOf(head + "base: {data: {text: {pat: /a}}}\n"), HasSubstr("did you mean \"path\"?"));
+  EXPECT_THAT(ErrorOf(head + "base: {data: {text: {path: /a}}, quantization: {weights: {bits: 99}}}\n"),
+              HasSubstr("99 is out of range"));
+  EXPECT_THAT(ErrorOf(head + "base: {data: {text: {path: /a}}, quantization: {}}\n"),
+              HasSubstr("nothing to quantize"));
+  EXPECT_THAT(ErrorOf(head + "base: {model: {bert: {}}}\n"), HasSubstr("base.model: unknown field"));
+  folder.Write(
+      "inlier-program.yaml",
+      "name: mybert\ncommand: [a]\nevaluate: [inlier]\nparameters: {data.path: {type: TEXT}, bits: {type: "
+      "INTEGER, read_by: EVALUATION}}\nmeasurements: {loss: {}, other: {reported_by: EVALUATION}}\n");
+  const std::string wrong = MessageOf(Read(kSweep).status());
+  EXPECT_THAT(wrong,
+              HasSubstr("is a setting of inlier's evaluation already (evaluate: [inlier]); rename it"));
+  EXPECT_THAT(wrong, HasSubstr("is reported by inlier's evaluation (evaluate: [inlier]); rename it"));
+  EXPECT_THAT(wrong, HasSubstr("read_by: is EVALUATION, and inlier evaluates"));
+  EXPECT_THAT(wrong, HasSubstr("reported_by: is EVALUATION, and inlier evaluates"));
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 // What a program saved, a file or a folder, as one file, by GNU tar: the same content gives the same bytes.
 //
 // Errors name what tar printed. Waits for the disk. Thread safety: pure functions over the file system.
-#ifndef INLIER_WORKER_PROGRAMS_CHECKPOINT_TAR_H_
-#define INLIER_WORKER_PROGRAMS_CHECKPOINT_TAR_H_
+#ifndef INLIER_BASE_FILES_CHECKPOINT_TAR_H_
+#define INLIER_BASE_FILES_CHECKPOINT_TAR_H_
 
 #include <filesystem>
 #include <string>
@@ -21,4 +21,4 @@ absl::StatusOr<std::filesystem::path> UnpackCheckpoint(const std::filesystem::pa
 
 }  // namespace inlier
 
-#endif  // INLIER_WORKER_PROGRAMS_CHECKPOINT_TAR_H_
+#endif  // INLIER_BASE_FILES_CHECKPOINT_TAR_H_

@@ -1,4 +1,4 @@
-#include "worker/programs/checkpoint_tar.h"
+#include "base/files/checkpoint_tar.h"
 
 #include <chrono>
 #include <vector>
