@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -92,19 +93,19 @@ google::protobuf::FileDescriptorProto FileOf(const v1::ProgramDescription& descr
   google::protobuf::FileDescriptorProto file;
   file.set_name(package + ".proto");
   file.set_package(package);
-  file.add_dependency(v1::ParamOptions::descriptor()->file()->name());
+  std::set<std::string> imports = {v1::ParamOptions::descriptor()->file()->name()};
   DescriptorProto& trial = *file.add_message_type();
   trial.set_name("Trial");
-  const auto add = [&trial](const char* name) {
+  const auto add = [&](const char* name) {
+    const FieldDescriptor* ours = v1::TrialSpec::descriptor()->FindFieldByName(name);
     FieldDescriptorProto& field = *trial.add_field();
-    v1::TrialSpec::descriptor()->FindFieldByName(name)->CopyTo(&field);
+    ours->CopyTo(&field);
     field.set_number(trial.field_size());
+    if (IsGroup(ours)) imports.insert(ours->message_type()->file()->name());
   };
   add(kSeed);
-  if (InlierEvaluates(description)) {
-    file.add_dependency(v1::TrialSpec::descriptor()->file()->name());
-    std::ranges::for_each(kSettings, add);
-  }
+  if (InlierEvaluates(description)) std::ranges::for_each(kSettings, add);
+  for (const std::string& import : imports) file.add_dependency(import);
   for (const auto& [name, parameter] : std::map<std::string, v1::ProgramParameter>(
            description.parameters().begin(), description.parameters().end())) {
     std::vector<std::string> words = absl::StrSplit(name, '.');
@@ -143,7 +144,9 @@ void CopySettings(const Message& from, Message* to) {
   for (const char* name : kSettings) {
     const FieldDescriptor* source = from.GetDescriptor()->FindFieldByName(name);
     const FieldDescriptor* target = to->GetDescriptor()->FindFieldByName(name);
-    if (source == nullptr || target == nullptr || !from.GetReflection()->HasField(from, source)) continue;
+    const bool alike = source != nullptr && target != nullptr && IsGroup(source) && IsGroup(target) &&
+                       source->message_type() == target->message_type();  // Or a parameter has the name.
+    if (!alike || !from.GetReflection()->HasField(from, source)) continue;
     to->GetReflection()
         ->MutableMessage(to, target)
         ->MergeFrom(from.GetReflection()->GetMessage(from, source));
