@@ -22,7 +22,7 @@
 #include "core/trial/data_digest.h"
 #include "core/trial/open_data.h"
 #include "core/trial/processor_files.h"
-#include "core/trial/quantization_file.h"
+#include "core/quant/quantization_file.h"
 #include "core/trial/runtime.h"
 #include "spec/hugging_face/own_parts.h"
 #include "spec/trial/validator.h"

@@ -33,7 +33,7 @@
 #include "core/quant/make_quantization.h"
 #include "core/text/tokenizer.h"
 #include "core/text/tokenizer_folder.h"
-#include "core/trial/quantization_file.h"
+#include "core/quant/quantization_file.h"
 #include "nlohmann/json.hpp"
 #include "spec/hugging_face/own_parts.h"
 #include "tests/core/hugging_face/small_specs.h"

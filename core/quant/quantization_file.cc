@@ -1,4 +1,4 @@
-#include "core/trial/quantization_file.h"
+#include "core/quant/quantization_file.h"
 
 #include <algorithm>
 #include <cmath>

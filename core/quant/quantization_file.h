@@ -1,6 +1,6 @@
 // A quantization as a file: the grid of every tensor that is rounded, by the name of its place.
-#ifndef INLIER_CORE_TRIAL_QUANTIZATION_FILE_H_
-#define INLIER_CORE_TRIAL_QUANTIZATION_FILE_H_
+#ifndef INLIER_CORE_QUANT_QUANTIZATION_FILE_H_
+#define INLIER_CORE_QUANT_QUANTIZATION_FILE_H_
 
 #include <string>
 #include <vector>
@@ -22,4 +22,4 @@ absl::StatusOr<std::string> QuantizationFile(const v1::QuantizationSpec& spec,
 
 }  // namespace inlier
 
-#endif  // INLIER_CORE_TRIAL_QUANTIZATION_FILE_H_
+#endif  // INLIER_CORE_QUANT_QUANTIZATION_FILE_H_
