@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/sorted_map.h"
 #include "base/status.h"
 #include "spec/schema/did_you_mean.h"
 #include "spec/schema/problems.h"
@@ -108,8 +109,7 @@ absl::Status TableNames::CheckName(const std::string& place, const std::string& 
 absl::Status TableNames::ResolveWhere(const std::string& place, Where& where,
                                       const std::function<absl::Status()>& check) const {
   // A map has no order; sorted names make the errors the same every time.
-  const std::map<std::string, Value> sorted(where.begin(), where.end());
-  for (const auto& [name, wanted] : sorted) {
+  for (const auto& [name, wanted] : Sorted(where)) {
     RETURN_IF_ERROR(CheckName(place, name));
     const std::vector<std::string>* labels = LabelsOf(name);
     const LabelFinder* const finder =
@@ -133,8 +133,7 @@ absl::Status TableNames::ResolveWhere(const std::string& place, Where& where,
 absl::Status TableNames::ResolveBaseline(v1::TableSpec& spec,
                                          const std::function<absl::Status()>& check) const {
   const std::vector<std::string> rows(spec.rows().begin(), spec.rows().end());
-  const std::map<std::string, Value> sorted(spec.baseline().begin(), spec.baseline().end());
-  for (const auto& [name, label] : sorted) {
+  for (const auto& [name, label] : Sorted(spec.baseline())) {
     if (!Contains(rows, name)) {
       return absl::InvalidArgumentError(absl::StrCat(
           "table.baseline: \"", name, "\" is not among the table's rows", DidYouMean(name, rows)));

@@ -43,18 +43,17 @@ const std::shared_ptr<const MeasurementList>& MeasurementList::OfModels() {
 std::shared_ptr<const MeasurementList> MeasurementList::OfProgram(const v1::ProgramDescription& program) {
   const std::shared_ptr<MeasurementList> list(new MeasurementList());
   list->description_ = program;
-  std::map<std::string_view, const v1::ProgramMeasurement*> by_name;
-  for (const auto& [name, measurement] : list->description_.measurements()) by_name[name] = &measurement;
-  for (const auto& [name, measurement] : by_name) {
+  for (const auto& [name, measurement] : list->description_.measurements()) {
     MeasurementInfo& info = list->all_.emplace_back();
     info.axis = "";
-    info.source = measurement->reported_by() == v1::ProgramParameter::EVALUATION ? "evaluate" : "train";
+    info.source = measurement.reported_by() == v1::ProgramParameter::EVALUATION ? "evaluate" : "train";
     info.final = info.curve = true;
-    info.better = DeclaredBetter(measurement->better());
+    info.better = DeclaredBetter(measurement.better());
     info.name = name;
-    info.unit = measurement->unit();
-    info.formula = measurement->formula();
+    info.unit = measurement.unit();
+    info.formula = measurement.formula();
   }
+  std::ranges::sort(list->all_, {}, &MeasurementInfo::name);
   for (const MeasurementInfo& ours : Measurements()) {
     if (!InlierEvaluates(program) || ours.source != "evaluate") continue;
     list->all_.push_back(ours);

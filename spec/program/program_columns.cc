@@ -6,15 +6,12 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/sorted_map.h"
 #include "base/utf8.h"
 #include "spec/trial/measurements.h"
 
 namespace inlier {
 namespace {
-
-std::map<std::string, v1::ProgramParameter> ParametersByName(const v1::ProgramDescription& program) {
-  return {program.parameters().begin(), program.parameters().end()};
-}
 
 std::string JsonPathOf(const std::string& name, const v1::ProgramParameter& parameter) {
   return absl::StrCat(
@@ -29,7 +26,7 @@ auto FindNamed(std::vector<SpecColumn>& columns, const std::string& name) {
 
 void AddParameters(const v1::ProgramDescription& program, std::size_t columns_max,
                    std::vector<SpecColumn>& columns) {
-  for (const auto& [name, parameter] : ParametersByName(program)) {
+  for (const auto& [name, parameter] : Sorted(program.parameters())) {
     const std::string column = ColumnOf(name, parameter);
     auto at = FindNamed(columns, column);
     if (at == columns.end()) {
@@ -84,7 +81,7 @@ std::vector<SpecColumn> ColumnsWith(const std::vector<v1::ProgramDescription>& p
 
 void CheckColumns(const v1::ProgramDescription& program, Problems* problems) {
   std::map<std::string, std::string> owners;  // Of a column in lower case: what has it.
-  for (const auto& [name, parameter] : ParametersByName(program)) {
+  for (const auto& [name, parameter] : Sorted(program.parameters())) {
     if (name == "seed") continue;  // Refused as a name.
     const std::string column = ColumnOf(name, parameter);
     const std::string path =
@@ -95,8 +92,7 @@ void CheckColumns(const v1::ProgramDescription& program, Problems* problems) {
     if (!owner.empty())
       problems->Add(path, absl::StrCat(Quoted(column), " ", owner, "; give another one, with `column:`"));
   }
-  for (const auto& [name, measurement] : std::map<std::string, v1::ProgramMeasurement>(
-           program.measurements().begin(), program.measurements().end())) {
+  for (const auto& [name, measurement] : Sorted(program.measurements())) {
     std::string owner = OwnerOf(name, /*of_measurement=*/true);
     const auto [first, is_new] = owners.emplace(absl::AsciiStrToLower(name), name);
     if (owner.empty() && !is_new)

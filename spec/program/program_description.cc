@@ -3,7 +3,6 @@
 #include <fnmatch.h>
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <set>
 #include <system_error>
@@ -13,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "base/digest.h"
+#include "base/sorted_map.h"
 #include "base/status.h"
 #include "base/utf8.h"
 #include "spec/program/program_columns.h"
@@ -51,12 +51,6 @@ bool IsProgramName(std::string_view name) {
 bool IsInner(const std::string& path) {
   const fs::path normal = fs::path(path).lexically_normal();
   return !path.empty() && normal.is_relative() && normal.begin()->string() != "..";
-}
-
-// In the order of their names, so that problems are the same every time.
-template <typename Map>
-auto Sorted(const Map& map) {
-  return std::map<std::string, typename Map::mapped_type>(map.begin(), map.end());
 }
 
 // The number that a value is meant as: 1e-3 is read as a text where nothing says that it is a number.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <map>
 #include <set>
 #include <utility>
 
@@ -10,6 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "base/check.h"
 #include "base/digest.h"
+#include "base/sorted_map.h"
 #include "base/status.h"
 #include "google/protobuf/descriptor.pb.h"
 #include "inlier/v1/param_options.pb.h"
@@ -106,8 +106,7 @@ google::protobuf::FileDescriptorProto FileOf(const v1::ProgramDescription& descr
   add(kSeed);
   if (InlierEvaluates(description)) std::ranges::for_each(kSettings, add);
   for (const std::string& import : imports) file.add_dependency(import);
-  for (const auto& [name, parameter] : std::map<std::string, v1::ProgramParameter>(
-           description.parameters().begin(), description.parameters().end())) {
+  for (const auto& [name, parameter] : Sorted(description.parameters())) {
     std::vector<std::string> words = absl::StrSplit(name, '.');
     DescriptorProto* at = &trial;
     for (std::size_t i = 0; i + 1 < words.size(); ++i) at = &GroupNamed(words[i], *at);

@@ -1,8 +1,8 @@
 #include "spec/sweep/point_names.h"
 
 #include <algorithm>
-#include <map>
 
+#include "base/sorted_map.h"
 #include "base/utf8.h"
 #include "spec/schema/did_you_mean.h"
 #include "spec/schema/struct_value.h"
@@ -24,8 +24,7 @@ void PointNames::CheckName(const std::string& name, const std::string& path, Pro
 
 void PointNames::CheckWhere(const google::protobuf::Map<std::string, Value>& where, const std::string& prefix,
                             Problems* problems) const {
-  const std::map<std::string, Value> sorted(where.begin(), where.end());
-  for (const auto& [name, value] : sorted) {
+  for (const auto& [name, value] : Sorted(where)) {
     const std::string path = prefix + "." + name;
     CheckName(name, path, problems);
     for (const AxisInfo& axis : grid_.axes()) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/sorted_map.h"
 #include "base/utf8.h"
 #include "spec/schema/did_you_mean.h"
 #include "spec/schema/struct_value.h"
@@ -96,12 +97,6 @@ class SweepGrid::Conditions {
     std::ranges::sort(set.digits);
     set.digits.erase(std::unique(set.digits.begin(), set.digits.end()), set.digits.end());
     return set;
-  }
-
-  // A map's order is not defined; sorted keys make the errors the same every time.
-  template <typename MapType>
-  static std::map<std::string, Value> Sorted(const MapType& map) {
-    return {map.begin(), map.end()};
   }
 
   void AddWhen(int index) {

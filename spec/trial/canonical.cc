@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <unordered_map>
 #include <vector>
 
 #include "base/check.h"
 #include "base/digest.h"
+#include "base/sorted_map.h"
 #include "base/utf8.h"
 #include "google/protobuf/struct.pb.h"
 #include "google/protobuf/util/json_util.h"
@@ -110,8 +110,7 @@ const std::vector<WrittenField>& WrittenFieldsOf(const google::protobuf::Descrip
 // The values of a program's parameters, by name.
 void AppendStruct(const google::protobuf::Struct& values, std::string* json) {
   *json += '{';
-  for (const auto& [name, value] :
-       std::map<std::string, google::protobuf::Value>(values.fields().begin(), values.fields().end())) {
+  for (const auto& [name, value] : Sorted(values.fields())) {
     if (json->back() != '{') *json += ',';
     *json += JsonString(name) + ":";
     if (value.kind_case() == google::protobuf::Value::kStringValue) {
