@@ -28,7 +28,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr double kSavedPageSeconds = 120;  // Of a call.
 constexpr std::size_t kTrialsAtOnce = 8;
-constexpr std::size_t kCurvesSaved = 6;  // Of a program's trial.
 
 // Rows as objects, as the page's own queries have them.
 absl::StatusOr<Json> Rows(Session& session, const std::string& sql, std::uint32_t rows_max = 10000) {
@@ -106,8 +105,7 @@ std::vector<std::string> CurveNames(const v1::SweepSpec& spec) {
     return {"train_loss", "loss", "max_inf_norm", "avg_kurtosis", "learning_rate", "gradient_norm"};
   std::vector<std::string> names;
   const auto measurements = MeasurementList::Of(spec);
-  for (const MeasurementInfo& one : measurements->all())
-    if (names.size() < kCurvesSaved) names.emplace_back(one.name);
+  for (const MeasurementInfo& one : measurements->first()) names.emplace_back(one.name);
   return names;
 }
 

@@ -33,7 +33,7 @@ std::vector<FigureSpec> UsualFigures(const v1::SweepSpec& sweep) {
             Usual(FigureSpec::BARS, "avg_kurtosis")};
   std::vector<FigureSpec> figures;
   const auto measurements = MeasurementList::Of(sweep);
-  for (const MeasurementInfo& info : measurements->all()) {
+  for (const MeasurementInfo& info : measurements->first()) {
     if (figures.size() < kUsualFiguresMax)
       figures.push_back(Usual(info.source == "train" ? FigureSpec::CURVES : FigureSpec::BARS, info.name));
   }

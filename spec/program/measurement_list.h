@@ -5,7 +5,9 @@
 #ifndef INLIER_SPEC_PROGRAM_MEASUREMENT_LIST_H_
 #define INLIER_SPEC_PROGRAM_MEASUREMENT_LIST_H_
 
+#include <algorithm>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +30,10 @@ class MeasurementList {
   static absl::StatusOr<std::shared_ptr<const MeasurementList>> Of(const std::vector<v1::SweepSpec>& sweeps);
 
   const std::vector<MeasurementInfo>& all() const { return all_; }
+  // The first of them: what tables, figures and pages show of a program's sweep that names none.
+  std::span<const MeasurementInfo> first() const {
+    return std::span(all_).first(std::min<std::size_t>(all_.size(), 6));
+  }
   // nullptr when there is none of that name. Lives as long as the list.
   const MeasurementInfo* Find(std::string_view name) const;
 

@@ -13,8 +13,6 @@ namespace {
 // The measurements of the papers' tables.
 constexpr const char* kUsualMeasurements[] = {"perplexity", "max_inf_norm", "avg_kurtosis"};
 
-constexpr int kColumnsMax = 6;  // Of a program's measurements.
-
 v1::TableSpec OwnOrDefaultTable(const v1::SweepSpec& sweep) {
   if (sweep.table().columns_size() > 0) return sweep.table();
   v1::TableSpec spec;
@@ -29,9 +27,8 @@ v1::TableSpec OwnOrDefaultTable(const v1::SweepSpec& sweep) {
     return spec;
   }
   const auto measurements = MeasurementList::Of(sweep);
-  for (const MeasurementInfo& info : measurements->all()) {
-    if (spec.columns_size() < kColumnsMax) spec.add_columns()->set_measurement(std::string(info.name));
-  }
+  for (const MeasurementInfo& info : measurements->first())
+    spec.add_columns()->set_measurement(std::string(info.name));
   return spec;
 }
 

@@ -197,6 +197,12 @@ TEST_F(ProgramSweepTest, ItsMeasurementsAreThoseItDeclares) {
   EXPECT_THAT(table.rows(), ElementsAre("lr", "bits"));
   ASSERT_EQ(table.columns_size(), 2);
   EXPECT_EQ(table.columns(0).measurement(), "perplexity");
+  v1::SweepSpec many = sweep;
+  for (const char* name : {"a", "b", "c", "d", "e", "f"})
+    (*many.mutable_program()->mutable_description()->mutable_measurements())[name].set_better(
+        v1::ProgramMeasurement::LOWER);
+  EXPECT_EQ(MeasurementList::Of(many)->first().back().name, "f");
+  EXPECT_EQ(TableAskedFor({}, many).columns_size(), 6);
 }
 
 TEST_F(ProgramSweepTest, SeveralSweepsHaveTheMeasurementsOfAll) {
