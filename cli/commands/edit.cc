@@ -3,6 +3,7 @@
 #include <iterator>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -16,7 +17,7 @@
 #include "cli/sweeps/sweep_submission.h"
 #include "spec/schema/field_path.h"
 #include "spec/schema/overrides.h"
-#include "spec/sweep/sweep_grid.h"
+#include "spec/sweep/sweep_edit.h"
 
 namespace inlier {
 namespace {
@@ -47,6 +48,7 @@ absl::Status CheckSettings(const std::vector<std::string>& settings) {
 }
 
 struct Edit {
+  v1::SweepSpec from;
   v1::EditSweepRequest request;
   std::vector<std::string> changes;  // SpecChanges.
 };
@@ -65,7 +67,7 @@ absl::StatusOr<Edit> MakeEdit(Session& session, const EditArguments& arguments) 
   request.set_sweep(sweep.sweep_id());
   request.set_revision(sweep.revision());
   if (arguments.yes) request.set_max_trials(SweepGrid::kSizeMax);
-  *request.mutable_spec() = sweep.spec();
+  edit.from = *request.mutable_spec() = sweep.spec();
   if (!arguments.file.empty()) {
     SweepArguments file;
     file.file = arguments.file;
@@ -110,23 +112,18 @@ absl::Status CheckResets(const Edit& edit, const EditArguments& arguments) {
                    ". Write it in the file, keep it with", sets, ", or take the defaults with --reset"));
 }
 
-// The coordinator refuses another base; a dry run does not ask it.
-absl::Status CheckBase(const Edit& edit) {
-  for (const std::string& change : edit.changes) {
-    if (!absl::StartsWith(change, "base.")) continue;
-    return absl::FailedPreconditionError(
-        absl::StrCat("base: it decides every trial and cannot be edited; submit a sweep of its own (what is "
-                     "already trained is not trained again). It differs in: ",
-                     change));
-  }
-  return absl::OkStatus();
+// As the coordinator would; a dry run does not ask it.
+absl::Status CheckEdit(const Edit& edit) {
+  ASSIGN_OR_RETURN(SweepGrid from, SweepGrid::Create(edit.from));
+  ASSIGN_OR_RETURN(SweepGrid to, SweepGrid::Create(edit.request.spec()));
+  return SweepEdit::Create(edit.from, std::move(from), edit.request.spec(), std::move(to)).status();
 }
 
 absl::Status DoEdit(Session& session, const EditArguments& arguments) {
   ASSIGN_OR_RETURN(const Edit edit, MakeEdit(session, arguments));
   RETURN_IF_ERROR(CheckResets(edit, arguments));
   if (arguments.dry_run) {
-    RETURN_IF_ERROR(CheckBase(edit));
+    RETURN_IF_ERROR(CheckEdit(edit));
     Print(absl::StrCat("would change:\n", ChangesText(edit, arguments.file), "\n"));
     return absl::OkStatus();
   }

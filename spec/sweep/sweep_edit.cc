@@ -53,6 +53,11 @@ bool SamePoints(v1::SweepSpec from, v1::SweepSpec to) {
   return MessageDifferencer::Equals(a, b);
 }
 
+absl::Status NotEditable(const auto&... why) {
+  return absl::FailedPreconditionError(
+      absl::StrCat(why..., "; submit a sweep of its own (what is already trained is not trained again)"));
+}
+
 absl::Status CheckEditable(const v1::SweepSpec& from, const SweepGrid& from_grid, const v1::SweepSpec& to,
                            const SweepGrid& to_grid) {
   if (from.name() != to.name()) {
@@ -62,43 +67,31 @@ absl::Status CheckEditable(const v1::SweepSpec& from, const SweepGrid& from_grid
   }
   if (from.program().name() != to.program().name() || from.program().digest() != to.program().digest()) {
     return absl::FailedPreconditionError(
-        "program: its source has changed since the sweep began; put it back, or submit a sweep of its own");
+        "program: its source has changed since the sweep began, so this is another sweep: submit it as a new "
+        "one "
+        "(results are used again only where the source is the same), or put the source back");
   }
   if (!MessageDifferencer::Equals(from.base(), to.base())) {
     MessageDifferencer differences;
     std::string report;
     differences.ReportDifferencesToString(&report);
     differences.Compare(from.base(), to.base());
-    return absl::FailedPreconditionError(absl::StrCat(
-        "base: it decides every trial and cannot be edited; submit a sweep of its own (what is already "
-        "trained is not trained again). It differs in: ",
-        report.substr(0, report.find('\n'))));
+    return NotEditable("base: it decides every trial and cannot be edited (",
+                       report.substr(0, report.find('\n')), ")");
   }
-  if (std::map(from.tied().begin(), from.tied().end()) != std::map(to.tied().begin(), to.tied().end())) {
-    return absl::FailedPreconditionError(
-        "tied: it decides every trial and cannot be edited; submit a sweep of its own (what is already "
-        "trained "
-        "is not trained again)");
-  }
-  if (!MessageDifferencer::Equals(from.pruning(), to.pruning())) {
-    return absl::FailedPreconditionError(
-        "pruning: decisions were made by it and are kept, so it cannot be edited; submit a sweep of its own "
-        "(what is already trained is not trained again)");
-  }
-  if ((from.has_sampling() || to.has_sampling()) && !SamePoints(from, to)) {
-    return absl::FailedPreconditionError(
+  if (std::map(from.tied().begin(), from.tied().end()) != std::map(to.tied().begin(), to.tied().end()))
+    return NotEditable("tied: it decides every trial and cannot be edited");
+  if (!MessageDifferencer::Equals(from.pruning(), to.pruning()))
+    return NotEditable("pruning: decisions were made by it and are kept, so it cannot be edited");
+  if ((from.has_sampling() || to.has_sampling()) && !SamePoints(from, to))
+    return NotEditable(
         "sampling: the points of a sampled sweep are drawn from its axes, so sampling, axes and exclude "
-        "cannot be edited (limits, priority and weight can); submit a sweep of its own (what is already "
-        "trained is "
-        "not trained again)");
-  }
+        "cannot be edited (limits, priority and weight can)");
   const std::vector<std::string> old_names = NamesOf(from_grid), new_names = NamesOf(to_grid);
   if (std::is_permutation(old_names.begin(), old_names.end(), new_names.begin(), new_names.end()))
     return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat("axes: the sweep has ", OrNone(old_names), ", the edit ", OrNone(new_names),
-                   "; values of an axis may come and go, axes may not: submit a sweep of its own (what is "
-                   "already trained is not trained again)"));
+  return NotEditable("axes: the sweep has ", OrNone(old_names), ", the edit ", OrNone(new_names),
+                     "; values of an axis may come and go, axes may not");
 }
 
 }  // namespace

@@ -112,6 +112,9 @@ class ProgramsTest(harness.FolderTest):
             sweep = local.submit(path)
             local.inlier("watch", sweep, check=False)
             self.assertIn("has none of it", local.sql("SELECT message FROM trials")[0][0])
+            self.write("train.sh", TRAIN + "# changed\n")
+            for dry_run in ([], ["--dry-run"]):
+                local.inlier("edit", sweep, path, *dry_run, fails=6, says="program: its source has changed since the sweep began, so this is another sweep: submit it as a new one")
 
 
 if __name__ == "__main__":

@@ -120,7 +120,8 @@ TEST_F(ProgramTest, AnEditKeepsItsSourceAndMayAddPoints) {
   sweep = harness.Submit(ProgramSweep(kOld, {1}));
   RunAll(one, kOld);
   EXPECT_THAT(std::string(harness.EditSweep(sweep, ProgramSweep(kNew, {1, 2})).status().message()),
-              HasSubstr("program: its source has changed since the sweep began"));
+              HasSubstr("so this is another sweep: submit it as a new one (results are used again only where "
+                        "the source is the same), or put the source back"));
   EXPECT_EQ(harness.EditSweep(sweep, ProgramSweep(kOld, {1, 2}))->added(), 1u);
   harness.Tick();
   RunAll(one, kOld);
