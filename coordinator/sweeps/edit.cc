@@ -22,7 +22,7 @@
 namespace inlier {
 namespace {
 
-// The parts of a specification that decide the sweep's points.
+// The parts of a specification that decide the sweep's points and results.
 v1::SweepSpec GridOf(const v1::SweepSpec& spec) {
   v1::SweepSpec grid;
   grid.set_name(spec.name());
@@ -30,6 +30,9 @@ v1::SweepSpec GridOf(const v1::SweepSpec& spec) {
   if (spec.has_program()) *grid.mutable_program() = spec.program();
   *grid.mutable_axes() = spec.axes();
   *grid.mutable_exclude() = spec.exclude();
+  *grid.mutable_tied() = spec.tied();
+  if (spec.has_sampling()) *grid.mutable_sampling() = spec.sampling();
+  if (spec.has_pruning()) *grid.mutable_pruning() = spec.pruning();
   return grid;
 }
 

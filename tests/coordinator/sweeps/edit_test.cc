@@ -153,6 +153,16 @@ TEST_F(OrchestratorEditTest, ForbiddenEditsAreRefusedAndNothingChanges) {
   v1::SweepSpec axes = spec;
   *axes.add_axes() = NumberAxis("training.batch_size", {2, 4});
   EXPECT_THAT(refusal(axes), HasSubstr("axes: the sweep has seed, bits, the edit seed, bits, batch_size"));
+  v1::SweepSpec pruned = spec;
+  pruned.mutable_pruning()->set_measurement("loss");
+  pruned.mutable_pruning()->mutable_median();
+  EXPECT_THAT(refusal(pruned), HasSubstr("pruning: decisions were made by it"));
+  v1::SweepSpec sampled = spec;
+  sampled.mutable_sampling()->mutable_random()->set_trials(2);
+  EXPECT_THAT(refusal(sampled), HasSubstr("sampling: the points of a sampled sweep"));
+  v1::SweepSpec tied = spec;
+  (*tied.mutable_tied())["training.batch_size"] = "2 * seed";
+  EXPECT_THAT(refusal(tied), HasSubstr("tied: it decides every trial"));
   EXPECT_THAT(refusal(SmallSweep("s", 20), 10), HasSubstr("more than the limit of 10"));
   EXPECT_EQ(DurableState(harness.state()), before);
 }
