@@ -18,7 +18,7 @@ constexpr char kBest[] =
     "SELECT result.name, json_extract(stage.spec, '$.quantization.weights.bits') AS weights, "
     "json_extract(stage.spec, '$.quantization.activations.bits') AS activations, min(result.value), "
     "max(result.value) "
-    "FROM trial JOIN stage ON stage.id = trial.evaluate_stage "
+    "FROM trial JOIN stage ON stage.id IN (trial.train_stage, trial.evaluate_stage) "
     "JOIN measurement AS result ON result.token = stage.result_token AND result.final = 1 "
     "WHERE trial.sweep = ?1 AND trial.point >= 0 AND result.site = '' AND result.value IS NOT NULL "
     "GROUP BY result.name, weights, activations";
