@@ -3,10 +3,13 @@
 #include <sqlite3.h>
 
 #include <algorithm>
+#include <set>
 #include <string_view>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "base/check.h"
 #include "base/status.h"
 #include "coordinator/store/database.h"
@@ -36,24 +39,29 @@ bool IsOneOf(const std::vector<std::string>& sorted, const std::string& word) {
   return std::binary_search(sorted.begin(), sorted.end(), word);
 }
 
-// A known name that is close to one that SQLite does not know.
-std::string Suggestion(sqlite3* connection, std::string_view kind, std::string word) {
+// A known name that is close to one that SQLite does not know: a column of the views that `sql` names, a view, or a function.
+std::string Suggestion(sqlite3* connection, const std::string& sql, std::string_view kind, std::string word) {
   if (kind == kNoFunction) return DidYouMean(word, AllowedFunctions());
   if (const std::size_t dot = word.rfind('.'); dot != std::string::npos) word = word.substr(dot + 1);
+  const std::set<std::string> words =
+      absl::StrSplit(absl::AsciiStrToLower(sql), absl::ByAnyChar(" \t\r\n.,;()\"'`[]"));
   std::vector<std::string> known;
   for (const View& view :
        UserViews(ReadPrograms(connection).value_or(std::vector<v1::ProgramDescription>()))) {
     if (kind == kNoTable) {
       known.push_back(view.name);
-    } else {
-      for (const ViewColumn& column : view.columns) known.push_back(column.name);
+    } else if (words.contains(view.name)) {
+      for (const ViewColumn& column : view.columns) {
+        if (!absl::EqualsIgnoreCase(column.name, word)) known.push_back(column.name);
+      }
     }
   }
   return DidYouMean(word, known);
 }
 
 // SQLite's message, with a suggestion.
-absl::Status PrepareError(sqlite3* connection, int code, const std::string& refused_function) {
+absl::Status PrepareError(sqlite3* connection, const std::string& sql, int code,
+                          const std::string& refused_function) {
   const std::string message = sqlite3_errmsg(connection);
   if (!refused_function.empty()) {
     return SqlError("the function ", refused_function,
@@ -73,7 +81,7 @@ absl::Status PrepareError(sqlite3* connection, int code, const std::string& refu
     return SqliteStatus(code, message, "preparing the query");
   for (const std::string_view kind : {kNoColumn, kNoTable, kNoFunction}) {
     if (message.starts_with(kind))
-      return SqlError(message, Suggestion(connection, kind, message.substr(kind.size())));
+      return SqlError(message, Suggestion(connection, sql, kind, message.substr(kind.size())));
   }
   return SqlError(message);
 }
@@ -115,7 +123,7 @@ absl::StatusOr<StatementPtr> PrepareGuarded(sqlite3* connection, const std::stri
   const char* tail = nullptr;
   int code = sqlite3_prepare_v2(connection, sql.c_str(), static_cast<int>(sql.size() + 1), &raw, &tail);
   StatementPtr statement(raw);
-  if (code != SQLITE_OK) return PrepareError(connection, code, refused_function);
+  if (code != SQLITE_OK) return PrepareError(connection, sql, code, refused_function);
   if (statement == nullptr) return SqlError("there is no statement; try SELECT * FROM results");
   if (sqlite3_stmt_readonly(raw) == 0) return absl::InvalidArgumentError(kOnlySelect);
   if (sqlite3_bind_parameter_count(raw) != 0) {

@@ -155,6 +155,14 @@ TEST_F(QueryGuardTest, MistakesAreAnsweredWithTheNearestName) {
             "INVALID_ARGUMENT: SQL: no such column: perplexty; did you mean \"perplexity\"?");
   EXPECT_EQ(QueryError("SELECT * FROM result"),
             "INVALID_ARGUMENT: SQL: no such table: result; did you mean \"results\"?");
+  // Names of other views, and the name itself, are no help.
+  EXPECT_EQ(QueryError("SELECT perplexity, 'results' FROM trials"),
+            "INVALID_ARGUMENT: SQL: no such column: perplexity");
+  EXPECT_EQ(QueryError("SELECT perplexty FROM trials"), "INVALID_ARGUMENT: SQL: no such column: perplexty");
+  EXPECT_EQ(QueryError("SELECT t.perplexity FROM Trials t JOIN \"results\" r ON r.trial = t.trial"),
+            "INVALID_ARGUMENT: SQL: no such column: t.perplexity");
+  EXPECT_EQ(QueryError("SELECT outcme FROM attempts"),
+            "INVALID_ARGUMENT: SQL: no such column: outcme; did you mean \"outcome\"?");
   EXPECT_THAT(QueryError("SELEC 1"), HasSubstr("INVALID_ARGUMENT: SQL: near \"SELEC\": syntax error"));
 }
 
