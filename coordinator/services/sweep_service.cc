@@ -18,6 +18,7 @@
 #include "coordinator/sweeps/store_analysis.h"
 #include "inlier/v1/sweep_service.grpc.pb.h"
 #include "results/tables/table_builder.h"
+#include "spec/program/program_columns.h"
 #include "spec/sweep/sweep_reader.h"
 
 namespace inlier {
@@ -141,6 +142,13 @@ class SweepService {
     });
   }
 
+  // Sends the caller a note on the parameters that the views have no place for.
+  void NoteColumns(UnaryContext* context, const v1::ProgramDescription& program) {
+    const auto programs = reader_.Programs();
+    const std::string note = programs.ok() ? ColumnsNote(*programs, program) : "";
+    if (!note.empty()) context->server_context().AddTrailingMetadata(kNoteHeader, note);
+  }
+
   // The same for a request with a sweep. On the thread of heavy messages `check` checks the rest of the
   // request, and the grid for `decide` is made.
   template <typename Request, typename Response, typename Check>
@@ -155,9 +163,12 @@ class SweepService {
       return CheckedGrid(sweep);
     };
     return calls_.OnCaller(context, response, [=, this](Reply<Response> reply) {
-      const auto prepare = [=, this] {
-        auto decide_it = [=, this, grid = make_grid()](Orchestrator& orchestrator, Moment now,
-                                                       Effects& effects) mutable -> absl::StatusOr<Response> {
+      const auto prepare = [=, this, &sweep] {
+        absl::StatusOr<SweepGrid> grid = make_grid();
+        if (grid.ok() && sweep.has_program()) NoteColumns(context, sweep.program().description());
+        auto decide_it = [=, this, grid = std::move(grid)](
+                             Orchestrator& orchestrator, Moment now,
+                             Effects& effects) mutable -> absl::StatusOr<Response> {
           RETURN_IF_ERROR(grid.status());
           RETURN_IF_ERROR(calls_.loop().CheckStore());
           return (orchestrator.*decide)(*request, now, effects, *std::move(grid), context->caller());

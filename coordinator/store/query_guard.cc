@@ -79,6 +79,8 @@ absl::Status PrepareError(sqlite3* connection, const std::string& sql, int code,
   if ((code & 0xff) == SQLITE_NOMEM) return QueryTooLarge();
   if ((code & 0xff) != SQLITE_ERROR && (code & 0xff) != SQLITE_TOOBIG)
     return SqliteStatus(code, message, "preparing the query");
+  if (const std::string why = WhyNoColumn(connection, message); !why.empty())
+    return SqlError(message, "; ", why);
   for (const std::string_view kind : {kNoColumn, kNoTable, kNoFunction}) {
     if (message.starts_with(kind))
       return SqlError(message, Suggestion(connection, sql, kind, message.substr(kind.size())));

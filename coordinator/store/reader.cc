@@ -20,6 +20,7 @@
 #include "coordinator/store/sqlite_handle.h"
 #include "coordinator/store/sweep_json.h"
 #include "coordinator/store/views/derived_sql.h"
+#include "coordinator/store/views/program_list.h"
 #include "spec/schema/limits.h"
 #include "spec/sweep/point_labels.h"
 
@@ -184,7 +185,10 @@ absl::Status Reader::ForEach(const std::string& sql, const std::vector<SqlValue>
     const int code =
         sqlite3_prepare_v2(connection, sql.c_str(), static_cast<int>(sql.size() + 1), &raw, nullptr);
     const StatementPtr statement(raw);
-    if (code != SQLITE_OK) return SqliteStatus(code, sqlite3_errmsg(connection), "preparing a query");
+    const std::string message = code == SQLITE_OK ? "" : sqlite3_errmsg(connection);
+    if (const std::string why = WhyNoColumn(connection, message); !why.empty())
+      return absl::InvalidArgumentError(absl::StrCat(message, "; ", why));
+    if (code != SQLITE_OK) return SqliteStatus(code, message, "preparing a query");
     for (std::size_t i = 0; i < values.size(); ++i) Bind(raw, static_cast<int>(i) + 1, values[i]);
     std::vector<SqlValue> row(static_cast<std::size_t>(sqlite3_column_count(raw)));
     return pool_->Step(connection, raw, [&](sqlite3_stmt* at) {
@@ -201,6 +205,15 @@ absl::StatusOr<SqlRows> Reader::Select(const std::string& sql, const std::vector
     return absl::OkStatus();
   }));
   return result;
+}
+
+absl::StatusOr<std::vector<v1::ProgramDescription>> Reader::Programs() {
+  std::vector<v1::ProgramDescription> programs;
+  RETURN_IF_ERROR(pool_->With([&](sqlite3* connection) -> absl::Status {
+    ASSIGN_OR_RETURN(programs, ReadPrograms(connection));
+    return absl::OkStatus();
+  }));
+  return programs;
 }
 
 absl::StatusOr<SweepId> Reader::FindSweep(const std::string& id_or_name, const std::string& caller) {

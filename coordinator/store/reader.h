@@ -46,6 +46,8 @@ class Reader {
   absl::Status ForEach(const std::string& sql, const std::vector<SqlValue>& values,
                        const std::function<absl::Status(const std::vector<SqlValue>&)>& visit);
 
+  // The programs of the sweeps, in the order of their first ones.
+  absl::StatusOr<std::vector<v1::ProgramDescription>> Programs();
   // Finds an id ("s-12") or a name: the latest sweep of that name, with those of `caller` first. NotFound
   // names the sweeps that come close.
   absl::StatusOr<SweepId> FindSweep(const std::string& id_or_name, const std::string& caller);

@@ -6,6 +6,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/sorted_map.h"
 #include "base/utf8.h"
 #include "spec/trial/measurements.h"
@@ -19,7 +20,7 @@ std::string JsonPathOf(const std::string& name, const v1::ProgramParameter& para
       parameter.incidental() ? "incidental" : "parameters", ".\"", name, "\"");
 }
 
-auto FindNamed(std::vector<SpecColumn>& columns, const std::string& name) {
+auto FindNamed(auto& columns, const std::string& name) {
   return std::ranges::find_if(
       columns, [&](const SpecColumn& column) { return absl::EqualsIgnoreCase(column.name, name); });
 }
@@ -36,6 +37,25 @@ void AddParameters(const v1::ProgramDescription& program, std::size_t columns_ma
     const std::string path = JsonPathOf(name, parameter);
     if (std::ranges::find(at->json_paths, path) == at->json_paths.end()) at->json_paths.push_back(path);
   }
+}
+
+std::vector<std::string> LeftOut(const std::vector<SpecColumn>& columns,
+                                 const v1::ProgramDescription& program) {
+  std::vector<std::string> names;
+  for (const auto& [name, parameter] : Sorted(program.parameters())) {
+    if (FindNamed(columns, ColumnOf(name, parameter)) == columns.end()) names.push_back(name);
+  }
+  return names;
+}
+
+std::string NoteOn(const v1::ProgramDescription& program, const std::vector<std::string>& names) {
+  constexpr std::size_t kShown = 5;
+  const auto shown = names.begin() + static_cast<std::ptrdiff_t>(std::min(names.size(), kShown));
+  return absl::StrCat("the views have columns for ", kProgramColumnsMax,
+                      " parameters of programs, and none for ", absl::StrJoin(names.begin(), shown, ", "),
+                      shown == names.end() ? "" : absl::StrCat(" and ", names.end() - shown, " more"), " of ",
+                      program.name(), "; query it as spec->>'",
+                      JsonPathOf(names[0], program.parameters().at(names[0])), "' of the view trials");
 }
 
 // What has the column already that a program's parameter or measurement is to have; "": nothing.
@@ -77,6 +97,23 @@ std::vector<SpecColumn> ColumnsWith(const std::vector<v1::ProgramDescription>& p
   const std::size_t columns_max = columns.size() + kProgramColumnsMax;
   for (const v1::ProgramDescription& program : programs) AddParameters(program, columns_max, columns);
   return columns;
+}
+
+std::string ColumnsNote(std::vector<v1::ProgramDescription> programs, const v1::ProgramDescription& program) {
+  programs.push_back(program);
+  const std::vector<std::string> names = LeftOut(ColumnsWith(programs), program);
+  return names.empty() ? "" : NoteOn(program, names);
+}
+
+std::string WhyNoColumn(const std::vector<v1::ProgramDescription>& programs, const std::string& column) {
+  const std::vector<SpecColumn> columns = ColumnsWith(programs);
+  for (const v1::ProgramDescription& program : programs) {
+    for (const std::string& name : LeftOut(columns, program)) {
+      if (absl::EqualsIgnoreCase(ColumnOf(name, program.parameters().at(name)), column))
+        return NoteOn(program, {name});
+    }
+  }
+  return "";
 }
 
 void CheckColumns(const v1::ProgramDescription& program, Problems* problems) {

@@ -20,7 +20,7 @@ namespace inlier {
 const std::vector<std::string>& FixedColumns();
 
 // Columns of parameters and of measurements that programs add at most, together: SQLite's limit for one view is 2,000. Those
-// of later programs are left out.
+// of later programs are left out, which ColumnsNote and WhyNoColumn tell.
 inline constexpr std::size_t kProgramColumnsMax = 1000;
 inline constexpr std::size_t kProgramMeasurementsMax = 500;
 
@@ -32,6 +32,11 @@ std::vector<SpecColumn> ColumnsOf(const v1::ProgramDescription& program);
 
 // SpecColumns(), and those of the programs.
 std::vector<SpecColumn> ColumnsWith(const std::vector<v1::ProgramDescription>& programs);
+
+// Which parameters of `program` get no column after those of `programs`, and the remedy; "": each has one.
+std::string ColumnsNote(std::vector<v1::ProgramDescription> programs, const v1::ProgramDescription& program);
+// The same for the parameter whose column has this name; "": no program has one that is left out.
+std::string WhyNoColumn(const std::vector<v1::ProgramDescription>& programs, const std::string& column);
 
 // Adds a problem for each parameter and measurement whose column would be another thing's.
 void CheckColumns(const v1::ProgramDescription& program, Problems* problems);

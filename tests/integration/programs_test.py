@@ -106,6 +106,21 @@ class ProgramsTest(harness.FolderTest):
         self.run_sweep(fails=True)
         self.assertIn("ended with status 0 without an outcome", self.sql("SELECT message FROM trials")[0][0])
 
+    def test_parameters_without_a_column_are_named_when_the_sweep_is_submitted_and_where_they_are_asked_for(self):
+        for name in ("first", "second"):
+            self.write("train.sh", "echo '{\"outcome\": {\"kind\": \"SUCCEEDED\"}}' >&3\n")
+            parameters = "\n".join(f"  {name}_{i}: {{type: INTEGER, default: {i}}}" for i in range(600))
+            self.write("inlier-program.yaml", f"name: {name}\ncommand: [bash, train.sh]\nfiles: [train.sh]\nmeasurements: {{score: {{better: HIGHER}}}}\nparameters:\n{parameters}\n")
+            self.write("sweep.yaml", f"name: of-{name}\nprogram: {name}\n")
+            ran = self.run_sweep()
+            self.assertEqual(name == "second", "the views have columns for 1000 parameters of programs, and none for second_" in ran.stderr, ran.stderr)
+        self.assertIn(" and 195 more of second; query it as spec->>'$.program.parameters.\"second_", ran.stderr)
+        state = ("--dir", self.folder / "state")
+        why = "no such column: second_99; the views have columns for 1000 parameters of programs, and none for second_99 of second"
+        harness.inlier("query", "SELECT second_99 FROM trials", *state, fails=3, says=why)
+        harness.inlier("table", "of-second", "--rows", "second_99", "--columns", "score", *state, fails=3, says=why)
+        self.assertEqual([[99]], self.sql("SELECT spec->>'$.program.parameters.\"second_99\"' FROM trials WHERE sweep = 'of-second'"))
+
     def test_a_coordinator_that_is_shared_runs_only_what_a_workers_owner_named(self):
         with harness.Local("--slots", "1") as local:  # Its folder is another one: this program is in none of its roots.
             path = self.folder / "sweep.yaml"

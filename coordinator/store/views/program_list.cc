@@ -1,11 +1,12 @@
 #include "coordinator/store/views/program_list.h"
 
-#include <string>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "base/status.h"
 #include "coordinator/store/sqlite_handle.h"
 #include "google/protobuf/util/json_util.h"
+#include "spec/program/program_columns.h"
 #include "spec/program/program_description.h"
 
 namespace inlier {
@@ -28,6 +29,13 @@ absl::StatusOr<std::vector<v1::ProgramDescription>> ReadPrograms(sqlite3* connec
       programs.push_back(std::move(program));
   }
   return programs;
+}
+
+std::string WhyNoColumn(sqlite3* connection, const std::string& message) {
+  if (!absl::StartsWith(message, "no such column: ")) return "";
+  const std::string column = message.substr(message.find_last_of(" .") + 1);
+  const auto programs = ReadPrograms(connection);
+  return programs.ok() ? WhyNoColumn(*programs, column) : "";
 }
 
 }  // namespace inlier

@@ -4,6 +4,7 @@
 
 #include <sqlite3.h>
 
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -13,6 +14,9 @@ namespace inlier {
 
 // The descriptions, each once, in the order of their first sweeps. What a foreign file has in their place is left out.
 absl::StatusOr<std::vector<v1::ProgramDescription>> ReadPrograms(sqlite3* connection);
+
+// Of SQLite's message on an unknown column: why there is none, where a program's parameter has it; else "".
+std::string WhyNoColumn(sqlite3* connection, const std::string& message);
 
 }  // namespace inlier
 

@@ -142,7 +142,14 @@ TEST_F(ProgramViewsTest, TheLargestProgramsFit) {
     MustApply(SweepOf(i, Program(parameters, measurements)));
   }
   EXPECT_THAT(Rows("SELECT count(p1_999), count(m1_499) FROM results"), ElementsAre("0|0"));
-  EXPECT_THAT(Rows("SELECT p3_999 FROM trials")[0], HasSubstr("no such column: p3_999"));
+  const std::string why =
+      "no such column: p3_999; the views have columns for 1000 parameters of programs, and none for p3_999 "
+      "of "
+      "mygpt; query it as spec->>'$.program.parameters.\"p3_999\"' of the view trials";
+  EXPECT_THAT(Rows("SELECT p3_999 FROM trials"), ElementsAre("INVALID_ARGUMENT: SQL: " + why));
+  EXPECT_EQ(reader_->Select("SELECT p3_999 FROM results").status(), absl::InvalidArgumentError(why));
+  EXPECT_THAT(Rows("SELECT p1_0 FROM failures"), ElementsAre("INVALID_ARGUMENT: SQL: no such column: p1_0"));
+  EXPECT_THAT(Rows("SELECT count(spec->>'$.program.parameters.\"p3_999\"') FROM trials"), ElementsAre("0"));
   Reopen();
   EXPECT_THAT(Rows("SELECT count(p1_0) FROM trials"), ElementsAre("0"));
 }
