@@ -8,7 +8,6 @@
 #include "base/status.h"
 #include "cli/commands.h"
 #include "cli/convert/conversion.h"
-#include "cli/convert/sweep_file_text.h"
 #include "nlohmann/json.hpp"
 #include "spec/schema/yaml_reader.h"
 

@@ -4,9 +4,7 @@
 #include <utility>
 
 #include "base/status.h"
-#include "cli/convert/hydra_reader.h"
-#include "cli/convert/sweep_maker.h"
-#include "cli/convert/wandb_reader.h"
+#include "cli/convert/foreign_readers.h"
 #include "cli/convert/yaml_values.h"
 #include "spec/schema/yaml_document.h"
 
@@ -16,15 +14,19 @@ namespace {
 constexpr char kWandbTool[] = "a sweep of Weights & Biases", kHydraTool[] = "a configuration of Hydra";
 
 std::string ToolOf(const YamlNode& root) {
+  if (FindEntry(root, "axes") != nullptr || FindEntry(root, "base") != nullptr)
+    return "";  // It is one of inlier.
   return IsWandbSweep(root) ? kWandbTool : IsHydraConfiguration(root) ? kHydraTool : "";
 }
 
-absl::StatusOr<Conversion> ConvertDocument(const YamlNode& root, const std::string& file,
+absl::StatusOr<Conversion> ConvertDocument(const YamlDocument& document, const std::string& file,
                                            const std::string& program) {
+  if (document.root == nullptr) return ForeignError({document.error_position, ""}, document.error);
+  const YamlNode& root = *document.root;
   const std::string tool = ToolOf(root);
   if (tool.empty())
     return ForeignError(
-        {}, "",
+        {},
         "is neither a sweep of Weights & Biases (method, parameters) nor a configuration of Hydra with "
         "hydra.sweeper.params; a sweep of inlier needs no conversion: inlier check " +
             file);
@@ -45,18 +47,13 @@ std::string ForeignTool(std::string_view text) {
 
 absl::StatusOr<Conversion> ConvertSweep(std::string_view text, const std::string& file,
                                         const std::string& program) {
-  const YamlDocument document = ParseYaml(text, YamlTags::kStandard);
-  if (document.root == nullptr)
-    return absl::InvalidArgumentError(absl::StrCat(file, ":", document.error_position.line, ":",
-                                                   document.error_position.column, ": ", document.error));
-  absl::StatusOr<Conversion> made = ConvertDocument(*document.root, file, program);
+  absl::StatusOr<Conversion> made = ConvertDocument(ParseYaml(text, YamlTags::kStandard), file, program);
   if (!made.ok()) return absl::InvalidArgumentError(absl::StrCat(file, ":", made.status().message()));
   return made;
 }
 
 std::string RemarkText(const std::string& file, const Remark& remark) {
-  return absl::StrCat(file, ":", remark.position.line, ":", remark.position.column, ": ", remark.path,
-                      remark.path.empty() ? "" : ": ", remark.text);
+  return absl::StrCat(file, ":", PlacedText(remark, remark.text));
 }
 
 }  // namespace inlier

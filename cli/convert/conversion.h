@@ -27,9 +27,17 @@ std::string ForeignTool(std::string_view text);
 // the file when empty. InvalidArgument with file, line and column.
 absl::StatusOr<Conversion> ConvertSweep(std::string_view text, const std::string& file,
                                         const std::string& program);
+// The part of it that no tool decides: names that programs may have, axes, sampling and pruning. `stem` names a sweep that has
+// no name. Errors name line and column.
+absl::StatusOr<Conversion> MakeSweep(ForeignSweep foreign, const std::string& stem,
+                                     const std::string& program);
 
 // "sweep.yaml:2:1: method: ...".
 std::string RemarkText(const std::string& file, const Remark& remark);
+
+// The sweep, and inlier-program.yaml: YAML with a line an axis, and what could not be said as comments. `file` is the converted one.
+std::string SweepFileText(const Conversion& conversion, const std::string& file);
+std::string ProgramFileText(const Conversion& conversion, const std::string& file);
 
 }  // namespace inlier
 

@@ -1,7 +1,6 @@
-#include "cli/convert/hydra_reader.h"
-
 #include <algorithm>
-#include <map>
+#include <cmath>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -11,6 +10,7 @@
 #include "absl/strings/strip.h"
 #include "base/status.h"
 #include "base/utf8.h"
+#include "cli/convert/foreign_readers.h"
 #include "cli/convert/hydra_value.h"
 #include "cli/convert/yaml_values.h"
 #include "spec/schema/limits.h"
@@ -64,10 +64,7 @@ class HydraReader {
   absl::StatusOr<ForeignSweep> Read() {
     sweep_.name = TextOf(sweeper_, "study_name");
     if (absl::StrContains(sweep_.name, "${")) sweep_.name.clear();
-    sweep_.trials_position = sweeper_.position;
-    sweep_.trials_key = Path("n_trials");
-    const std::string target = TextOf(sweeper_, "_target_");
-    const std::string group = DefaultOfGroup(root_, "hydra/sweeper");
+    const std::string target = TextOf(sweeper_, "_target_"), group = DefaultOfGroup(root_, "hydra/sweeper");
     basic_ = (target.empty() || absl::StrContains(target, "BasicSweeper")) &&
              (group.empty() || group == "basic") && FindEntry(sweeper_, "n_trials") == nullptr &&
              FindEntry(sweeper_, "search_space") == nullptr && FindEntry(sweeper_, "sampler") == nullptr;
@@ -80,7 +77,12 @@ class HydraReader {
   }
 
  private:
-  std::string Path(const std::string& key) const { return prefix_ + key; }
+  Place At(SourceMap::Position position, const std::string& key) const { return {position, prefix_ + key}; }
+  // Of a key, or of the whole where it is not there.
+  Place At(const std::string& key) const {
+    const auto* entry = FindEntry(sweeper_, key);
+    return At(entry != nullptr ? entry->position : sweeper_.position, key);
+  }
 
   absl::Status ReadSampler() {
     sweep_.plan = ForeignSweep::kSobol;
@@ -88,46 +90,41 @@ class HydraReader {
     std::string word = sampler == nullptr ? "" : SamplerWord(TextOf(*sampler, "_target_"));
     if (word.empty()) word = DefaultOfGroup(root_, "hydra/sweeper/sampler");
     if (word.empty()) word = "tpe";
-    const auto* entry = FindEntry(sweeper_, "sampler");
-    const SourceMap::Position position = entry != nullptr ? entry->position : sweeper_.position;
     if (word == "grid") {
       sweep_.plan = ForeignSweep::kGrid;
     } else if (word == "random") {
       sweep_.plan = ForeignSweep::kRandom;
     } else if (word != "qmc") {
       sweep_.learner = word;
-      sweep_.learner_key = Path("sampler");
-      sweep_.learner_position = position;
+      sweep_.learner_place = At("sampler");
     }
     const YamlNode::Entry* seed = sampler == nullptr ? nullptr : FindEntry(*sampler, "seed");
     if (seed == nullptr || seed->value->kind == YamlNode::kNull) return absl::OkStatus();
+    const Place place = At(seed->position, "sampler.seed");
     if (absl::StartsWith(seed->value->text, "${")) {
-      sweep_.Tell(seed->position, Path("sampler.seed"),
+      sweep_.Tell(place,
                   "refers to another setting and is left out; write the number as `seed` of the sampling");
       return absl::OkStatus();
     }
-    ASSIGN_OR_RETURN(sweep_.seed, CountOf(*seed, Path("sampler.seed")));
+    ASSIGN_OR_RETURN(sweep_.seed, CountOf(*seed, place.path, 0));
     return absl::OkStatus();
   }
 
   absl::Status ReadCounts() {
+    sweep_.trials_place = At("n_trials");
     if (const auto* trials = FindEntry(sweeper_, "n_trials")) {
-      sweep_.trials_position = trials->position;
-      ASSIGN_OR_RETURN(sweep_.trials, CountOf(*trials, Path("n_trials")));
-      if (*sweep_.trials == 0)
-        return ForeignError(trials->value->position, Path("n_trials"), "is 0; give a number above it");
+      ASSIGN_OR_RETURN(sweep_.trials, CountOf(*trials, sweep_.trials_place.path, 1));
     }
     for (const char* key : {"n_jobs", "max_batch_size"}) {
       const auto* jobs = FindEntry(sweeper_, key);
       if (jobs == nullptr) continue;
       const ForeignValue value = ValueOf(*jobs->value);
-      if (value.is_number_integer() && value.get<std::int64_t>() > 1 &&
-          value.get<std::int64_t>() <= 1'000'000) {
-        sweep_.max_parallel = static_cast<std::uint32_t>(value.get<std::int64_t>());
-      } else if (value == 1) {
-        sweep_.Tell(jobs->position, Path(key),
+      if (value == 1) {
+        sweep_.Tell(At(key),
                     "1 is not kept: as many trials run as the workers have slots; `max_parallel: 1` runs one "
                     "at a time");
+      } else if (value.is_number_integer() && value > 1 && value <= 1'000'000) {
+        sweep_.max_parallel = value.get<std::uint32_t>();
       }
     }
     return absl::OkStatus();
@@ -139,49 +136,46 @@ class HydraReader {
     if (params != nullptr) {
       for (const YamlNode::Entry& entry : params->entries) RETURN_IF_ERROR(ReadParam(entry));
       if (space != nullptr)
-        sweep_.Tell(space->position, Path("search_space"),
+        sweep_.Tell(At(space->position, "search_space"),
                     "is left out, as Hydra does where there is `params`");
     } else if (space != nullptr) {
       for (const YamlNode::Entry& entry : space->entries) RETURN_IF_ERROR(ReadDistribution(entry));
     } else {
       return ForeignError(
-          sweeper_.position, Path("params"),
+          At("params"),
           "is missing, so nothing is swept; write there what the command line has after --multirun: "
           "params: {lr: \"0.001,0.01\"}");
     }
     return absl::OkStatus();
   }
 
-  ForeignParameter& NewParameter(const YamlNode::Entry& entry, const std::string& path) {
+  ForeignParameter& NewParameter(const YamlNode::Entry& entry, const std::string& group) {
     ForeignParameter& parameter = sweep_.parameters.emplace_back();
     parameter.name = entry.key.substr(std::min(entry.key.find_first_not_of('+'), entry.key.size()));
-    parameter.path = path;
-    parameter.position = entry.position;
+    parameter.place = At(entry.position, group + entry.key);
     return parameter;
   }
 
   absl::Status ReadParam(const YamlNode::Entry& entry) {
-    const std::string path = Path("params." + entry.key);
     if (entry.key.starts_with('~')) {
-      sweep_.Tell(entry.position, path,
+      sweep_.Tell(At(entry.position, "params." + entry.key),
                   "removes a setting, and parameters always have a value; let the program do without it");
       return absl::OkStatus();
     }
-    ForeignParameter& parameter = NewParameter(entry, path);
+    ForeignParameter& parameter = NewParameter(entry, "params.");
     if (entry.value->kind != YamlNode::kScalar) {
       parameter.values = {ValueOf(*entry.value)};
       return absl::OkStatus();
     }
-    absl::StatusOr<HydraValue> value = ParseHydraValue(entry.value->text);
-    if (!value.ok()) return ForeignError(entry.value->position, path, std::string(value.status().message()));
-    for (const ForeignValue& one : value->values) {
-      if (one.is_string() && absl::StrContains(one.get<std::string>(), "${")) {
-        sweep_.Tell(entry.value->position, path,
-                    Quoted(one.get<std::string>()) +
-                        " refers to another setting, which nobody resolves here; write the value");
-        break;
-      }
-    }
+    const Place place = {entry.value->position, parameter.place.path};
+    const absl::StatusOr<HydraValue> value = ParseHydraValue(entry.value->text);
+    if (!value.ok()) return ForeignError(place, value.status().message());
+    const auto refers = std::ranges::find_if(value->values, [](const ForeignValue& one) {
+      return one.is_string() && absl::StrContains(one.get<std::string>(), "${");
+    });
+    if (refers != value->values.end())
+      sweep_.Tell(place, Quoted(refers->get<std::string>()) +
+                             " refers to another setting, which nobody resolves here; write the value");
     return Fill(*value, &parameter);
   }
 
@@ -194,11 +188,10 @@ class HydraReader {
     // Optuna takes the end of a range too, but not in a grid, nor where it is shuffled.
     if (is_range && (basic_ || sweep_.plan == ForeignSweep::kGrid || value.shuffled || value.step < 0)) {
       parameter->values = value.Listed(Limits::kValuesMax);
-      if (parameter->values.empty() || parameter->values.size() > Limits::kValuesMax)
-        return ForeignError(parameter->position, parameter->path,
-                            absl::StrCat("has no values, or more than ", Limits::kValuesMax,
-                                         "; give another start, stop or step"));
-      return absl::OkStatus();
+      if (!parameter->values.empty() && parameter->values.size() <= Limits::kValuesMax)
+        return absl::OkStatus();
+      return ForeignError(parameter->place, absl::StrCat("has no values, or more than ", Limits::kValuesMax,
+                                                         "; give another start, stop or step"));
     }
     const bool log = !is_range && std::ranges::find(value.tags, "log") != value.tags.end();
     return FillRange(value, log, is_range ? value.step : 0, parameter);
@@ -207,18 +200,16 @@ class HydraReader {
   // `step` 0: any number between the ends.
   absl::Status FillRange(const HydraValue& value, bool log, double step, ForeignParameter* parameter) {
     const auto number = [&](double exact) {
-      return value.whole ? ForeignValue(static_cast<std::int64_t>(std::clamp(exact, -1e15, 1e15)))
-                         : ForeignValue(exact);
+      return NumberValue(value.whole ? std::trunc(exact) : exact, value.whole);
     };
     if (value.start == value.stop) {
       parameter->values = {number(value.start)};
       return absl::OkStatus();
     }
     if (value.start > value.stop)
-      return ForeignError(parameter->position, parameter->path, "has its larger end first; exchange the two");
+      return ForeignError(parameter->place, "has its larger end first; exchange the two");
     if (log && value.start <= 0)
-      return ForeignError(parameter->position, parameter->path,
-                          "is logarithmic and begins at 0 or less; raise its beginning");
+      return ForeignError(parameter->place, "is logarithmic and begins at 0 or less; raise its beginning");
     parameter->range = {{"min", number(value.start)}, {"max", number(value.stop)}};
     if (log) parameter->range["log"] = true;
     if (value.whole) parameter->range["integer"] = true;
@@ -228,27 +219,22 @@ class HydraReader {
 
   // The older form: {type: float, low: 0, high: 1}.
   absl::Status ReadDistribution(const YamlNode::Entry& entry) {
-    const std::string path = Path("search_space." + entry.key);
-    ForeignParameter& parameter = NewParameter(entry, path);
+    ForeignParameter& parameter = NewParameter(entry, "search_space.");
+    const Place& place = parameter.place;
     const YamlNode& node = *entry.value;
     const std::string type = TextOf(node, "type");
     if (type == "categorical") {
-      const auto* choices = FindEntry(node, "choices");
-      if (choices == nullptr || choices->value->items.empty())
-        return ForeignError(entry.position, path, "has no choices; write choices: [...]");
-      for (const auto& item : choices->value->items) parameter.values.push_back(ValueOf(*item));
-      return absl::OkStatus();
+      if (const auto* choices = FindEntry(node, "choices")) parameter.values = ItemsOf(*choices->value);
+      return parameter.values.empty() ? ForeignError(place, "has no choices; write choices: [...]")
+                                      : absl::OkStatus();
     }
     if (type != "int" && type != "float")
-      return ForeignError(entry.position, path, "has no type among int, float and categorical; give it");
+      return ForeignError(place, "has no type among int, float and categorical; give it");
     HydraValue value;
     value.kind = HydraValue::kInterval;
     value.whole = type == "int";
-    const auto *low = FindEntry(node, "low"), *high = FindEntry(node, "high");
-    if (low == nullptr || high == nullptr)
-      return ForeignError(entry.position, path, "has no low and high; give both");
-    ASSIGN_OR_RETURN(value.start, NumberOf(*low, path + ".low"));
-    ASSIGN_OR_RETURN(value.stop, NumberOf(*high, path + ".high"));
+    ASSIGN_OR_RETURN(value.start, NumberAt(node, place, "low"));
+    ASSIGN_OR_RETURN(value.stop, NumberAt(node, place, "high"));
     if (const auto* log = FindEntry(node, "log"); log != nullptr && ValueOf(*log->value) == true)
       value.tags = {"log"};
     const auto* step = FindEntry(node, "step");
@@ -256,89 +242,77 @@ class HydraReader {
     if (step == nullptr || step->value->kind == YamlNode::kNull || !value.tags.empty())
       return Fill(value, &parameter);
     value.kind = HydraValue::kRange;
-    ASSIGN_OR_RETURN(value.step, NumberOf(*step, path + ".step"));
+    ASSIGN_OR_RETURN(value.step, NumberAt(node, place, "step"));
     if (value.step <= 0)
-      return ForeignError(step->position, path + ".step", "is not above 0; give a larger one");
+      return ForeignError({step->position, place.path + ".step"}, "is not above 0; give a larger one");
     return Fill(value, &parameter);
   }
 
   absl::Status ReadObjective() {
-    for (const char* key : {"optimized_metric", "objective"}) {
+    for (const char* key : {"objective", "optimized_metric"}) {
       const auto* named = FindEntry(root_, key);
-      if (named == nullptr || named->value->kind != YamlNode::kScalar || !sweep_.measurement.empty())
-        continue;
+      if (named == nullptr || named->value->kind != YamlNode::kScalar) continue;
       sweep_.measurement = named->value->text;
-      sweep_.measurement_position = named->position;
+      sweep_.measurement_place = {named->position, ""};
     }
     const auto* direction = FindEntry(sweeper_, "direction");
-    if (direction == nullptr) return absl::OkStatus();
-    const std::string& text = direction->value->text;
-    sweep_.maximize = text == "maximize";
-    if (!text.empty() && text != "maximize" && text != "minimize")
-      return ForeignError(direction->value->position, Path("direction"),
-                          "is neither minimize nor maximize; write one");
+    if (direction == nullptr || direction->value->kind == YamlNode::kNull) return absl::OkStatus();
+    const Place place = At("direction");
     if (direction->value->kind == YamlNode::kList) {
-      sweep_.Tell(
-          direction->position, Path("direction"),
-          "has several objectives; each is a measurement that the program reports, and a column of tables");
-    } else if (sweep_.measurement.empty()) {
+      sweep_.Tell(place,
+                  "has several objectives; each is a measurement that the program reports, and a column of "
+                  "tables");
+      return absl::OkStatus();
+    }
+    if (sweep_.measurement.empty()) {
       sweep_.measurement = "objective";
-      sweep_.measurement_position = direction->position;
-      sweep_.Tell(direction->position, Path("direction"),
+      sweep_.measurement_place = {direction->position, ""};
+      sweep_.Tell(place,
                   "is of the number that the function returns; the program reports it as a measurement, "
                   "objective for example");
     }
-    return absl::OkStatus();
+    return sweep_.SetGoal({direction->value->position, place.path}, direction->value->text);
   }
 
   void TellOfTheRest() {
     for (const YamlNode::Entry& entry : sweeper_.entries) {
       if (&root_ == &sweeper_ && entry.key == "defaults") continue;
       if (entry.key == "storage" && entry.value->kind != YamlNode::kNull) {
-        sweep_.Tell(entry.position, Path("storage"), "is left out; the trials are in the database of inlier");
+        sweep_.Tell(At("storage"), "is left out; the trials are in the database of inlier");
       } else if (entry.key == "max_failure_rate") {
-        sweep_.Tell(entry.position, Path("max_failure_rate"),
+        sweep_.Tell(At("max_failure_rate"),
                     "is left out; `stop_after_failures: 1` or `stop_after_failure_ratio: 0.1` ends a sweep "
                     "that fails");
       } else if (std::ranges::find(kSweeperKeys, entry.key) == kSweeperKeys.end()) {
-        sweep_.Tell(entry.position, Path(entry.key), "serves the search of Hydra's plugin and is left out");
+        sweep_.Tell(At(entry.key), "serves the search of Hydra's plugin and is left out");
       }
     }
     if (&root_ == &sweeper_) return;
-    Group settings, hydra;
-    for (const YamlNode::Entry& entry : FindGroup(root_, "hydra")->entries) {
-      if (entry.key != "sweeper" && entry.key != "mode") hydra.Add("hydra." + entry.key, entry.position);
-    }
-    for (const YamlNode::Entry& entry : root_.entries) {
-      if (entry.key != "hydra" && entry.key != "optimized_metric") settings.Add(entry.key, entry.position);
-    }
-    if (!hydra.names.empty())
-      sweep_.Tell(
-          hydra.position, hydra.Text(),
-          "is about how Hydra runs its jobs and is left out; workers start the trials and keep their files");
-    if (!settings.names.empty())
-      sweep_.Tell(settings.position, settings.Text(),
-                  "stays in this file, which the program goes on reading: list it under `files` of "
-                  "inlier-program.yaml, so "
-                  "that another content makes other trials");
+    TellOfGroup(
+        *FindGroup(root_, "hydra"), "hydra.", {"sweeper", "mode"},
+        "is about how Hydra runs its jobs and is left out; workers start the trials and keep their files");
+    TellOfGroup(root_, "", {"hydra", "optimized_metric"},
+                "stays in this file, which the program goes on reading: list it under `files` of "
+                "inlier-program.yaml, so that another content makes other trials");
   }
 
-  // Keys of which one remark is made.
-  struct Group {
+  // One remark on all keys of the mapping but those.
+  void TellOfGroup(const YamlNode& group, const std::string& prefix, const std::set<std::string>& but,
+                   const char* text) {
+    constexpr std::size_t kShown = 4;
     std::vector<std::string> names;
-    SourceMap::Position position;
-
-    void Add(const std::string& name, SourceMap::Position at) {
-      if (names.empty()) position = at;
-      names.push_back(name);
+    Place place;
+    for (const YamlNode::Entry& entry : group.entries) {
+      if (but.contains(entry.key)) continue;
+      if (names.empty()) place.position = entry.position;
+      names.push_back(prefix + entry.key);
     }
-    std::string Text() const {
-      constexpr std::size_t kShown = 4;
-      if (names.size() <= kShown) return absl::StrJoin(names, ", ");
-      return absl::StrCat(absl::StrJoin(names.begin(), names.begin() + kShown, ", "), " and ",
-                          names.size() - kShown, " more");
-    }
-  };
+    if (names.empty()) return;
+    const std::size_t shown = std::min(names.size(), kShown);
+    place.path = absl::StrJoin(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), ", ");
+    if (names.size() > shown) absl::StrAppend(&place.path, " and ", names.size() - shown, " more");
+    sweep_.Tell(place, text);
+  }
 
   const YamlNode& root_;
   const YamlNode& sweeper_;
@@ -350,7 +324,6 @@ class HydraReader {
 }  // namespace
 
 bool IsHydraConfiguration(const YamlNode& root) {
-  if (FindEntry(root, "axes") != nullptr || FindEntry(root, "base") != nullptr) return false;
   return FindGroup(root, "hydra") != nullptr || SweeperOf(root) != nullptr;
 }
 
@@ -358,7 +331,7 @@ absl::StatusOr<ForeignSweep> ReadHydraSweep(const YamlNode& root) {
   const YamlNode* sweeper = SweeperOf(root);
   if (sweeper == nullptr)
     return ForeignError(
-        FindEntry(root, "hydra")->position, "hydra",
+        {FindEntry(root, "hydra")->position, "hydra"},
         "has no sweeper with params, so nothing is swept; write there what the command line has after "
         "--multirun: hydra: {sweeper: {params: {lr: \"0.001,0.01\"}}}");
   return HydraReader(root, *sweeper).Read();

@@ -9,12 +9,10 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "base/status.h"
 #include "base/utf8.h"
 #include "cli/convert/yaml_values.h"
 #include "spec/schema/did_you_mean.h"
-#include "spec/schema/number_text.h"
 
 namespace inlier {
 namespace {
@@ -43,8 +41,7 @@ absl::StatusOr<double> NumberFrom(const HydraArguments& arguments, std::size_t p
 }
 
 absl::StatusOr<HydraValue> MakeChoice(const HydraArguments& arguments) {
-  HydraValue made;
-  made.kind = HydraValue::kChoice;
+  HydraValue made{.kind = HydraValue::kChoice};
   for (const HydraValue& value : arguments.in_order) {
     if (value.kind == HydraValue::kChoice && arguments.in_order.size() == 1) return value;
     if (value.kind != HydraValue::kSingle) return Malformed("has a sweep inside of a choice; take it out");
@@ -55,9 +52,7 @@ absl::StatusOr<HydraValue> MakeChoice(const HydraArguments& arguments) {
 }
 
 absl::StatusOr<HydraValue> MakeSpan(HydraValue::Kind kind, const HydraArguments& arguments) {
-  HydraValue made;
-  made.kind = kind;
-  made.whole = true;
+  HydraValue made{.kind = kind, .whole = true};
   const bool is_range = kind == HydraValue::kRange;
   const std::size_t first =
       is_range && arguments.in_order.size() == 1 && !arguments.named.contains("stop") ? 1 : 0;
@@ -165,20 +160,15 @@ class HydraParser {
     return true;
   }
 
-  static HydraValue Single(ForeignValue value) {
-    HydraValue made;
-    made.values.push_back(std::move(value));
-    return made;
-  }
+  static HydraValue Single(ForeignValue value) { return {.values = {std::move(value)}}; }
 
   absl::StatusOr<HydraValue> Element() {
     if (++depth_ > kHydraDepthMax) return Malformed("has brackets deeper than 50 levels");
     SkipSpaces();
     const char first = at_ < text_.size() ? text_[at_] : '\0';
-    absl::StatusOr<HydraValue> element = first == '\'' || first == '"' ? QuotedText()
-                                         : first == '['                ? List()
-                                         : first == '{'                ? Dictionary()
-                                                                       : PrimitiveOrCall();
+    absl::StatusOr<HydraValue> element = first == '\'' || first == '"'  ? QuotedText()
+                                         : first == '[' || first == '{' ? Group()
+                                                                        : PrimitiveOrCall();
     --depth_;
     SkipSpaces();
     return element;
@@ -196,36 +186,29 @@ class HydraParser {
     return Single(value);
   }
 
-  absl::StatusOr<HydraValue> List() {
-    ForeignValue list = ForeignValue::array();
-    ++at_;
-    if (Take(']')) return Single(list);
+  // [a, b] or {key: a}.
+  absl::StatusOr<HydraValue> Group() {
+    const bool keyed = text_[at_++] == '{';
+    const char end = keyed ? '}' : ']';
+    ForeignValue made = keyed ? ForeignValue::object() : ForeignValue::array();
+    if (Take(end)) return Single(made);
     do {
-      ASSIGN_OR_RETURN(const HydraValue item, Element());
-      if (item.kind != HydraValue::kSingle) return Malformed("has a sweep inside of a list; take it out");
-      list.push_back(item.values[0]);
-    } while (Take(','));
-    if (!Take(']')) return Unexpected();
-    return Single(std::move(list));
-  }
-
-  absl::StatusOr<HydraValue> Dictionary() {
-    ForeignValue::object_t dictionary;
-    ++at_;
-    if (Take('}')) return Single(ForeignValue::object());
-    do {
-      SkipSpaces();
-      const std::size_t colon = std::min(text_.find(':', at_), text_.size());
+      const std::size_t colon = keyed ? std::min(text_.find(':', at_), text_.size()) : at_;
       std::string key(text_.substr(at_, colon - at_));
       absl::StripAsciiWhitespace(&key);
       at_ = colon;
-      if (!Take(':')) return Unexpected();
+      if (keyed && !Take(':')) return Unexpected();
       ASSIGN_OR_RETURN(const HydraValue item, Element());
-      if (item.kind != HydraValue::kSingle) return Malformed("has a sweep inside of a mapping; take it out");
-      dictionary.emplace_back(std::move(key), item.values[0]);
+      if (item.kind != HydraValue::kSingle)
+        return Malformed("has a sweep inside of a list or mapping; take it out");
+      if (keyed) {
+        made.get_ref<ForeignValue::object_t&>().emplace_back(std::move(key), item.values[0]);
+      } else {
+        made.push_back(item.values[0]);
+      }
     } while (Take(','));
-    if (!Take('}')) return Unexpected();
-    return Single(std::move(dictionary));
+    if (!Take(end)) return Unexpected();
+    return Single(std::move(made));
   }
 
   // A word, number or other text without quotes; or a function, when "(" follows a name.
@@ -292,15 +275,9 @@ class HydraParser {
 std::vector<ForeignValue> HydraValue::Listed(std::size_t count_max) const {
   std::vector<ForeignValue> listed;
   for (double i = 0; listed.size() <= count_max; ++i) {
-    const double exact = start + i * step;
-    // As decimal numbers, like Hydra: 3 * 0.1 is 0.3.
-    const double value = ParseNumber(absl::StrFormat("%.11e", exact)).value_or(exact);
+    const double value = RoundedTo(12, start + i * step);  // As decimal numbers, like Hydra.
     if (step > 0 ? value >= stop : value <= stop) break;
-    if (whole && std::abs(value) < 1e15) {
-      listed.emplace_back(static_cast<std::int64_t>(value));
-    } else {
-      listed.emplace_back(value);
-    }
+    listed.push_back(NumberValue(whole ? std::trunc(value) : value, whole));
   }
   return listed;
 }

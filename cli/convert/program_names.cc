@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 
 namespace inlier {
@@ -34,12 +34,6 @@ std::string FromLetter(const std::string& text) {
   return std::string(letter, text.end()).substr(0, kWordBytes);
 }
 
-std::string ParameterNameOf(const std::string& wished) {
-  std::vector<std::string> words = absl::StrSplit(wished, '.');
-  for (std::string& word : words) word = WordOf(word);
-  return absl::StrJoin(words, ".");
-}
-
 }  // namespace
 
 std::string SweepNameOf(std::string_view text) {
@@ -62,21 +56,24 @@ std::string WordOf(std::string_view text) {
   return absl::StrCat("p", word.starts_with('_') || word.empty() ? "" : "_", word).substr(0, kWordBytes);
 }
 
-ParameterNames::ParameterNames(const std::vector<std::string>& wished) {
+std::vector<std::string> ParameterNames(const std::vector<std::string>& wished) {
+  std::vector<std::string> names;
   std::set<std::string> taken, groups;
   for (const std::string& wish : wished) {
-    const std::string name = ParameterNameOf(wish);
-    for (std::size_t dot = name.find('.'); dot != std::string::npos; dot = name.find('.', dot + 1))
-      groups.insert(name.substr(0, dot));
+    std::string name;
+    for (const auto word : absl::StrSplit(wish, '.')) {
+      if (!name.empty()) groups.insert(name);
+      absl::StrAppend(&name, name.empty() ? "" : ".", WordOf(std::string_view(word.data(), word.size())));
+    }
+    names.push_back(name);
   }
-  for (const std::string& wish : wished) {
-    std::string name = ParameterNameOf(wish);
+  for (std::string& name : names) {
     if (groups.contains(name)) name += "_name";
     const std::string first = name;
-    for (int i = 2; taken.contains(name) || groups.contains(name); ++i) name = absl::StrCat(first, "_", i);
-    taken.insert(name);
-    names_.push_back(name);
+    for (int i = 2; groups.contains(name) || !taken.insert(name).second; ++i)
+      name = absl::StrCat(first, "_", i);
   }
+  return names;
 }
 
 }  // namespace inlier

@@ -4,7 +4,6 @@
 #ifndef INLIER_CLI_CONVERT_PROGRAM_NAMES_H_
 #define INLIER_CLI_CONVERT_PROGRAM_NAMES_H_
 
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,16 +17,8 @@ std::string ProgramNameOf(std::string_view path);
 // Letters, digits and "_", a letter first: "val/acc" -> "val_acc".
 std::string WordOf(std::string_view text);
 
-// Names of parameters of one program: each once, and none that is a group of others too.
-class ParameterNames {
- public:
-  explicit ParameterNames(const std::vector<std::string>& wished);
-  // By the number of the wish.
-  const std::vector<std::string>& all() const { return names_; }
-
- private:
-  std::vector<std::string> names_;
-};
+// Names of the parameters of one program, by the number of the wish: each once, and none that is a group of others too.
+std::vector<std::string> ParameterNames(const std::vector<std::string>& wished);
 
 }  // namespace inlier
 

@@ -1,20 +1,19 @@
-#include "cli/convert/sweep_file_text.h"
-
 #include <algorithm>
 #include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
-#include "absl/strings/str_split.h"
+#include "cli/convert/conversion.h"
 #include "cli/convert/yaml_values.h"
 #include "cli/output.h"
+#include "cli/terminal/styled_text.h"
 #include "spec/schema/number_text.h"
 
 namespace inlier {
 namespace {
 
-constexpr std::size_t kCommentColumns = 110;
+constexpr int kCommentColumns = 110;
 
 // Without quotes where every reader of YAML takes it for the same text.
 std::string YamlText(const std::string& text) {
@@ -59,19 +58,9 @@ std::string DocumentText(const ForeignValue& document) {
   return text;
 }
 
-// Lines that begin with "#", broken between words.
 std::string CommentText(const std::string& text) {
-  std::string lines = "#", line = "#";
-  const std::vector<std::string> words = absl::StrSplit(Shown(text, Layout::kCell), ' ');
-  for (const std::string& word : words) {
-    if (line.size() + 1 + word.size() > kCommentColumns) {
-      lines += "\n#  ";
-      line = "#  ";
-    }
-    absl::StrAppend(&lines, " ", word);
-    absl::StrAppend(&line, " ", word);
-  }
-  return lines + "\n";
+  const std::string line = "# " + Shown(text, Layout::kCell);
+  return absl::StrJoin(WrapText(line, kCommentColumns, line.size(), "#   "), "\n") + "\n";
 }
 
 }  // namespace

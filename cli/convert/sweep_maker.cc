@@ -1,8 +1,7 @@
-#include "cli/convert/sweep_maker.h"
-
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +9,7 @@
 #include "absl/strings/str_replace.h"
 #include "base/status.h"
 #include "base/utf8.h"
+#include "cli/convert/conversion.h"
 #include "cli/convert/program_names.h"
 #include "spec/schema/limits.h"
 #include "spec/schema/number_text.h"
@@ -46,7 +46,7 @@ class SweepMaker {
   absl::StatusOr<Conversion> Make(const std::string& stem, const std::string& program) {
     if (!program.empty() && ProgramNameOf(program) != program)
       return ForeignError(
-          {}, "--program",
+          {{}, "--program"},
           Quoted(program) + " cannot name a program; use letters, digits, \"_\" and \"-\", a letter first");
     RETURN_IF_ERROR(CheckCounts());
     NameSweep(stem);
@@ -54,7 +54,7 @@ class SweepMaker {
     if (foreign_.max_parallel) made_.sweep["max_parallel"] = *foreign_.max_parallel;
     MakeParameters();
     if (axes_.size() > Limits::kAxesMax)
-      return ForeignError(foreign_.parameters.front().position, "",
+      return ForeignError({foreign_.parameters.front().place.position, ""},
                           absl::StrCat(axes_.size(), " parameters vary, more than ", Limits::kAxesMax,
                                        "; give some of them one value"));
     ChoosePlan();
@@ -70,17 +70,17 @@ class SweepMaker {
 
  private:
   absl::Status CheckCounts() const {
-    if (foreign_.parameters.empty()) return ForeignError({}, "", "the sweep has no parameters; give it some");
+    if (foreign_.parameters.empty()) return ForeignError({}, "the sweep has no parameters; give it some");
     for (const ForeignParameter& parameter : foreign_.parameters) {
       if (std::ranges::count(parameter.name, '.') > kGroupsMax)
-        return ForeignError(parameter.position, parameter.path, "is deeper than 8 groups; move it up");
+        return ForeignError(parameter.place, "is deeper than 8 groups; move it up");
       if (parameter.values.size() > Limits::kValuesMax)
-        return ForeignError(parameter.position, parameter.path,
+        return ForeignError(parameter.place,
                             absl::StrCat("has more than ", Limits::kValuesMax, " values; leave some out"));
     }
     if (foreign_.parameters.size() > kParametersMax)
       return ForeignError(
-          foreign_.parameters[kParametersMax].position, "",
+          {foreign_.parameters[kParametersMax].place.position, ""},
           absl::StrCat("more than ", kParametersMax, " parameters; leave out those that do not vary"));
     return absl::OkStatus();
   }
@@ -101,18 +101,19 @@ class SweepMaker {
     made_.sweep["program"] = name;
     const bool unnamed = foreign_.program.empty();
     foreign_.Tell(
-        foreign_.program_position, unnamed ? "" : "program",
+        foreign_.program_place,
         absl::StrCat(unnamed ? "the file does not name its program; it is called " + name +
                                    " (--program NAME changes that)"
                              : foreign_.program + " is called " + name,
                      ": inlier-program.yaml, beside the sweep or in the folder ", name,
                      ", declares its command, parameters and measurements (--description FILE writes a "
-                     "draft); it reads "
-                     "its parameters from the file that INLIER_TRIAL names, in place of arguments"));
+                     "draft); it reads its parameters from the file that INLIER_TRIAL names, in place of "
+                     "arguments"));
     std::vector<std::string> command = foreign_.command;
-    const std::string path = unnamed ? name + ".py" : foreign_.program;
-    if (command.empty() && path.ends_with(".py")) command = {"python"};
-    if (foreign_.command.empty()) command.push_back(path);
+    if (command.empty()) {
+      command = {unnamed ? name + ".py" : foreign_.program};
+      if (command[0].ends_with(".py")) command.insert(command.begin(), "python");
+    }
     made_.program = {{"name", name}, {"command", command}};
   }
 
@@ -121,35 +122,31 @@ class SweepMaker {
   void MakeParameters() {
     std::vector<std::string> wished;
     for (const ForeignParameter& parameter : foreign_.parameters) wished.push_back(parameter.name);
-    const ParameterNames names(wished);
+    const std::vector<std::string> names = ParameterNames(wished);
     for (std::size_t i = 0; i < wished.size(); ++i) {
       const ForeignParameter& parameter = foreign_.parameters[i];
-      const std::string& name = names.all()[i];
-      if (name != wished[i])
-        foreign_.Tell(parameter.position, parameter.path,
-                      "is called " + name +
-                          " here: names have letters, digits and \"_\", dots between groups, and no "
-                          "parameter is a group too");
-      MakeParameter(parameter, name);
+      if (names[i] != wished[i])
+        foreign_.Tell(parameter.place, "is called " + names[i] +
+                                           " here: names have letters, digits and \"_\", dots between "
+                                           "groups, and no parameter is a group too");
+      MakeParameter(parameter, names[i]);
     }
   }
 
   void MakeParameter(const ForeignParameter& parameter, const std::string& name) {
-    if (!parameter.range.is_null() || !parameter.normal.is_null()) {
-      const bool is_range = !parameter.range.is_null();
+    const bool is_range = !parameter.range.is_null();
+    if (is_range || !parameter.normal.is_null()) {
       axes_.push_back(
           {{"field", name}, {is_range ? "range" : "normal", is_range ? parameter.range : parameter.normal}});
-      has_span_ = true;
-      span_ = parameter;
-      Declare(name, is_range && parameter.range.contains("integer") ? "INTEGER" : "NUMBER");
-      return;
+      span_ = parameter.place;
+      return Declare(name, is_range && parameter.range.contains("integer") ? "INTEGER" : "NUMBER");
     }
     Kept kept = KeepValues(parameter);
     if (kept.values.empty()) return;
     const std::string type = TypeOf(kept.values);
     if (type == "TEXT" &&
         !std::ranges::all_of(kept.values, [](const ForeignValue& v) { return v.is_string(); }))
-      foreign_.Tell(parameter.position, parameter.path,
+      foreign_.Tell(parameter.place,
                     "has values of several types, which the program reads as texts; give them one type");
     Declare(name, type);
     if (kept.values.size() == 1) {
@@ -190,11 +187,11 @@ class SweepMaker {
       }
     }
     if (nothing)
-      foreign_.Tell(parameter.position, parameter.path,
+      foreign_.Tell(parameter.place,
                     "null is left out, because a parameter always has a value; choose a number or word that "
                     "means none to the program");
     if (nested)
-      foreign_.Tell(parameter.position, parameter.path,
+      foreign_.Tell(parameter.place,
                     "a list or mapping becomes a text of JSON, because a parameter has one value; let the "
                     "program read it so");
     return kept;
@@ -205,29 +202,28 @@ class SweepMaker {
   }
 
   void ChoosePlan() {
-    const auto position = foreign_.trials_position;
-    if (!sampled() && has_span_) {
+    if (!sampled() && span_) {
       foreign_.plan = ForeignSweep::kSobol;
-      foreign_.Tell(
-          span_.position, span_.path,
-          "a grid has no points for a range, so points are sampled; give values in place of it for a grid");
+      foreign_.Tell(*span_,
+                    "a grid has no points for a range, so points are sampled; give values in place of it for "
+                    "a grid");
     }
-    if (sampled() && !has_span_ && foreign_.trials.value_or(0) >= points_) {
+    if (sampled() && !span_ && foreign_.trials.value_or(0) >= points_) {
       foreign_.plan = ForeignSweep::kGrid;
       foreign_.Tell(
-          position, foreign_.trials_key,
+          foreign_.trials_place,
           absl::StrCat(
               "is not less than the ", FormatNumber(points_),
               " points that there are, so all of them run, each once; an axis of `seed` repeats them"));
     } else if (!sampled() && foreign_.trials && *foreign_.trials < points_) {
       foreign_.plan = ForeignSweep::kRandom;
       foreign_.Tell(
-          position, foreign_.trials_key,
+          foreign_.trials_place,
           absl::StrCat("a grid always runs all of its ", FormatNumber(points_), " points, so ",
                        *foreign_.trials, " of them are drawn at random; remove `sampling` to run all"));
     }
     if (!foreign_.learner.empty())
-      foreign_.Tell(foreign_.learner_position, foreign_.learner_key,
+      foreign_.Tell(foreign_.learner_place,
                     absl::StrCat(foreign_.learner, ": inlier draws all points before there are results; ",
                                  sampled() ? "here Sobol's sequence spreads them evenly over the same space"
                                            : "here all of them run",
@@ -238,11 +234,11 @@ class SweepMaker {
   void LimitTrials() {
     if (!foreign_.trials)
       foreign_.Tell(
-          foreign_.trials_position, foreign_.trials_key,
+          foreign_.trials_place,
           absl::StrCat("is not given, and a sweep has a number of samples: ", kTrialsWithoutNumber,
                        " are written; change `trials`, a larger number keeps those that are known"));
     if (foreign_.trials && *foreign_.trials > kSamplesMax)
-      foreign_.Tell(foreign_.trials_position, foreign_.trials_key,
+      foreign_.Tell(foreign_.trials_place,
                     absl::StrCat("is more than ", kSamplesMax,
                                  ", which are written; make a second sweep with another seed"));
     foreign_.trials = std::min(foreign_.trials.value_or(kTrialsWithoutNumber), kSamplesMax);
@@ -265,23 +261,23 @@ class SweepMaker {
 
   void WriteSpace() {
     if (!base_.empty()) made_.sweep["base"] = std::move(base_);
-    if (!axes_.empty()) made_.sweep["axes"] = std::move(axes_);
-    if (!sampled())
-      for (ForeignValue& axis : made_.sweep["axes"]) axis.erase("weights");
-    if (sampled() && made_.sweep.contains("axes")) {
-      ForeignValue samples = {{"trials", *foreign_.trials}};
-      if (foreign_.seed) samples["seed"] = *foreign_.seed;
-      made_.sweep["sampling"][foreign_.plan == ForeignSweep::kSobol ? "sobol" : "random"] =
-          std::move(samples);
-    }
     made_.program["parameters"] = std::move(parameters_);
+    if (axes_.empty()) return;
+    if (!sampled())
+      for (ForeignValue& axis : axes_) axis.erase("weights");
+    made_.sweep["axes"] = std::move(axes_);
+    if (!sampled()) return;
+    ForeignValue& sampling =
+        made_.sweep["sampling"][foreign_.plan == ForeignSweep::kSobol ? "sobol" : "random"];
+    sampling["trials"] = *foreign_.trials;
+    if (foreign_.seed) sampling["seed"] = *foreign_.seed;
   }
 
   void WritePruning() {
     if (foreign_.measurement.empty()) return;
     const std::string word = WordOf(foreign_.measurement);
     if (word != foreign_.measurement)
-      foreign_.Tell(foreign_.measurement_position, "",
+      foreign_.Tell(foreign_.measurement_place,
                     Quoted(foreign_.measurement) + " is called " + word +
                         " here: names of measurements have letters, digits and \"_\"");
     made_.program["measurements"][word]["better"] = foreign_.maximize ? "HIGHER" : "LOWER";
@@ -295,9 +291,8 @@ class SweepMaker {
   Conversion made_;
   ForeignValue::object_t base_, parameters_;
   std::vector<ForeignValue> axes_;
-  double points_ = 1;  // Of the grid.
-  bool has_span_ = false;
-  ForeignParameter span_;  // With a range or a normal distribution.
+  double points_ = 1;          // Of the grid.
+  std::optional<Place> span_;  // Of a parameter with a range or a normal distribution.
 };
 
 }  // namespace

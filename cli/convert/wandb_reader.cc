@@ -1,5 +1,3 @@
-#include "cli/convert/wandb_reader.h"
-
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -7,7 +5,7 @@
 
 #include "base/status.h"
 #include "base/utf8.h"
-#include "cli/convert/wandb_distribution.h"
+#include "cli/convert/foreign_readers.h"
 #include "cli/convert/yaml_values.h"
 #include "spec/schema/did_you_mean.h"
 #include "spec/schema/number_text.h"
@@ -39,7 +37,8 @@ class WandbReader {
     sweep_.name = TextOf(root_, "name");
     sweep_.description = TextOf(root_, "description");
     sweep_.program = TextOf(root_, "program");
-    if (const auto* program = FindEntry(root_, "program")) sweep_.program_position = program->position;
+    if (const auto* program = FindEntry(root_, "program"))
+      sweep_.program_place = {program->position, "program"};
     RETURN_IF_ERROR(ReadMethod());
     RETURN_IF_ERROR(ReadParameters(*FindGroup(root_, "parameters"), ""));
     RETURN_IF_ERROR(ReadMetric());
@@ -51,30 +50,22 @@ class WandbReader {
 
  private:
   absl::Status ReadMethod() {
-    const auto* cap = FindEntry(root_, "run_cap");
-    sweep_.trials_key = "run_cap";
+    const auto *entry = FindEntry(root_, "method"), *cap = FindEntry(root_, "run_cap");
+    const Place place = {entry != nullptr ? entry->position : root_.position, "method"};
+    sweep_.trials_place = {cap != nullptr ? cap->position : place.position, "run_cap"};
     if (cap != nullptr) {
-      ASSIGN_OR_RETURN(sweep_.trials, CountOf(*cap, "run_cap"));
-      if (*sweep_.trials == 0)
-        return ForeignError(cap->value->position, "run_cap", "is 0; give a number above it");
+      ASSIGN_OR_RETURN(sweep_.trials, CountOf(*cap, "run_cap", 1));
     }
-    const auto* entry = FindEntry(root_, "method");
-    const SourceMap::Position position = entry != nullptr ? entry->position : root_.position;
-    sweep_.trials_position = cap != nullptr ? cap->position : position;
-    const std::string method = entry == nullptr ? "" : entry->value->text;
-    if (method == "grid") {
-      sweep_.plan = ForeignSweep::kGrid;
-    } else if (method == "random") {
+    const std::string method = TextOf(root_, "method");
+    if (method == "random") {
       sweep_.plan = ForeignSweep::kRandom;
     } else if (method == "bayes" || method == "custom") {
       sweep_.plan = ForeignSweep::kSobol;
       sweep_.learner = method;
-      sweep_.learner_key = "method";
-      sweep_.learner_position = position;
-    } else {
-      return ForeignError(position, "method",
-                          (entry == nullptr ? "is missing" : Quoted(method) + " is no method of W&B") +
-                              "; write grid, random or bayes");
+      sweep_.learner_place = place;
+    } else if (method != "grid") {
+      return ForeignError(place, (entry == nullptr ? "is missing" : Quoted(method) + " is no method of W&B") +
+                                     "; write grid, random or bayes");
     }
     return absl::OkStatus();
   }
@@ -82,17 +73,16 @@ class WandbReader {
   absl::Status ReadParameters(const YamlNode& group, const std::string& prefix) {
     for (const YamlNode::Entry& entry : group.entries) {
       const std::string name = JoinPath(prefix, entry.key);
-      const std::string path = "parameters." + name;
+      const Place place = {entry.position, "parameters." + name};
       if (entry.value->kind != YamlNode::kMap)
-        return ForeignError(entry.position, path, "is not a mapping; write {value: ...} or {values: [...]}");
+        return ForeignError(place, "is not a mapping; write {value: ...} or {values: [...]}");
       if (const YamlNode* inner = FindGroup(*entry.value, "parameters")) {
         RETURN_IF_ERROR(ReadParameters(*inner, name));
         continue;
       }
       ForeignParameter& parameter = sweep_.parameters.emplace_back();
       parameter.name = name;
-      parameter.path = path;
-      parameter.position = entry.position;
+      parameter.place = place;
       RETURN_IF_ERROR(ReadWandbParameter(*entry.value, &parameter, &sweep_));
     }
     return absl::OkStatus();
@@ -102,20 +92,17 @@ class WandbReader {
     const YamlNode* metric = FindGroup(root_, "metric");
     if (metric == nullptr) return absl::OkStatus();
     for (const YamlNode::Entry& entry : metric->entries) {
+      const Place place = {entry.position, "metric." + entry.key};
       if (entry.key == "name") {
         sweep_.measurement = entry.value->text;
-        sweep_.measurement_position = entry.position;
+        sweep_.measurement_place = {entry.position, ""};
       } else if (entry.key == "goal") {
-        sweep_.maximize = entry.value->text == "maximize";
-        if (!sweep_.maximize && entry.value->text != "minimize")
-          return ForeignError(entry.value->position, "metric.goal",
-                              "is neither minimize nor maximize; write one");
-      } else if (entry.key == "target") {
-        sweep_.Tell(
-            entry.position, "metric.target",
-            "a sweep does not end at a target; end it with `inlier cancel SWEEP` when a trial is there");
+        RETURN_IF_ERROR(sweep_.SetGoal({entry.value->position, place.path}, entry.value->text));
       } else {
-        sweep_.Tell(entry.position, "metric." + entry.key, "serves the search by results and is left out");
+        sweep_.Tell(place, entry.key == "target"
+                               ? "a sweep does not end at a target; end it with `inlier cancel SWEEP` when a "
+                                 "trial is there"
+                               : "serves the search by results and is left out");
       }
     }
     return absl::OkStatus();
@@ -132,7 +119,7 @@ class WandbReader {
       } else if (word == "${program}") {
         if (!sweep_.program.empty()) sweep_.command.push_back(sweep_.program);
       } else if (word.starts_with("${envvar:")) {
-        sweep_.Tell(item->position, "command",
+        sweep_.Tell({item->position, "command"},
                     word + " is left out; set the variable for the program in the worker's configuration");
       } else if (!word.starts_with("${")) {
         sweep_.command.push_back(word);
@@ -141,43 +128,31 @@ class WandbReader {
   }
 
   absl::Status ReadEarlyTerminate(const YamlNode::Entry& stop) {
-    const std::string path = "early_terminate";
-    if (stop.value->kind != YamlNode::kMap || TextOf(*stop.value, "type") != "hyperband") {
-      sweep_.Tell(stop.position, path,
-                  "is not of the type hyperband and is left out; write `pruning` (docs/guides/search.md)");
+    const Place place = {stop.position, "early_terminate"};
+    const auto left_out = [&](const char* why) {
+      sweep_.Tell(place, why);
       return absl::OkStatus();
-    }
-    if (sweep_.measurement.empty()) {
-      sweep_.Tell(stop.position, path,
-                  "is left out, because there is no metric to compare; write `pruning` with one");
-      return absl::OkStatus();
-    }
-    double eta = 3, first = 0;
-    if (const auto* entry = FindEntry(*stop.value, "eta")) {
-      ASSIGN_OR_RETURN(eta, NumberOf(*entry, path + ".eta"));
-    }
+    };
+    if (TextOf(*stop.value, "type") != "hyperband")
+      return left_out(
+          "is not of the type hyperband and is left out; write `pruning` (docs/guides/search.md)");
+    if (sweep_.measurement.empty())
+      return left_out("is left out, because there is no metric to compare; write `pruning` with one");
+    ASSIGN_OR_RETURN(const double eta, NumberAt(*stop.value, place, "eta", 3));
     if (eta <= 1 || eta > 1000)
-      return ForeignError(stop.position, path + ".eta", "is not above 1 and at most 1000; give another");
-    if (const auto* entry = FindEntry(*stop.value, "max_iter")) {
-      ASSIGN_OR_RETURN(first, NumberOf(*entry, path + ".max_iter"));
-      double brackets = 1;
-      if (const auto* s = FindEntry(*stop.value, "s")) {
-        ASSIGN_OR_RETURN(brackets, NumberOf(*s, path + ".s"));
-      }
-      for (int i = 0; i < brackets && (i == 0 || first / eta >= 1); ++i) first /= eta;
-    } else if (const auto* least = FindEntry(*stop.value, "min_iter")) {
-      ASSIGN_OR_RETURN(first, NumberOf(*least, path + ".min_iter"));
-    }
-    if (!(first >= 1 && first <= 1e9)) {
-      sweep_.Tell(stop.position, path,
-                  "compares at no iteration and is left out; write `pruning` with asha.min_steps");
-      return absl::OkStatus();
-    }
+      return ForeignError({stop.position, "early_terminate.eta"},
+                          "is not above 1 and at most 1000; give another");
+    ASSIGN_OR_RETURN(double first, NumberAt(*stop.value, place, "min_iter", 0));
+    ASSIGN_OR_RETURN(const double last, NumberAt(*stop.value, place, "max_iter", 0));
+    ASSIGN_OR_RETURN(const double brackets, NumberAt(*stop.value, place, "s", 1));
+    if (last > 0) first = last;
+    for (int i = 0; last > 0 && i < brackets && (i == 0 || first / eta >= 1); ++i) first /= eta;
+    if (!(first >= 1 && first <= 1e9))
+      return left_out("compares at no iteration and is left out; write `pruning` with asha.min_steps");
     const double reduction = std::max(2.0, std::round(eta)), step = std::floor(first);
-    sweep_.asha = {{"min_steps", static_cast<std::int64_t>(step)},
-                   {"reduction", static_cast<std::int64_t>(reduction)}};
+    sweep_.asha = {{"min_steps", NumberValue(step, true)}, {"reduction", NumberValue(reduction, true)}};
     sweep_.Tell(
-        stop.position, path,
+        place,
         absl::StrCat("W&B counts how often the metric was logged; here trainings are compared at the steps ",
                      FormatNumber(step), ", ", FormatNumber(step * reduction), ", ",
                      FormatNumber(step * reduction * reduction),
@@ -194,7 +169,7 @@ class WandbReader {
     for (const YamlNode::Entry& entry : root_.entries) {
       if (std::ranges::find(read, entry.key) != read.end()) continue;
       const auto known = kLeftOut.find(entry.key);
-      sweep_.Tell(entry.position, entry.key,
+      sweep_.Tell({entry.position, entry.key},
                   known != kLeftOut.end() ? known->second
                                           : "is no key of W&B and is left out" + DidYouMean(entry.key, read));
     }
@@ -207,13 +182,9 @@ class WandbReader {
 }  // namespace
 
 bool IsWandbSweep(const YamlNode& root) {
-  if (FindGroup(root, "parameters") == nullptr || FindEntry(root, "axes") != nullptr ||
-      FindEntry(root, "base") != nullptr)
-    return false;
-  for (const char* key : {"method", "metric", "program", "early_terminate", "run_cap"}) {
-    if (FindEntry(root, key) != nullptr) return true;
-  }
-  return false;
+  return FindGroup(root, "parameters") != nullptr &&
+         std::ranges::any_of(std::vector{"method", "metric", "program", "early_terminate", "run_cap"},
+                             [&](const char* key) { return FindEntry(root, key) != nullptr; });
 }
 
 absl::StatusOr<ForeignSweep> ReadWandbSweep(const YamlNode& root) { return WandbReader(root).Read(); }

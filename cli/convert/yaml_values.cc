@@ -8,7 +8,8 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
-#include "base/utf8.h"
+#include "absl/strings/str_format.h"
+#include "base/status.h"
 #include "spec/schema/number_text.h"
 #include "spec/schema/problems.h"
 
@@ -56,8 +57,7 @@ ForeignValue ValueOf(const YamlNode& node) {
       if (!node.quoted) value = PlainValue(node.text).value_or(value);
       break;
     case YamlNode::kList:
-      value = ForeignValue::array();
-      for (const auto& item : node.items) value.push_back(ValueOf(*item));
+      value = ItemsOf(node);
       break;
     case YamlNode::kMap: {
       // Without a search for each key.
@@ -70,20 +70,40 @@ ForeignValue ValueOf(const YamlNode& node) {
   return value;
 }
 
-absl::StatusOr<double> NumberOf(const YamlNode::Entry& entry, const std::string& path) {
-  const ForeignValue value = ValueOf(*entry.value);
-  if (!value.is_number())
-    return ForeignError(entry.value->position, path, "is not a number; write one such as 3 or 1e-4");
-  return value.get<double>();
+std::vector<ForeignValue> ItemsOf(const YamlNode& node) {
+  std::vector<ForeignValue> values;
+  for (const auto& item : node.items) values.push_back(ValueOf(*item));
+  return values;
 }
 
-absl::StatusOr<std::uint32_t> CountOf(const YamlNode::Entry& entry, const std::string& path) {
+double RoundedTo(int digits, double value) {
+  return ParseNumber(absl::StrFormat("%.*e", digits - 1, value)).value_or(value);
+}
+
+ForeignValue NumberValue(double value, bool whole) {
+  if (whole && std::abs(value) < 1e15 && value == std::trunc(value)) return static_cast<std::int64_t>(value);
+  return value;
+}
+
+absl::StatusOr<double> NumberAt(const YamlNode& node, const Place& place, const std::string& key,
+                                std::optional<double> otherwise) {
+  const YamlNode::Entry* entry = FindEntry(node, key);
+  if (entry == nullptr && otherwise) return *otherwise;
+  if (entry == nullptr) return ForeignError(place, absl::StrCat("has no ", key, "; give it"));
+  const ForeignValue value = ValueOf(*entry->value);
+  if (value.is_number()) return value.get<double>();
+  return ForeignError({entry->value->position, JoinPath(place.path, key)},
+                      "is not a number; write one such as 3 or 1e-4");
+}
+
+absl::StatusOr<std::uint32_t> CountOf(const YamlNode::Entry& entry, const std::string& path,
+                                      std::uint32_t least) {
   const ForeignValue value = ValueOf(*entry.value);
   constexpr auto kMax = std::numeric_limits<std::uint32_t>::max();
-  if (!value.is_number_integer() || value.get<std::int64_t>() < 0 || value.get<std::int64_t>() > kMax)
-    return ForeignError(entry.value->position, path,
-                        absl::StrCat("is not a whole number up to ", kMax, "; write one"));
-  return static_cast<std::uint32_t>(value.get<std::int64_t>());
+  if (value.is_number_integer() && value.get<std::int64_t>() >= least && value.get<std::int64_t>() <= kMax)
+    return value.get<std::uint32_t>();
+  return ForeignError({entry.value->position, path},
+                      absl::StrCat("is not a whole number from ", least, " to ", kMax, "; write one"));
 }
 
 absl::Status CheckKeys(const YamlNode& node, const std::string& path) {
@@ -91,12 +111,10 @@ absl::Status CheckKeys(const YamlNode& node, const std::string& path) {
   for (const YamlNode::Entry& entry : node.entries) {
     const std::string entry_path = JoinPath(path, entry.key);
     if (!keys.insert(entry.key).second)
-      return ForeignError(entry.position, entry_path, "is given twice; remove one");
-    if (absl::Status status = CheckKeys(*entry.value, entry_path); !status.ok()) return status;
+      return ForeignError({entry.position, entry_path}, "is given twice; remove one");
+    RETURN_IF_ERROR(CheckKeys(*entry.value, entry_path));
   }
-  for (const auto& item : node.items) {
-    if (absl::Status status = CheckKeys(*item, path); !status.ok()) return status;
-  }
+  for (const auto& item : node.items) RETURN_IF_ERROR(CheckKeys(*item, path));
   return absl::OkStatus();
 }
 

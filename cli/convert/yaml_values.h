@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "cli/convert/foreign_sweep.h"
@@ -24,10 +25,17 @@ std::string TextOf(const YamlNode& node, std::string_view key);
 // A number, true, false, or nothing for a text that is none of them. Numbers may have "_" between digits.
 std::optional<ForeignValue> PlainValue(const std::string& text);
 ForeignValue ValueOf(const YamlNode& node);
+std::vector<ForeignValue> ItemsOf(const YamlNode& node);
+// To decimal digits: of 12 digits 3 * 0.1 is 0.3.
+double RoundedTo(int digits, double value);
+// An integer where `whole` and where it is one.
+ForeignValue NumberValue(double value, bool whole);
 
-// Errors name the place.
-absl::StatusOr<double> NumberOf(const YamlNode::Entry& entry, const std::string& path);
-absl::StatusOr<std::uint32_t> CountOf(const YamlNode::Entry& entry, const std::string& path);
+// The number of a key of `node`, which is at `place`, or `otherwise`. Errors name the place.
+absl::StatusOr<double> NumberAt(const YamlNode& node, const Place& place, const std::string& key,
+                                std::optional<double> otherwise = std::nullopt);
+absl::StatusOr<std::uint32_t> CountOf(const YamlNode::Entry& entry, const std::string& path,
+                                      std::uint32_t least);
 // InvalidArgument for a key that a mapping of the tree has twice.
 absl::Status CheckKeys(const YamlNode& node, const std::string& path);
 

@@ -11,7 +11,6 @@
 #include <string>
 
 #include "base/files/file.h"
-#include "cli/convert/sweep_file_text.h"
 #include "spec/sweep/sweep_reader.h"
 #include "tests/support/temporary_folder.h"
 
@@ -151,7 +150,7 @@ TEST(ConversionErrorTest, MistakesOfWandbHavePlaceAndRemedy) {
   EXPECT_EQ(ErrorOf("method: grid\nparameters: {}\n"),
             "f.yaml:1:1: the sweep has no parameters; give it some");
   EXPECT_EQ(ErrorOf("method: grid\nrun_cap: some\nparameters: {a: {value: 1}}"),
-            "f.yaml:2:10: run_cap: is not a whole number up to 4294967295; write one");
+            "f.yaml:2:10: run_cap: is not a whole number from 1 to 4294967295; write one");
   EXPECT_EQ(ErrorOf("method: grid\nmethod: random\nparameters: {a: {value: 1}}"),
             "f.yaml:2:1: method: is given twice; remove one");
   EXPECT_EQ(grid("0.1"), "f.yaml:3:3: parameters.a: is not a mapping; write {value: ...} or {values: [...]}");
@@ -207,6 +206,13 @@ TEST(ConversionTest, ProgramIsNamedByTheArgument) {
   EXPECT_EQ(std::string(ConvertSweep(text, "sw.yaml", "../net").status().message()),
             "sw.yaml:1:1: --program: \"../net\" cannot name a program; use letters, digits, \"_\" and \"-\", "
             "a letter first");
+}
+
+TEST(ConversionTest, ASweepOfOnePointHasNoAxes) {
+  const absl::StatusOr<Conversion> made =
+      ConvertSweep("method: grid\nparameters: {x: {value: 1}}\n", "one.yaml", "");
+  ASSERT_TRUE(made.ok()) << made.status();
+  EXPECT_EQ(made->sweep.dump(), R"({"name":"one","program":"train","base":{"x":1}})");
 }
 
 TEST(ConversionTest, SmallSpacesRunWhole) {

@@ -29,9 +29,9 @@ TEST(ProgramNamesTest, WordsBeginWithALetter) {
 }
 
 TEST(ProgramNamesTest, ParametersHaveDifferentNamesAndAreNoGroups) {
-  EXPECT_THAT(ParameterNames({"lr", "model", "model.net.lr", "model.net", "a-b", "a_b", "a b"}).all(),
+  EXPECT_THAT(ParameterNames({"lr", "model", "model.net.lr", "model.net", "a-b", "a_b", "a b"}),
               ElementsAre("lr", "model_name", "model.net.lr", "model.net_name", "a_b", "a_b_2", "a_b_3"));
-  EXPECT_THAT(ParameterNames({"x_name", "x", "x.y"}).all(), ElementsAre("x_name", "x_name_2", "x.y"));
+  EXPECT_THAT(ParameterNames({"x_name", "x", "x.y"}), ElementsAre("x_name", "x_name_2", "x.y"));
 }
 
 }  // namespace
