@@ -88,9 +88,9 @@ absl::StatusOr<std::string> DigestWithData(const v1::AttemptSpec& spec, const st
   return std::string(absl::StripAsciiWhitespace(printed));
 }
 
-void ProgramAttempt::Warn(const std::string& text) {
+void ProgramAttempt::Log(const std::string& text) {
   v1::TrialEvent event;
-  event.mutable_log()->set_text(absl::StrCat("inlier: ", text));
+  event.mutable_log()->set_text(text);
   on_event_(std::move(event));
 }
 
@@ -229,7 +229,7 @@ void ProgramAttempt::TakeLine(const LineSplitter::Line& line) {
   } else if (!event.has_progress() || IsDue(event.progress())) {
     on_event_(event);
   }
-  if (!taken.ok()) Warn(std::string(taken.message()));
+  if (!taken.ok()) Log(absl::StrCat("inlier: ", taken.message()));
 }
 
 bool ProgramAttempt::IsDue(const v1::Progress& progress) {
@@ -244,7 +244,7 @@ void ProgramAttempt::TakeGarbage(std::string_view text, const absl::Status& stat
   if (++garbage_ > kGarbageToldMax) return;
   const std::string told = absl::StrCat("\"", Printable(text, 200), "\": ", status.message());
   if (first_garbage_.empty()) first_garbage_ = told;
-  Warn(absl::StrCat("a line on descriptor 3 was refused: ", told));
+  Log(absl::StrCat("inlier: a line on descriptor 3 was refused: ", told));
 }
 
 void ProgramAttempt::Break(v1::FailureClass failure, const std::string& message) {
@@ -313,7 +313,7 @@ absl::Status ProgramAttempt::KeepFile(const std::string& name) {
   fs::rename(path, kept, error);
   if (error)
     return absl::UnavailableError(absl::StrCat("cannot keep ", path.string(), ": ", error.message()));
-  Warn(absl::StrCat("kept ", kept.string()));
+  Log(absl::StrCat("inlier kept ", kept.string()));
   return absl::OkStatus();
 }
 

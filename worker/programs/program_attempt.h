@@ -50,7 +50,7 @@ class ProgramAttempt {
   std::filesystem::path output() const { return std::filesystem::path(spec_.output_dir()) / "output"; }
   // Of trial.json and of unpacked checkpoints.
   std::filesystem::path OwnFolder() const;
-  void Warn(const std::string& text);
+  void Log(const std::string& text);  // "inlier: …" is what the program does wrong.
 
   // Reads the program, and reports what runs.
   absl::Status Open();

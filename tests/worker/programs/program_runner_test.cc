@@ -314,6 +314,11 @@ TEST_F(ProgramTrialRunTest, AProgramThatDoesAllHasNothingWrong) {
   EXPECT_THAT(Test(Counts(kResumes, "stop=1")), HasSubstr("does what the protocol asks"));
 }
 
+TEST_F(ProgramTrialRunTest, AFileThatStaysIsNothingWrong) {
+  const std::string keeps = "; echo 1 >$out/plot; echo '{\"file\": {\"path\": \"plot\"}}' >&3\n";
+  EXPECT_THAT(Test(Counts(kResumes + keeps, "stop=1")), HasSubstr("does what the protocol asks"));
+}
+
 TEST_F(ProgramTrialRunTest, NamesWhatAProgramDoesWrong) {
   EXPECT_THAT(Test(Counts("", "stop=1")), HasSubstr("wrong: it does not resume: with resume_from of step"));
   EXPECT_THAT(Test(Counts(kResumes, "sleep 30")),
