@@ -162,7 +162,7 @@ class SweepService {
       RETURN_IF_ERROR(CheckLimits(sweep));
       return CheckedGrid(sweep);
     };
-    return calls_.OnCaller(context, response, [=, this](Reply<Response> reply) {
+    return calls_.OnCaller(context, response, [=, this, &sweep](Reply<Response> reply) {
       const auto prepare = [=, this, &sweep] {
         absl::StatusOr<SweepGrid> grid = make_grid();
         if (grid.ok() && sweep.has_program()) NoteColumns(context, sweep.program().description());
