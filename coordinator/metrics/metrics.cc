@@ -18,14 +18,6 @@ namespace {
 using Labels = std::vector<std::vector<std::string>>;
 
 constexpr v1::StageKind kKinds[] = {v1::TRAIN_STAGE, v1::EVALUATE_STAGE};
-constexpr v1::TrialState kStates[] = {v1::PENDING,  v1::RUNNING, v1::SUCCEEDED,
-                                      v1::DIVERGED, v1::FAILED,  v1::CANCELLED};
-constexpr v1::SweepState kSweepStates[] = {v1::ACTIVE,          v1::COMPLETE,
-                                           v1::SWEEP_CANCELLED, v1::STOPPED_BY_FAILURES,
-                                           v1::STOPPED_BY_TIME, v1::STOPPED_BY_BUDGET};
-constexpr v1::FailureClass kFailures[] = {v1::INVALID_SPEC, v1::OUT_OF_MEMORY, v1::CRASHED,
-                                          v1::TIMED_OUT,    v1::LOST,          v1::PREEMPTED,
-                                          v1::STALLED,      v1::OTHER_DATA,    v1::SICK_DEVICE};
 constexpr const char* kOutcomes[] = {"SUCCEEDED", "DIVERGED", "FAILED", "CANCELLED", "PREEMPTED"};
 constexpr const char* kWorkerStates[] = {"CONNECTED", "DRAINING", "LOST"};
 
@@ -33,6 +25,12 @@ template <typename Range, typename Name>
 Labels LabelsOf(const Range& range, Name name) {
   Labels labels;
   for (const auto& value : range) labels.push_back({name(value)});
+  return labels;
+}
+
+Labels NamesOf(const google::protobuf::EnumDescriptor* type) {
+  Labels labels;
+  for (int i = 0; i < type->value_count(); ++i) labels.push_back({type->value(i)->name()});
   return labels;
 }
 
@@ -63,16 +61,14 @@ std::vector<MetricSpec> MakeTable() {
   const auto text = [](const char* name) { return std::string(name); };
   const Labels kinds = LabelsOf(kKinds, KindLabel);
   const Labels methods = LabelsOf(Methods(), [](const Method& method) { return method.name; });
-  const Labels states = LabelsOf(kStates, [](v1::TrialState s) { return v1::TrialState_Name(s); });
-  const Labels sweep_states = LabelsOf(kSweepStates, [](v1::SweepState s) { return v1::SweepState_Name(s); });
-  const Labels failures = LabelsOf(kFailures, [](v1::FailureClass f) { return v1::FailureClass_Name(f); });
+  const Labels states = NamesOf(v1::TrialState_descriptor());
   const std::vector<double> rows = {1, 3, 10, 30, 100, 300, 1000, 3000, 10000};
   const std::vector<double> waits = {0.001, 0.01, 0.1, 1, 10, 60, 600, 3600, 36000};
   const std::vector<double> rates = {0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000};
   std::vector<MetricSpec> table = {
       Gauge("inlier_build_info", "Always 1; the labels name the version and the build.", {"version", "build"},
             {{Version(), BuildId()}}),
-      Gauge("inlier_sweeps", "Sweeps by state.", {"state"}, sweep_states),
+      Gauge("inlier_sweeps", "Sweeps by state.", {"state"}, NamesOf(v1::SweepState_descriptor())),
       Gauge("inlier_sweeps_paused", "ACTIVE sweeps that are paused."),
       Gauge("inlier_trials", "Trials by state, without points of lazy grids that are not expanded yet.",
             {"state"}, states),
@@ -83,7 +79,7 @@ std::vector<MetricSpec> MakeTable() {
       Counter("inlier_attempts_ended_total", "Attempts that ended, by outcome.", {"kind", "outcome"},
               Pairs(kinds, LabelsOf(kOutcomes, text))),
       Counter("inlier_attempt_failures_total", "Attempts that ended without a result, by reason.",
-              {"failure"}, failures),
+              {"failure"}, NamesOf(v1::FailureClass_descriptor())),
       Counter("inlier_attempt_seconds_total", "Time of attempts that ended, from their leases.", {"kind"},
               kinds),
       Counter("inlier_gpu_seconds_total",

@@ -2,7 +2,7 @@
 
 #include <spdlog/spdlog.h>
 
-#include <algorithm>
+#include <chrono>
 #include <optional>
 #include <utility>
 
@@ -25,47 +25,27 @@ constexpr char kBest[] =
 
 }  // namespace
 
-SweepResults::SweepResults(std::filesystem::path database_path)
-    : reader_(std::move(database_path), 1), thread_([this] { Run(); }) {}
-
-SweepResults::~SweepResults() {
-  reader_.Stop();
-  {
-    const std::lock_guard lock(mutex_);
-    stop_ = true;
-  }
-  changed_.notify_all();
-  thread_.join();
-}
-
-std::map<SweepId, std::vector<SweepValue>> SweepResults::Of(const std::vector<SweepId>& sweeps) {
-  std::map<SweepId, std::vector<SweepValue>> results;
-  const std::lock_guard lock(mutex_);
-  std::map<SweepId, std::optional<std::vector<SweepValue>>> wanted;
+SweepResults::Results SweepResults::Of(const std::vector<SweepId>& sweeps) {
+  if (reading_.valid() && reading_.wait_for(std::chrono::seconds(0)) == std::future_status::ready)
+    known_.merge(reading_.get());
+  Results results;
+  std::vector<SweepId> others;
   for (const SweepId id : sweeps) {
-    std::optional<std::vector<SweepValue>>& values = wanted[id];
-    if (const auto at = known_.find(id); at != known_.end()) values = std::move(at->second);
-    if (values) results.emplace(id, *values);
-  }
-  known_ = std::move(wanted);
-  changed_.notify_all();
-  return results;
-}
-
-void SweepResults::Run() {
-  std::unique_lock lock(mutex_);
-  while (!stop_) {
-    const auto next = std::ranges::find_if(known_, [](const auto& entry) { return !entry.second; });
-    if (next == known_.end()) {
-      changed_.wait(lock);
-      continue;
+    const auto at = known_.find(id);
+    if (at == known_.end()) {
+      others.push_back(id);
+    } else {
+      results.insert(*at);
     }
-    const SweepId id = next->first;
-    lock.unlock();
-    std::vector<SweepValue> values = Read(id);
-    lock.lock();
-    if (const auto at = known_.find(id); at != known_.end()) at->second = std::move(values);
   }
+  known_ = results;
+  if (others.empty() || reading_.valid()) return results;
+  reading_ = std::async([this, others = std::move(others)] {
+    Results read;
+    for (const SweepId id : others) read[id] = Read(id);
+    return read;
+  });
+  return results;
 }
 
 // Empty for a sweep that cannot be read.

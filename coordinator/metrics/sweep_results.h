@@ -5,11 +5,10 @@
 #ifndef INLIER_COORDINATOR_METRICS_SWEEP_RESULTS_H_
 #define INLIER_COORDINATOR_METRICS_SWEEP_RESULTS_H_
 
-#include <condition_variable>
 #include <filesystem>
+#include <future>
 #include <map>
-#include <mutex>
-#include <thread>
+#include <utility>
 #include <vector>
 
 #include "coordinator/state/live_values.h"
@@ -21,26 +20,20 @@ namespace inlier {
 class SweepResults {
  public:
   // `database_path`: an inlier.db that exists.
-  explicit SweepResults(std::filesystem::path database_path);
-  ~SweepResults();
-  SweepResults(const SweepResults&) = delete;
-  SweepResults& operator=(const SweepResults&) = delete;
+  explicit SweepResults(std::filesystem::path database_path) : reader_(std::move(database_path), 1) {}
+  ~SweepResults() { reader_.Stop(); }
 
+  using Results = std::map<SweepId, std::vector<SweepValue>>;
   // Returns the best result of each measurement and setting for those `sweeps` that have been read. Reads the
   // others in the background, and forgets all other sweeps.
-  std::map<SweepId, std::vector<SweepValue>> Of(const std::vector<SweepId>& sweeps);
+  Results Of(const std::vector<SweepId>& sweeps);
 
  private:
-  void Run();
   std::vector<SweepValue> Read(SweepId sweep);
 
   Reader reader_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  // The sweeps of the latest call of Of; nullopt: not read yet. Guarded by mutex_.
-  std::map<SweepId, std::optional<std::vector<SweepValue>>> known_;
-  bool stop_ = false;  // Guarded by mutex_.
-  std::thread thread_;
+  Results known_;                 // Of the sweeps of the latest call of Of.
+  std::future<Results> reading_;  // The others of it. Ends before reader_.
 };
 
 }  // namespace inlier
