@@ -14,8 +14,8 @@
 #include "base/status.h"
 #include "base/utf8.h"
 #include "cli/query_rows.h"
-#include "nlohmann/json.hpp"
 #include "spec/schema/did_you_mean.h"
+#include "spec/sweep/point_labels.h"
 
 namespace inlier {
 namespace {
@@ -125,12 +125,7 @@ absl::StatusOr<std::vector<PlotTrial>> ReadPlotTrials(const RunQuery& query, con
         PlotTrial& trial = trials.emplace_back();
         trial.id = ExactText(row.values(1));
         trial.state = ExactText(row.values(2));
-        const auto labels =
-            nlohmann::json::parse(ExactText(row.values(3)), nullptr, /*allow_exceptions=*/false);
-        if (labels.is_object()) {
-          for (const auto& [axis, label] : labels.items())
-            trial.labels[axis] = label.is_string() ? label.get<std::string>() : label.dump();
-        }
+        for (const auto& [axis, label] : LabelsFromJson(ExactText(row.values(3)))) trial.labels[axis] = label;
         trial.train_stage = ExactText(row.values(4));
         trial.evaluate_stage = ExactText(row.values(5));
         int i = 6;

@@ -10,7 +10,6 @@
 #include "base/status.h"
 #include "coordinator/store/sweep_json.h"
 #include "coordinator/store/views/derived_sql.h"
-#include "nlohmann/json.hpp"
 #include "spec/program/measurement_list.h"
 #include "spec/sweep/point_labels.h"
 
@@ -19,21 +18,8 @@ namespace {
 
 constexpr std::uint32_t kTrialsMax = 200'000;
 
-// Gives each label of an axis its index, in the order of their first use.
-class AxisLabels {
- public:
-  explicit AxisLabels(v1::MatrixAxis& axis) : axis_(axis) {}
-
-  std::uint32_t IndexOf(const std::string& label) {
-    const auto [at, is_new] = indices_.try_emplace(label, static_cast<std::uint32_t>(indices_.size()));
-    if (is_new) axis_.add_labels(label);
-    return at->second;
-  }
-
- private:
-  v1::MatrixAxis& axis_;
-  std::unordered_map<std::string, std::uint32_t> indices_;
-};
+// The indices of an axis' labels, in the order of their first use.
+using LabelIndices = std::unordered_map<std::string, std::uint32_t>;
 
 // Returns SQL of the value of a trial's measurement ?4.
 absl::StatusOr<std::string> ValueSql(const v1::SweepSpec& spec, const std::string& measurement) {
@@ -50,14 +36,15 @@ absl::StatusOr<std::string> ValueSql(const v1::SweepSpec& spec, const std::strin
 }
 
 // Adds the labels by axis, "" where an axis does not apply.
-void AddLabels(const std::string& json, std::vector<AxisLabels>& axes, v1::SweepMatrix& matrix) {
-  const auto labels = nlohmann::json::parse(json, nullptr, /*allow_exceptions=*/false);
+void AddLabels(const std::string& json, std::vector<LabelIndices>& indices, v1::SweepMatrix& matrix) {
+  const PointLabels labels = LabelsFromJson(json);
   for (int i = 0; i < matrix.axes_size(); ++i) {
-    const auto at = labels.is_object() ? labels.find(matrix.axes(i).name()) : labels.end();
-    const bool known = at != labels.end();
-    matrix.add_labels(axes[static_cast<std::size_t>(i)].IndexOf(!known            ? std::string()
-                                                                : at->is_string() ? at->get<std::string>()
-                                                                                  : at->dump()));
+    v1::MatrixAxis& axis = *matrix.mutable_axes(i);
+    const auto at = std::ranges::find(labels, axis.name(), &PointLabels::value_type::first);
+    const std::string label = at == labels.end() ? "" : at->second;
+    const auto [index, is_new] = indices[static_cast<std::size_t>(i)].try_emplace(label, axis.labels_size());
+    if (is_new) axis.add_labels(label);
+    matrix.add_labels(index->second);
   }
 }
 
@@ -74,10 +61,8 @@ absl::StatusOr<v1::SweepMatrix> ReadMatrix(Reader& reader, const v1::GetMatrixRe
 
   v1::SweepMatrix matrix;
   matrix.set_trials(static_cast<std::uint64_t>(Integer(found.rows[0][1])));
-  const std::vector<std::string> names = AxisNames(spec);
-  for (const std::string& name : names) matrix.add_axes()->set_name(name);
-  std::vector<AxisLabels> axes;
-  for (v1::MatrixAxis& axis : *matrix.mutable_axes()) axes.emplace_back(axis);
+  for (const std::string& name : AxisNames(spec)) matrix.add_axes()->set_name(name);
+  std::vector<LabelIndices> indices(static_cast<std::size_t>(matrix.axes_size()));
   const bool measured = !request.measurement().empty();
   std::string* states = matrix.mutable_states();
   std::vector<SqlValue> values = {sweep.value(),
@@ -94,7 +79,7 @@ absl::StatusOr<v1::SweepMatrix> ReadMatrix(Reader& reader, const v1::GetMatrixRe
         v1::TrialState state = v1::PENDING;
         v1::TrialState_Parse(Text(row[1]), &state);
         states->push_back(static_cast<char>(state));
-        AddLabels(Text(row[2]), axes, matrix);
+        AddLabels(Text(row[2]), indices, matrix);
         matrix.add_trainings(static_cast<std::uint64_t>(Integer(row[3])));
         const bool known = !std::holds_alternative<std::monostate>(row[4]);
         if (measured) matrix.add_values(known ? Real(row[4]) : std::numeric_limits<double>::quiet_NaN());

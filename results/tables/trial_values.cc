@@ -9,9 +9,9 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "coordinator/store/sql_name.h"
-#include "nlohmann/json.hpp"
 #include "spec/schema/number_text.h"
 #include "spec/schema/struct_value.h"
+#include "spec/sweep/point_labels.h"
 
 namespace inlier {
 namespace {
@@ -33,13 +33,9 @@ std::size_t ReadTrial(const std::vector<SqlValue>& row, const std::set<std::stri
   std::size_t bytes = kBytesOfATrial;
   trial.id = Text(row[0]);
   v1::TrialState_Parse(Text(row[1]), &trial.state);
-  const nlohmann::json labels = nlohmann::json::parse(Text(row[2]), nullptr, /*allow_exceptions=*/false);
-  if (labels.is_object()) {
-    for (const auto& [axis, label] : labels.items()) {
-      std::string& text = trial.labels[axis];
-      text = label.is_string() ? label.get<std::string>() : label.dump();
-      bytes += kBytesOfAValue + axis.size() + text.size();
-    }
+  for (const auto& [axis, label] : LabelsFromJson(Text(row[2]))) {
+    trial.labels[axis] = label;
+    bytes += kBytesOfAValue + axis.size() + label.size();
   }
   trial.train_stage = Text(row[3]);
   trial.evaluate_stage = Text(row[4]);
