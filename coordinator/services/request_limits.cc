@@ -13,17 +13,11 @@
 namespace inlier {
 namespace {
 
-absl::Status AtMost(std::size_t count, std::size_t most, const std::string& where, const char* of_what,
+absl::Status AtMost(std::uint64_t count, std::size_t most, const std::string& where, const char* of_what,
                     const char* remedy) {
   if (count <= most) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat(where, ": ", count, " ", of_what, "; at most ", most, " are taken; ", remedy));
-}
-
-template <typename Items>
-absl::Status SizeAtMost(const Items& items, std::size_t most, const std::string& where, const char* of_what,
-                        const char* remedy) {
-  return AtMost(static_cast<std::size_t>(items.size()), most, where, of_what, remedy);
 }
 
 absl::Status CheckText(const std::string& text, const std::string& where) {
@@ -37,9 +31,10 @@ absl::Status CheckLength(const std::string& text, const std::string& where,
   return AtMost(text.size(), most, where, "bytes", "shorten it");
 }
 
-absl::Status CheckName(const std::string& text, const std::string& where) {
+absl::Status CheckName(const std::string& text, const std::string& where,
+                       std::size_t most = Limits::kNameBytesMax) {
   RETURN_IF_ERROR(CheckText(text, where));
-  return CheckLength(text, where);
+  return CheckLength(text, where, most);
 }
 
 absl::Status CheckProgress(const v1::Progress& progress, const std::string& where) {
@@ -80,9 +75,9 @@ absl::StatusOr<std::size_t> CheckAxis(const v1::Axis& axis, const std::string& w
   RETURN_IF_ERROR(CheckName(axis.name(), where + ".name"));
   RETURN_IF_ERROR(CheckName(axis.field(), where + ".field"));
   for (const std::string& path : axis.zip()) RETURN_IF_ERROR(CheckName(path, where + ".zip"));
-  RETURN_IF_ERROR(SizeAtMost(axis.zip(), Limits::kAxesMax, where + ".zip", "paths", "split the sweep"));
-  const auto values = static_cast<std::size_t>(std::max(axis.values_size(), axis.variants_size()));
-  RETURN_IF_ERROR(AtMost(values, Limits::kValuesMax, where, "values", "split the sweep"));
+  RETURN_IF_ERROR(AtMost(axis.zip_size(), Limits::kAxesMax, where + ".zip", "paths", "split the sweep"));
+  RETURN_IF_ERROR(AtMost(std::max(axis.values_size(), axis.variants_size()), Limits::kValuesMax, where,
+                         "values", "split the sweep"));
   std::size_t largest = 0;
   for (const google::protobuf::Value& value : axis.values())
     largest = std::max(largest, value.ByteSizeLong());
@@ -100,11 +95,10 @@ absl::Status CheckLimits(const v1::SweepSpec& sweep) {
                          "split it, or give a range in place of values"));
   RETURN_IF_ERROR(CheckName(sweep.name(), "name"));
   RETURN_IF_ERROR(CheckName(sweep.group(), "group"));
-  RETURN_IF_ERROR(CheckLength(sweep.description(), "description", Limits::kTextBytesMax));
-  RETURN_IF_ERROR(CheckText(sweep.description(), "description"));
-  RETURN_IF_ERROR(SizeAtMost(sweep.axes(), Limits::kAxesMax, "axes", "axes", "split the sweep"));
-  RETURN_IF_ERROR(SizeAtMost(sweep.exclude(), Limits::kExclusionsMax, "exclude", "entries",
-                             "give lists of labels in them, or split the sweep"));
+  RETURN_IF_ERROR(CheckName(sweep.description(), "description", Limits::kTextBytesMax));
+  RETURN_IF_ERROR(AtMost(sweep.axes_size(), Limits::kAxesMax, "axes", "axes", "split the sweep"));
+  RETURN_IF_ERROR(AtMost(sweep.exclude_size(), Limits::kExclusionsMax, "exclude", "entries",
+                         "give lists of labels in them, or split the sweep"));
   RETURN_IF_ERROR(AtMost(sweep.program().ByteSizeLong(), Limits::kTrialBytesMax, "program", "bytes",
                          "leave out parameters that no sweep changes"));
   for (const auto& [path, expression] : sweep.tied()) RETURN_IF_ERROR(CheckName(path, "tied"));
@@ -134,20 +128,20 @@ absl::Status CheckLimits(const v1::TableSpec& table) {
   }
   RETURN_IF_ERROR(AtMost(conditions, Limits::kTableConditionsMax, "table.where and table.columns",
                          "conditions, names and values", "make several tables"));
-  RETURN_IF_ERROR(SizeAtMost(table.correlate(), Limits::kTableCorrelationsMax, "table.correlate",
-                             "correlations", "make several tables"));
-  RETURN_IF_ERROR(SizeAtMost(table.columns(), Limits::kTableColumnsMax, "table.columns", "columns",
-                             "make several tables"));
-  return SizeAtMost(table.rows(), Limits::kTableRowsMax, "table.rows", "axes",
-                    "a table has few row headings; leave some out");
+  RETURN_IF_ERROR(AtMost(table.correlate_size(), Limits::kTableCorrelationsMax, "table.correlate",
+                         "correlations", "make several tables"));
+  RETURN_IF_ERROR(AtMost(table.columns_size(), Limits::kTableColumnsMax, "table.columns", "columns",
+                         "make several tables"));
+  return AtMost(table.rows_size(), Limits::kTableRowsMax, "table.rows", "axes",
+                "a table has few row headings; leave some out");
 }
 
 absl::Status CheckLimits(const v1::WorkerSync& sync) {
-  RETURN_IF_ERROR(SizeAtMost(sync.slots(), Limits::kSlotsMax, "slots", "slots", "run several workers"));
-  RETURN_IF_ERROR(SizeAtMost(sync.attempts(), Limits::kAttemptsMax, "attempts", "attempts",
-                             "a worker reports those that run"));
+  RETURN_IF_ERROR(AtMost(sync.slots_size(), Limits::kSlotsMax, "slots", "slots", "run several workers"));
+  RETURN_IF_ERROR(AtMost(sync.attempts_size(), Limits::kAttemptsMax, "attempts", "attempts",
+                         "a worker reports those that run"));
   RETURN_IF_ERROR(
-      SizeAtMost(sync.events(), Limits::kEventsMax, "events", "events", "send the rest with the next sync"));
+      AtMost(sync.events_size(), Limits::kEventsMax, "events", "events", "send the rest with the next sync"));
   RETURN_IF_ERROR(CheckLength(sync.data_dir(), "data_dir", Limits::kPathBytesMax));
   for (const std::string* name :
        {&sync.incarnation(), &sync.name(), &sync.host(), &sync.version(), &sync.spec_form()})
@@ -157,8 +151,8 @@ absl::Status CheckLimits(const v1::WorkerSync& sync) {
     RETURN_IF_ERROR(CheckName(report.stage_id(), "attempts.stage_id"));
     RETURN_IF_ERROR(CheckProgress(report.progress(), "attempts"));
   }
-  RETURN_IF_ERROR(SizeAtMost(sync.data_checked(), Limits::kAttemptsMax, "data_checked", "answers",
-                             "a worker answers what it is asked"));
+  RETURN_IF_ERROR(AtMost(sync.data_checked_size(), Limits::kAttemptsMax, "data_checked", "answers",
+                         "a worker answers what it is asked"));
   for (const v1::DataChecked& checked : sync.data_checked()) {
     RETURN_IF_ERROR(CheckLength(checked.problem(), "data_checked.problem", Limits::kMessageBytesMax));
     RETURN_IF_ERROR(CheckName(checked.digest(), "data_checked.digest"));
@@ -179,12 +173,10 @@ absl::Status CheckLimits(const v1::WorkerSync& sync) {
 absl::Status CheckWords(const v1::StoreAnalysisRequest& request) {
   for (const auto& [text, where] :
        {std::pair(&request.model(), "model"), std::pair(&request.model_sha256(), "model_sha256"),
-        std::pair(&request.spec_json(), "spec_json")}) {
-    RETURN_IF_ERROR(CheckText(*text, where));
-    RETURN_IF_ERROR(CheckLength(*text, where, Limits::kTextBytesMax));
-  }
-  RETURN_IF_ERROR(SizeAtMost(request.numbers(), kAnalysisNumbersMax, "numbers", "numbers",
-                             "analyse fewer settings at once"));
+        std::pair(&request.spec_json(), "spec_json")})
+    RETURN_IF_ERROR(CheckName(*text, where, Limits::kTextBytesMax));
+  RETURN_IF_ERROR(AtMost(request.numbers_size(), kAnalysisNumbersMax, "numbers", "numbers",
+                         "analyse fewer settings at once"));
   for (const v1::AnalysisNumber& number : request.numbers()) {
     for (const std::string* text : {&number.setting(), &number.name(), &number.site()})
       RETURN_IF_ERROR(CheckName(*text, "numbers"));

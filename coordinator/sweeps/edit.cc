@@ -83,8 +83,6 @@ std::uint64_t MoveTrials(Context& context, Sweep& sweep, const SweepEdit& edit) 
     trial.point = *point;
   }
   // All leave their places before any takes one.
-  std::vector<Change>& changes = context.out.changes.changes;
-  changes.reserve(changes.size() + 3 * gone.size() + 2 * moved.size());
   for (const TrialId id : gone) context.out.changes.Add(TrialMoved{.id = id, .point = std::nullopt});
   for (const auto& [id, point] : moved) context.out.changes.Add(TrialMoved{.id = id, .point = std::nullopt});
   for (const auto& [id, point] : moved) context.out.changes.Add(TrialMoved{.id = id, .point = point});
