@@ -91,8 +91,11 @@ v1::Outcome ClassifyEnd(const AttemptEnd& end) {
                      " lines on its event descriptor that are no events, the first: \"", end.first_garbage,
                      "\"; is trial_program inlier-trial of this version?", output));
   }
-  // An engine that ends a job sends SIGTERM to all its processes; a trial that has just started cannot handle it yet.
-  const v1::FailureClass failure = end.exit.signal == SIGTERM ? v1::PREEMPTED : v1::CRASHED;
+  // An engine that ends a job sends SIGTERM to all its processes, and the worker may get it last. A trial that has just
+  // started cannot handle it yet; one that waits for its next evaluation ends without reading which that is.
+  const bool stopped =
+      end.exit.signal == SIGTERM || (end.exit.signal == 0 && end.exit.status == kExitStopped);
+  const v1::FailureClass failure = stopped ? v1::PREEMPTED : v1::CRASHED;
   return FailedOutcome(failure, absl::StrCat("the trial ", how, " without an outcome", output));
 }
 

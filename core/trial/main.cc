@@ -69,7 +69,7 @@ exit codes:
 
 constexpr int kExitFailed = 1;
 constexpr int kExitUsage = 2;
-constexpr int kExitStopped = 75;
+using inlier::kExitStopped;
 
 // Ends the process in the middle of work that has nothing to save. Where the outcome is written already, the
 // main thread is about to end it.

@@ -13,6 +13,9 @@ namespace inlier {
 // FAILED with `message`, cut to 4,000 bytes.
 v1::Outcome FailedOutcome(v1::FailureClass failure, std::string_view message);
 
+// The status of a trial's process that a request to stop has ended.
+inline constexpr int kExitStopped = 75;
+
 // True for a message of C++, LibTorch or CUDA that memory ran out; on the CPU LibTorch has no error class for it.
 bool ReportsOutOfMemory(std::string_view message);
 

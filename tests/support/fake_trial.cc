@@ -66,6 +66,7 @@
 #include "base/time.h"
 #include "base/version.h"
 #include "inlier/v1/attempt.pb.h"
+#include "spec/trial/outcome.h"
 
 namespace inlier {
 namespace {
@@ -134,7 +135,7 @@ int EmitOutcome(v1::Outcome::Kind kind, v1::FailureClass failure = v1::CRASHED,
   if (!message.empty()) event.mutable_outcome()->set_message(message);
   Emit(event);
   if (kind != v1::Outcome::FAILED) return 0;
-  return failure == v1::PREEMPTED ? 75 : 1;
+  return failure == v1::PREEMPTED ? kExitStopped : 1;
 }
 
 void EmitCheckpoint(const v1::AttemptSpec& spec, std::uint64_t step, bool final, bool wrong_digest) {
@@ -382,7 +383,7 @@ int Main(int argc, char** argv) {
   int status = RunAttempt(ReadSpec(argv[argc - 1]));
   for (std::string path; evaluations && status == 0 && std::getline(std::cin, path);)
     status = RunAttempt(ReadSpec(path));
-  return status;
+  return evaluations && status == 0 && stop_requested != 0 ? kExitStopped : status;
 }
 
 }  // namespace

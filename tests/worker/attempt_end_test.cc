@@ -28,6 +28,9 @@ TEST(AttemptEndTest, TheSignalThatEndsAJobIsNotACrash) {
   AttemptEnd end = Killed(SIGTERM);
   EXPECT_EQ(ClassifyEnd(end).failure(), v1::PREEMPTED);
   EXPECT_EQ(ClassifyEnd(Killed(SIGKILL)).failure(), v1::CRASHED);
+  AttemptEnd waiting;
+  waiting.exit.status = 75;
+  EXPECT_EQ(ClassifyEnd(waiting).failure(), v1::PREEMPTED);
   end.last_output = {"std::bad_alloc"};
   EXPECT_EQ(ClassifyEnd(end).failure(), v1::OUT_OF_MEMORY);
 }

@@ -1,5 +1,6 @@
 #include "worker/programs/program_attempt.h"
 
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -194,7 +195,8 @@ v1::Outcome ProgramAttempt::RunToEnd() {
   const std::string how = WIFEXITED(status) ? absl::StrCat("ended with status ", WEXITSTATUS(status))
                                             : absl::StrCat("was ended by signal ", WTERMSIG(status));
   if (outcome_ && (outcome_->kind() == v1::Outcome::FAILED || clean)) return Finished();
-  if (process_.stopped()) return FailedOutcome(v1::PREEMPTED, "stopped on request");
+  if (process_.stopped() || (WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM))
+    return FailedOutcome(v1::PREEMPTED, "stopped on request");
   return FailedOutcome(
       v1::CRASHED,
       absl::StrCat(

@@ -12,6 +12,7 @@
 #include "inlier/v1/attempt.pb.h"
 #include "spec/program/find_program.h"
 #include "spec/schema/read_json.h"
+#include "spec/trial/outcome.h"
 #include "worker/programs/program_attempt.h"
 
 namespace inlier {
@@ -19,7 +20,6 @@ namespace {
 
 constexpr int kWorkerEvents = 3;
 constexpr int kExitFailed = 1;
-constexpr int kExitStopped = 75;
 
 void Emit(v1::TrialEvent event) {
   event.set_time_unix_ms(WallNow().unix_ms);

@@ -276,6 +276,15 @@ TEST_F(ProgramRunnerTest, AStoppedProgramSavesAndIsPreemptedAndWhatItLeavesBehin
   EXPECT_FALSE(fs::exists("/proc/" + left.substr(0, left.find('\n'))));
 }
 
+TEST_F(ProgramRunnerTest, AProgramThatTheSignalOfAJobsEndEndedFirstIsPreempted) {
+  Write("echo $$ >" + (folder_ / "pid").string() +
+        "; echo '{\"progress\": {\"step\": 1}}' >&3\nwhile :; do sleep 0.05; done\n");
+  const v1::Outcome outcome =
+      Run(Spec(), "$RUN & while ! grep -q progress " + (folder_ / "events").string() +
+                      "; do sleep 0.05; done; kill -TERM $(cat " + (folder_ / "pid").string() + "); wait");
+  EXPECT_EQ(outcome.failure(), v1::PREEMPTED) << outcome.message();
+}
+
 // What `inlier program test` says, without the program's own output.
 class ProgramTrialRunTest : public ProgramRunnerTest {
  protected:

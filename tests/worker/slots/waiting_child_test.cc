@@ -1,9 +1,12 @@
 // Children that wait for the next evaluation: the worker against a fake coordinator, with real children (fake_trial).
 #include "worker/slots/waiting_child.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <filesystem>
@@ -83,6 +86,27 @@ TEST_F(WaitingChildTest, AChildThatDiedWhileItWaitedIsReplaced) {
   ASSERT_EQ(::kill(waiting, SIGKILL), 0);
   ASSERT_TRUE(IsGoneSoon(waiting));
   EXPECT_NE(Evaluate(3), waiting);
+}
+
+// As the end of a job on a busy machine: the child has its SIGTERM, and the worker, which gives it an evaluation, has not.
+TEST_F(WaitingChildTest, AnEvaluationOfAChildThatIsToldToEndIsPreempted) {
+  const pid_t waiting = Evaluate(2);
+  ASSERT_TRUE(ComesTo(waiting, "S"));
+  ASSERT_EQ(::kill(waiting, SIGSTOP), 0);
+  ASSERT_TRUE(ComesTo(waiting, "T"));
+  ASSERT_EQ(::kill(waiting, SIGTERM), 0);
+  const int input = ::open(("/proc/" + std::to_string(waiting) + "/fd/0").c_str(), O_RDONLY | O_NONBLOCK);
+  coordinator_->Assign(EvaluateAssignment(3, model_));
+  int unread = 0;
+  for (int i = 0; i < 1000 && unread == 0; ++i) {
+    ASSERT_EQ(::ioctl(input, FIONREAD, &unread), 0);
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  ::close(input);
+  ASSERT_GT(unread, 0);
+  ASSERT_EQ(::kill(waiting, SIGCONT), 0);
+  const v1::Outcome outcome = coordinator_->OutcomeOf(3);
+  EXPECT_EQ(outcome.failure(), v1::PREEMPTED) << outcome.message();
 }
 
 TEST_F(WaitingChildTest, AChildThatWaitsInVainEnds) { EXPECT_TRUE(IsGoneSoon(Evaluate(2))); }
