@@ -166,12 +166,14 @@ void CheckFiles(const v1::ProgramDescription& description, Problems* problems) {
   }
 }
 
-bool Matches(const Words& glob, std::size_t i, const Words& path, std::size_t j) {
-  if (i == glob.size()) return j == path.size();
+// `leads`: the path is a folder, and something below it may match.
+bool Matches(const Words& glob, std::size_t i, const Words& path, std::size_t j, bool leads = false) {
+  if (i == glob.size()) return j == path.size() && !leads;
+  if (leads && (j == path.size() || glob[i] == "**")) return true;
   if (glob[i] == "**")
     return Matches(glob, i + 1, path, j) || (j < path.size() && Matches(glob, i, path, j + 1));
   return j < path.size() && fnmatch(glob[i].c_str(), path[j].c_str(), FNM_PERIOD) == 0 &&
-         Matches(glob, i + 1, path, j + 1);
+         Matches(glob, i + 1, path, j + 1, leads);
 }
 
 bool IsSkipped(const fs::path& folder) {
@@ -179,14 +181,16 @@ bool IsSkipped(const fs::path& folder) {
   return name.starts_with('.') || name == "__pycache__" || fs::exists(folder / "pyvenv.cfg");
 }
 
-// All files below `folder` but those of hidden folders and environments, relative to it.
-absl::StatusOr<std::vector<std::string>> FilesBelow(const fs::path& folder) {
+// The files where one of `globs` may match, relative to `folder`, but those of hidden folders and environments.
+absl::StatusOr<std::vector<std::string>> FilesBelow(const fs::path& folder, const std::vector<Words>& globs) {
   std::vector<std::string> files;
   std::error_code error;
   fs::recursive_directory_iterator at(folder, error);
   for (; !error && at != fs::recursive_directory_iterator(); at.increment(error)) {
     if (at->is_directory() && !at->is_symlink()) {
-      if (IsSkipped(at->path())) at.disable_recursion_pending();
+      const Words words = absl::StrSplit(at->path().lexically_relative(folder).string(), '/');
+      const auto leads = [&words](const Words& glob) { return Matches(glob, 0, words, 0, /*leads=*/true); };
+      if (IsSkipped(at->path()) || std::ranges::none_of(globs, leads)) at.disable_recursion_pending();
     } else if (at->is_regular_file()) {
       files.push_back(at->path().lexically_relative(folder).string());
     }
@@ -245,23 +249,24 @@ absl::StatusOr<v1::ProgramDescription> ReadProgram(const fs::path& folder) {
 
 absl::StatusOr<std::vector<std::string>> ProgramFiles(const fs::path& folder,
                                                       const v1::ProgramDescription& description) {
-  ASSIGN_OR_RETURN(const std::vector<std::string> files, FilesBelow(folder));
-  Words globs(description.files().begin(), description.files().end());
-  if (globs.empty()) globs = {"*.py"};
+  std::vector<Words> globs;
+  for (const std::string& glob : description.files())
+    globs.push_back(absl::StrSplit(fs::path(glob).lexically_normal().string(), '/'));
+  if (globs.empty()) globs.push_back({"*.py"});
+  ASSIGN_OR_RETURN(const std::vector<std::string> files, FilesBelow(folder, globs));
   std::set<std::string> found = {kProgramFileName};
-  for (const std::string& glob : globs) {
-    const Words words = absl::StrSplit(fs::path(glob).lexically_normal().string(), '/');
+  for (std::size_t i = 0; i < globs.size(); ++i) {
     const std::size_t before = found.size();
     std::size_t matched = 0;
     for (const std::string& file : files) {
-      if (!Matches(words, 0, Words(absl::StrSplit(file, '/')), 0)) continue;
+      if (!Matches(globs[i], 0, Words(absl::StrSplit(file, '/')), 0)) continue;
       found.insert(file);
       ++matched;
     }
     if (matched == 0 && description.files_size() > 0)
-      return absl::InvalidArgumentError(absl::StrCat((folder / kProgramFileName).string(),
-                                                     ": files: ", Quoted(glob), " matches no file in ",
-                                                     folder.string(), "; correct it"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          (folder / kProgramFileName).string(), ": files: ", Quoted(description.files(static_cast<int>(i))),
+          " matches no file in ", folder.string(), "; correct it"));
     if (found.size() > std::max(before, kFilesMax))
       return absl::InvalidArgumentError(absl::StrCat((folder / kProgramFileName).string(),
                                                      ": files: more than ", kFilesMax,

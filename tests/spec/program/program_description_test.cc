@@ -1,5 +1,11 @@
 #include "spec/program/program_description.h"
 
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include <array>
+
+#include "base/files/descriptor.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/spec/program/program_folder.h"
@@ -75,6 +81,20 @@ TEST(ProgramDescriptionTest, EachMistakeIsNamedWithItsPlaceAndRemedy) {
               HasSubstr("environment: has both venv and conda; keep one"));
   EXPECT_THAT(ErrorOf(std::string(kLeast) + "environment: {lock: /etc/passwd}\n"),
               HasSubstr("environment.lock: \"/etc/passwd\" leaves"));
+}
+
+// A data set or the attempts beside a program have many files.
+TEST(ProgramDescriptionTest, AFolderThatNoGlobLeadsToIsNotEntered) {
+  const ProgramFolder folder("name: p\ncommand: [x]\nfiles: ['src/*.py', 'lib/**/*.py']\n");
+  for (const char* name : {"src/a.py", "src/deep/b.py", "lib/deep/c.py", "data/d.py"})
+    folder.Write(name, name);
+  const Descriptor watch(::inotify_init1(IN_NONBLOCK));
+  for (const char* name : {"src/deep", "data"})
+    ASSERT_GE(::inotify_add_watch(watch.fd(), (folder.path() / name).c_str(), IN_OPEN), 0);
+  EXPECT_THAT(ProgramFiles(folder.path(), ReadProgram(folder.path()).value()).value(),
+              ElementsAre("inlier-program.yaml", "lib/deep/c.py", "src/a.py"));
+  std::array<char, 4096> opened;
+  EXPECT_LT(::read(watch.fd(), opened.data(), opened.size()), 0);
 }
 
 TEST(ProgramDescriptionTest, ItsFilesAreThoseThatItsGlobsMatchAndItsDescriptionAndLock) {
