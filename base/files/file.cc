@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <system_error>
 
@@ -43,21 +44,16 @@ absl::StatusOr<std::string> ReadFile(const std::filesystem::path& path) {
 absl::StatusOr<std::string> ReadSmallFile(const std::filesystem::path& path, std::size_t bytes_max) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.fd() < 0) return ErrnoStatus(absl::StrCat("cannot read ", path.string()));
-  std::string content(bytes_max + 1, '\0');
-  std::size_t done = 0;
-  while (done < content.size()) {
-    const ssize_t got = ::read(file.fd(), content.data() + done, content.size() - done);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return ErrnoStatus(absl::StrCat("cannot read ", path.string()));
-    if (got == 0) break;
-    done += static_cast<std::size_t>(got);
+  std::string content;
+  std::array<char, 1 << 16> piece;
+  while (content.size() <= bytes_max) {
+    const ssize_t got = ::read(file.fd(), piece.data(), piece.size());
+    if (got == 0) return content;
+    if (got < 0 && errno != EINTR) return ErrnoStatus(absl::StrCat("cannot read ", path.string()));
+    if (got > 0) content.append(piece.data(), static_cast<std::size_t>(got));
   }
-  if (done > bytes_max) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path.string(), " has more than ", bytes_max, " bytes; is it the right file?"));
-  }
-  content.resize(done);
-  return content;
+  return absl::InvalidArgumentError(
+      absl::StrCat(path.string(), " has more than ", bytes_max, " bytes; is it the right file?"));
 }
 
 absl::Status SyncPath(const std::filesystem::path& path) {

@@ -1,7 +1,6 @@
 #include "spec/schema/yaml_reader.h"
 
 #include <algorithm>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <set>
@@ -11,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/files/file.h"
 #include "base/status.h"
 #include "base/utf8.h"
 #include "inlier/v1/sweep_spec.pb.h"
@@ -390,18 +390,7 @@ absl::StatusOr<std::string> ReadTextFile(const std::filesystem::path& file) {
     return absl::NotFoundError(file.string() + ": there is no such file; check the path");
   if (std::filesystem::is_directory(status))
     return absl::InvalidArgumentError(file.string() + ": is a folder; name a file in it");
-  std::ifstream stream(file, std::ios::binary);
-  std::string text(kYamlBytesMax + 1, '\0');
-  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (stream.bad() || (!stream.eof() && stream.gcount() == 0)) {
-    return absl::UnavailableError(file.string() + ": cannot be read; check its permissions");
-  }
-  text.resize(static_cast<std::size_t>(stream.gcount()));
-  if (text.size() > kYamlBytesMax) {
-    return absl::InvalidArgumentError(file.string() + ": has more than " +
-                                      std::to_string(kYamlBytesMax >> 20) + " MiB; is it the right file?");
-  }
-  return text;
+  return ReadSmallFile(file, kYamlBytesMax);
 }
 
 absl::Status ReadYamlFile(const std::filesystem::path& file, Message* message, SourceMap* positions) {
