@@ -14,6 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr auto kTarHours = std::chrono::hours(2);  // Of one checkpoint.
+constexpr std::size_t kEmptyTarBytes = 10240;      // A record of zeros, as tar writes it.
 
 absl::Status RunTar(std::vector<std::string> arguments, const fs::path& tar) {
   const char* program = fs::exists("/usr/bin/tar") ? "/usr/bin/tar" : "/bin/tar";
@@ -28,16 +29,11 @@ absl::Status RunTar(std::vector<std::string> arguments, const fs::path& tar) {
 }  // namespace
 
 absl::Status PackCheckpoint(const fs::path& path, const fs::path& tar) {
-  std::vector<std::string> arguments = {
-      "--create",  "--file",    tar.string(),      "--format=gnu",       "--sort=name",       "--mtime=@0",
-      "--owner=0", "--group=0", "--numeric-owner", "--mode=u=rwX,go=rX", "--hard-dereference"};
-  if (path.empty()) {
-    arguments.insert(arguments.end(), {"--files-from", "/dev/null"});
-  } else {
-    arguments.insert(arguments.end(),
-                     {"--directory", path.parent_path().string(), "--", path.filename().string()});
-  }
-  return RunTar(std::move(arguments), tar);
+  if (path.empty()) return WriteFile(tar, std::string(kEmptyTarBytes, '\0'));
+  return RunTar({"--create", "--file", tar.string(), "--format=gnu", "--sort=name", "--mtime=@0", "--owner=0",
+                 "--group=0", "--numeric-owner", "--mode=u=rwX,go=rX", "--hard-dereference", "--directory",
+                 path.parent_path().string(), "--", path.filename().string()},
+                tar);
 }
 
 absl::StatusOr<fs::path> UnpackCheckpoint(const fs::path& tar, const fs::path& folder) {

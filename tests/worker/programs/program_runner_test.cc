@@ -160,6 +160,8 @@ TEST_F(ProgramRunnerTest, WhatItSavedIsOneFileWithTheSameBytesAgainAndComesBackA
 TEST_F(ProgramRunnerTest, ATrainingThatSavesNothingHasAnEmptyModelAndAnEvaluationWithoutACommandIsDone) {
   EXPECT_EQ(RunScript(kSuccess).kind(), v1::Outcome::SUCCEEDED);
   const v1::CheckpointSaved empty = FinalCheckpoint().value();
+  // As GNU tar packs nothing.
+  EXPECT_EQ(empty.sha256(), "84ff92691f909a05b224e1c56abb4864f01b4f8e3c854e4bb4c7baf1d3f6d652");
   v1::AttemptSpec evaluation = Spec(v1::EVALUATE_STAGE);
   evaluation.set_checkpoint((folder_ / "attempt" / empty.path()).string());
   Write("exit 1\n");
