@@ -10,6 +10,7 @@
 #include "spec/trial/outcome.h"
 #include "worker/attempt_folder.h"
 #include "worker/disk_work.h"
+#include "worker/programs/program_attempt.h"
 #include "worker/supervisor.h"
 
 namespace inlier {
@@ -108,6 +109,7 @@ void Supervisor::ShowTransfer(const char* phase, const ArtifactProgress& seen) {
 }
 
 asio::awaitable<std::optional<v1::Outcome>> Supervisor::PrepareCheckpoint() {
+  if (std::optional<v1::Outcome> ended = co_await EvaluateNothing(); ended) co_return ended;
   while (parts_.artifacts.mode() == ArtifactMode::kUnknown && !stopping()) {
     if (const ArtifactProgress seen = parts_.artifacts.finding(); seen.failures > 0)
       ShowTransfer("finding the store of checkpoints", seen);
@@ -124,6 +126,17 @@ asio::awaitable<std::optional<v1::Outcome>> Supervisor::PrepareCheckpoint() {
   const bool needs_model = assignment_.kind() == v1::EVALUATE_STAGE || assignment_.has_checkpoint_sha256();
   if (needs_model && !spec_.has_resume_from()) co_return co_await PrepareModel(streamed);
   co_return std::nullopt;
+}
+
+asio::awaitable<std::optional<v1::Outcome>> Supervisor::EvaluateNothing() {
+  std::vector<v1::TrialEvent> events;
+  const std::function<absl::Status()> evaluate = [&] {
+    events = EvaluateNothingOf(spec_);
+    return absl::OkStatus();
+  };
+  co_await OnDisk(parts_.disk, evaluate);
+  Route(std::move(events));
+  co_return reported_.outcome;
 }
 
 asio::awaitable<std::optional<v1::Outcome>> Supervisor::PrepareModel(bool streamed) {

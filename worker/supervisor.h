@@ -149,6 +149,8 @@ class Supervisor {
 
   // attempt_artifacts.cc. Gets the checkpoints of other attempts that the spec needs; the outcome on failure.
   boost::asio::awaitable<std::optional<v1::Outcome>> PrepareCheckpoint();
+  // The outcome of an evaluation that needs neither model nor process.
+  boost::asio::awaitable<std::optional<v1::Outcome>> EvaluateNothing();
   boost::asio::awaitable<std::optional<v1::Outcome>> PrepareModel(bool streamed);
   boost::asio::awaitable<std::optional<v1::Outcome>> PrepareResume(bool streamed);
   // A sound copy of the checkpoint; why there is none, after the words "the checkpoint".

@@ -100,6 +100,13 @@ class ProgramsTest(harness.FolderTest):
         self.assertGreaterEqual(resumed, 1)
         self.assertEqual([], harness.pids("bash", "train.sh"))
 
+    def test_an_evaluation_without_a_command_starts_no_process(self):
+        self.write("inlier-program.yaml", "name: count\ncommand: [bash, train.sh]\nfiles: [train.sh]\n")
+        self.write("train.sh", "echo '{\"outcome\": {\"kind\": \"SUCCEEDED\"}}' >&3\n")
+        self.write("sweep.yaml", "name: plain\nprogram: count\n")
+        self.run_sweep()
+        self.assertEqual([["EVALUATE", "SUCCEEDED", 0], ["TRAIN", "SUCCEEDED", 1]], self.sql("SELECT kind, outcome, pid > 0 FROM attempts ORDER BY 1"))
+
     def test_what_is_wrong_is_named_in_the_trial(self):
         self.write("train.sh", "echo hello; exit 0\n")
         self.write("sweep.yaml", "name: broken\nprogram: count\nretry: {max_crashes: 0}\n")

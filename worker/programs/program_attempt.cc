@@ -96,6 +96,13 @@ void ProgramAttempt::Log(const std::string& text) {
 }
 
 v1::Outcome ProgramAttempt::Run() {
+  if (const std::optional<v1::Outcome> ended = Begin()) return *ended;
+  if (const absl::Status prepared = Prepare(); !prepared.ok())
+    return FailedOutcome(v1::CRASHED, std::string(prepared.message()));
+  return RunToEnd();
+}
+
+std::optional<v1::Outcome> ProgramAttempt::Begin() {
   if (const absl::Status opened = Open(); !opened.ok())
     return FailedOutcome(v1::INVALID_SPEC, std::string(opened.message()));
   const std::string& wanted = SourceOf(spec_.spec().program());
@@ -106,9 +113,7 @@ v1::Outcome ProgramAttempt::Run() {
                                                       "; put that source there, or submit the sweep again"));
   }
   if (!IsTraining() && description_.evaluate().empty()) return Succeeded();
-  if (const absl::Status prepared = Prepare(); !prepared.ok())
-    return FailedOutcome(v1::CRASHED, std::string(prepared.message()));
-  return RunToEnd();
+  return std::nullopt;
 }
 
 absl::Status ProgramAttempt::Open() {
@@ -317,6 +322,20 @@ absl::Status ProgramAttempt::KeepFile(const std::string& name) {
     return absl::UnavailableError(absl::StrCat("cannot keep ", path.string(), ": ", error.message()));
   Log(absl::StrCat("inlier kept ", kept.string()));
   return absl::OkStatus();
+}
+
+std::vector<v1::TrialEvent> EvaluateNothingOf(const v1::AttemptSpec& spec) {
+  std::vector<v1::TrialEvent> events;
+  if (spec.kind() != v1::EVALUATE_STAGE || !spec.has_program_root()) return events;
+  const absl::StatusOr<v1::ProgramDescription> read = ReadProgram(spec.program_root());
+  if (!read.ok() || !read->evaluate().empty()) return events;
+  ProgramAttempt attempt(spec, "", [&events](v1::TrialEvent event) {
+    event.mutable_started()->clear_pid();  // This is the worker's.
+    events.push_back(std::move(event));
+  });
+  const std::optional<v1::Outcome> outcome = attempt.Begin();
+  if (outcome) *events.emplace_back().mutable_outcome() = *outcome;
+  return events;
 }
 
 }  // namespace inlier

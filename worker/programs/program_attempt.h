@@ -41,6 +41,8 @@ class ProgramAttempt {
 
   // Runs it to its end. All events but the outcome go to `on_event`.
   v1::Outcome Run();
+  // Its first part, which runs nothing. The outcome where the attempt has ended with it.
+  std::optional<v1::Outcome> Begin();
   // Asks the program to stop, as a worker does.
   void Stop(Duration grace) { process_.Stop(grace); }
   bool ignored_stop() const { return process_.ignored_stop(); }
@@ -89,6 +91,10 @@ class ProgramAttempt {
   std::uint64_t garbage_ = 0;
   std::string first_garbage_;
 };
+
+// What an evaluation by a program without a command for it reports, its outcome last; without an outcome, a process must
+// run the attempt. For any thread.
+std::vector<v1::TrialEvent> EvaluateNothingOf(const v1::AttemptSpec& spec);
 
 }  // namespace inlier
 
