@@ -78,7 +78,7 @@ struct DataChecker::Job {
     const bool of_program = request.spec().has_program();
     if (of_program) {
       ASSIGN_OR_RETURN(const v1::ProgramRoot root,
-                       FindProgramRoot(settings, request.spec().program().name()));
+                       FindProgramRoot(settings, request.spec().program()));
       request.set_program_root(root.root());
       request.set_trial_program(settings.trial_program);
       ASSIGN_OR_RETURN(program, OwnProgram());

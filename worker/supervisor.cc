@@ -161,7 +161,7 @@ asio::awaitable<std::optional<v1::Outcome>> Supervisor::Prepare() {
   }
   // A program's trained model that inlier evaluates is evaluated by inlier-trial.
   if (spec_.spec().has_program() && !spec_.spec().has_evaluation()) {
-    const absl::StatusOr<v1::ProgramRoot> root = FindProgramRoot(settings_, spec_.spec().program().name());
+    const absl::StatusOr<v1::ProgramRoot> root = FindProgramRoot(settings_, spec_.spec().program());
     if (!root.ok()) {
       // Another worker may have it: this one is known to have no source of it.
       v1::TrialEvent started;

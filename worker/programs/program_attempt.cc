@@ -71,10 +71,6 @@ TrialJson SettingsOf(const v1::TrialSpec& trial) {
 
 }  // namespace
 
-const std::string& SourceOf(const v1::ProgramTrial& program) {
-  return program.has_source() ? program.source() : program.digest();
-}
-
 absl::StatusOr<std::string> DigestWithData(const v1::AttemptSpec& spec, const std::string& source,
                                            const std::string& spec_file) {
   // Other source is told by its own digest, which no trial with data has.
@@ -219,9 +215,9 @@ v1::Outcome ProgramAttempt::Finished() {
 
 void ProgramAttempt::TakeLine(const LineSplitter::Line& line) {
   if (broken_ || line.text.empty()) return;
-  const absl::StatusOr<ProgramLine> read =
-      line.cut ? absl::InvalidArgumentError(absl::StrCat("it has more than ", kLineBytesMax, " bytes"))
-               : ParseProgramLine(line.text, description_);
+  absl::StatusOr<ProgramLine> read = ParseProgramLine(line.text, description_);
+  if (line.cut && !absl::IsFailedPrecondition(read.status()))
+    read = absl::InvalidArgumentError(absl::StrCat("it has more than ", kLineBytesMax, " bytes"));
   if (absl::IsFailedPrecondition(read.status()))
     return Break(v1::INVALID_SPEC, std::string(read.status().message()));
   if (!read.ok()) return TakeGarbage(line.text, read.status());

@@ -28,9 +28,6 @@ namespace inlier {
 absl::StatusOr<std::string> DigestWithData(const v1::AttemptSpec& spec, const std::string& source,
                                            const std::string& spec_file);
 
-// The digest of the source that the trial is of.
-const std::string& SourceOf(const v1::ProgramTrial& program);
-
 class ProgramAttempt {
  public:
   using OnEvent = std::function<void(v1::TrialEvent)>;

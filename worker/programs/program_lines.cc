@@ -1,11 +1,15 @@
 #include "worker/programs/program_lines.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "base/utf8.h"
@@ -137,6 +141,15 @@ absl::Status CheckDeclared(const std::string& name, const v1::ProgramDescription
                                                     DidYouMean(name, known), "; add it under measurements"));
 }
 
+// By its first characters, of a line that is no JSON.
+bool HasResult(std::string_view line) {
+  std::string begin(line.substr(0, 40));
+  std::erase_if(begin, [](char c) { return absl::ascii_isspace(static_cast<unsigned char>(c)); });
+  return std::ranges::any_of(
+      std::initializer_list<std::string_view>{"measurement", "checkpoint", "file", "outcome"},
+      [&begin](std::string_view kind) { return absl::StartsWith(begin, absl::StrCat("{\"", kind, "\":")); });
+}
+
 }  // namespace
 
 absl::StatusOr<ProgramLine> ParseProgramLine(std::string_view line,
@@ -144,6 +157,11 @@ absl::StatusOr<ProgramLine> ParseProgramLine(std::string_view line,
   static const std::vector<std::string> kinds = {"progress", "measurement", "checkpoint",
                                                  "log",      "file",        "outcome"};
   const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+  if (json.is_discarded() && HasResult(line))
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the program wrote a line that is not JSON of at most 64 KiB, and what it reports would be lost; "
+        "correct it (NaN and Infinity are texts in quotes): ",
+        std::string(line.substr(0, kLineShown))));
   if (!json.is_object() || json.size() != 1 || !json.begin().value().is_object())
     return absl::InvalidArgumentError("it is not an object such as {\"progress\": {\"step\": 1}}");
   const std::string kind = json.begin().key();

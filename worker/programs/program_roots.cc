@@ -5,10 +5,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/files/file.h"
 #include "base/status.h"
+#include "spec/program/find_program.h"
 #include "spec/program/program_description.h"
 
 namespace inlier {
@@ -53,19 +55,34 @@ absl::Status CheckProgramRoot(const v1::ProgramRoot& root, const std::string& to
   return CheckUser(root, token_file);
 }
 
-absl::StatusOr<v1::ProgramRoot> FindProgramRoot(const AttemptSettings& settings, const std::string& name) {
+const std::string& SourceOf(const v1::ProgramTrial& program) {
+  return program.has_source() ? program.source() : program.digest();
+}
+
+absl::StatusOr<v1::ProgramRoot> FindProgramRoot(const AttemptSettings& settings,
+                                                const v1::ProgramTrial& wanted) {
+  const std::string& name = wanted.name();
+  std::vector<v1::ProgramRoot> found;
   for (const v1::ProgramRoot& program : settings.programs) {
-    if (program.has_name() ? program.name() == name : Describes(program.root(), name)) return program;
+    if (program.has_name() ? program.name() == name : Describes(program.root(), name))
+      found.push_back(program);
   }
   for (const std::string& root : settings.program_roots) {
     std::vector<fs::path> folders = EntriesOf(root);
     folders.insert(folders.begin(), root);
-    const auto found = std::ranges::find_if(folders, [&](const fs::path& at) { return Describes(at, name); });
-    if (found == folders.end()) continue;
-    v1::ProgramRoot program;
-    program.set_root(found->string());
-    return program;
+    for (const fs::path& folder : folders) {
+      if (Describes(folder, name)) found.emplace_back().set_root(folder.string());
+    }
   }
+  const auto has_source = [&](const v1::ProgramRoot& program) {
+    const absl::StatusOr<v1::ProgramUse> use = UseOfProgram(program.root());
+    return use.ok() && use->digest() == SourceOf(wanted);
+  };
+  if (found.size() > 1) {
+    const auto same = std::ranges::find_if(found, has_source);
+    return same == found.end() ? found.front() : *same;
+  }
+  if (!found.empty()) return found.front();
   return absl::InvalidArgumentError(absl::StrCat(
       "this worker may not run the program ", name,
       "; its owner names the program's folder in programs or program_roots of the worker's configuration"));

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "inlier/v1/config.pb.h"
+#include "inlier/v1/trial_spec.pb.h"
 #include "worker/attempt_settings.h"
 
 namespace inlier {
@@ -18,8 +19,12 @@ namespace inlier {
 // `token_file`. Its path is absolute.
 absl::Status CheckProgramRoot(const v1::ProgramRoot& root, const std::string& token_file);
 
-// The program of that name. InvalidArgument: this worker may not run it.
-absl::StatusOr<v1::ProgramRoot> FindProgramRoot(const AttemptSettings& settings, const std::string& name);
+// The digest of the source that a trial is of; empty where only its name is known.
+const std::string& SourceOf(const v1::ProgramTrial& program);
+
+// The program of that name; of several, that with the source that is wanted. InvalidArgument: this worker may not run it.
+absl::StatusOr<v1::ProgramRoot> FindProgramRoot(const AttemptSettings& settings,
+                                                const v1::ProgramTrial& wanted);
 
 // The entry of `programs` for a program that was found in `folder`; without one, the program runs as the worker's own user.
 v1::ProgramRoot ProgramRootAt(const AttemptSettings& settings, const std::string& name,

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "spec/program/find_program.h"
 #include "tests/support/temporary_folder.h"
 
 namespace inlier {
@@ -32,6 +33,14 @@ class ProgramRootsTest : public testing::Test {
     return std::string(CheckProgramRoot(root, token_file).message());
   }
 
+  static absl::StatusOr<v1::ProgramRoot> Find(const AttemptSettings& settings, const std::string& name,
+                                              const std::string& digest = "") {
+    v1::ProgramTrial wanted;
+    wanted.set_name(name);
+    wanted.set_digest(digest);
+    return FindProgramRoot(settings, wanted);
+  }
+
   TemporaryFolder folder_;
 };
 
@@ -44,13 +53,24 @@ TEST_F(ProgramRootsTest, OnlyWhatTheOwnerNamedIsFound) {
   Program("team/deep/er/d", "four");
   Program("e", "five");
   settings.program_roots = {(folder_ / "team").string()};
-  EXPECT_EQ(FindProgramRoot(settings, "first")->root(), (folder_ / "a").string());
-  EXPECT_EQ(FindProgramRoot(settings, "two")->root(), (folder_ / "b").string());
-  EXPECT_EQ(FindProgramRoot(settings, "three")->root(), (folder_ / "team/c").string());
+  EXPECT_EQ(Find(settings, "first")->root(), (folder_ / "a").string());
+  EXPECT_EQ(Find(settings, "two")->root(), (folder_ / "b").string());
+  EXPECT_EQ(Find(settings, "three")->root(), (folder_ / "team/c").string());
   for (const char* name : {"one", "four", "five", "../e", "", "e"}) {
-    EXPECT_THAT(std::string(FindProgramRoot(settings, name).status().message()),
+    EXPECT_THAT(std::string(Find(settings, name).status().message()),
                 HasSubstr(std::string("this worker may not run the program ") + name + "; its owner names"));
   }
+}
+
+TEST_F(ProgramRootsTest, OfSeveralOfOneNameTheWantedSourceIsFound) {
+  AttemptSettings settings;
+  settings.program_roots = {folder_.path().string()};
+  for (const char* folder : {"a", "b"}) std::ofstream(Program(folder, "one") / "train.py") << folder;
+  for (const char* folder : {"a", "b"}) {
+    const std::string digest = UseOfProgram(folder_ / folder)->digest();
+    EXPECT_EQ(Find(settings, "one", digest)->root(), (folder_ / folder).string());
+  }
+  EXPECT_TRUE(Find(settings, "one", std::string(64, '0')).ok()) << "it says which source is there";
 }
 
 TEST_F(ProgramRootsTest, ARootIsCheckedBeforeTheWorkerTakesWork) {

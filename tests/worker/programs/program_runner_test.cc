@@ -226,6 +226,15 @@ INSTANTIATE_TEST_SUITE_P(
                "60\n",
                v1::INVALID_SPEC,
                "a line that cannot be read, measurement: value is not a number; correct it"},
+        Broken{"ResultThatIsNoJson",
+               "echo '{ \"measurement\": {\"name\": \"score\", \"value\": NaN}}' >&3; sleep 60\n",
+               v1::INVALID_SPEC,
+               "a line that is not JSON of at most 64 KiB, and what it reports would be lost"},
+        Broken{"ResultThatIsTooLong",
+               "printf '{\"measurement\": {\"name\": \"score\", \"value\": 1, \"step\": %070000d}}\\n' 1 "
+               ">&3; sleep 60\n",
+               v1::INVALID_SPEC,
+               "a line that is not JSON of at most 64 KiB, and what it reports would be lost"},
         Broken{"WrongType", "echo '{\"progress\": {\"step\": -1}}' >&3\n", v1::CRASHED,
                "progress: step is not a whole number from 0 on"},
         Broken{
