@@ -146,8 +146,8 @@ bool HasResult(std::string_view line) {
   std::string begin(line.substr(0, 40));
   std::erase_if(begin, [](char c) { return absl::ascii_isspace(static_cast<unsigned char>(c)); });
   return std::ranges::any_of(
-      std::initializer_list<std::string_view>{"measurement", "checkpoint", "file", "outcome"},
-      [&begin](std::string_view kind) { return absl::StartsWith(begin, absl::StrCat("{\"", kind, "\":")); });
+      std::initializer_list<const char*>{"measurement", "checkpoint", "file", "outcome"},
+      [&begin](const char* kind) { return absl::StartsWith(begin, absl::StrCat("{\"", kind, "\":")); });
 }
 
 }  // namespace
