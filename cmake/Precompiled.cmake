@@ -1,8 +1,8 @@
 # Headers that are compiled once for all targets of a kind: a source file then needs a second instead of five.
 #
 # inlier_precompiled(TARGET KIND): KIND is standard (the standard library and absl), messages (also protobuf), services
-# (also gRPC and Asio) or tensors (messages and LibTorch), each with _test for programs and tests, with GoogleTest. The
-# headers are cmake/precompiled/KIND.h. The target that owns a kind is made at its first use.
+# (also gRPC and Asio) or tensors (messages and LibTorch). The headers are cmake/precompiled/KIND.h. The target that owns
+# a kind is made at its first use; libraries, programs and tests share it, for each takes up to 800 MB of the disk.
 option(INLIER_PRECOMPILED "Precompile the headers that most files include" ON)
 
 set(_inlier_precompiled_libs_standard absl::status absl::statusor absl::strings absl::str_format)
@@ -16,22 +16,16 @@ function(inlier_precompiled target kind)
   endif()
   set(owner inlier_precompiled_${kind})
   if(NOT TARGET ${owner})
-    string(REGEX REPLACE "_test$" "" libs ${kind})
     if(NOT EXISTS ${CMAKE_BINARY_DIR}/precompiled/${kind}.cc)
       file(WRITE ${CMAKE_BINARY_DIR}/precompiled/${kind}.cc "")
     endif()
     add_library(${owner} OBJECT ${CMAKE_BINARY_DIR}/precompiled/${kind}.cc)
-    target_link_libraries(${owner} PRIVATE inlier_options ${_inlier_precompiled_libs_${libs}})
-    if(kind MATCHES "_test$")
-      target_link_libraries(${owner} PRIVATE GTest::gmock GTest::gtest)
-      # As programs are compiled, not as libraries: the compiler takes no header of the other kind.
-      set_target_properties(${owner} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
-      target_compile_options(${owner} PRIVATE -fPIE $<$<CONFIG:Release>:-O1>)
-    endif()
+    target_link_libraries(${owner} PRIVATE inlier_options ${_inlier_precompiled_libs_${kind}})
     target_precompile_headers(${owner} PRIVATE ${CMAKE_SOURCE_DIR}/cmake/precompiled/${kind}.h)
   endif()
-  if(kind MATCHES "_test$")
-    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+  get_target_property(type ${target} TYPE)
+  if(type STREQUAL EXECUTABLE)
+    target_compile_options(${target} PRIVATE -fPIC)  # As libraries: the compiler takes no header of another kind.
   endif()
   target_precompile_headers(${target} REUSE_FROM ${owner})
 endfunction()

@@ -1,4 +1,0 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include "cmake/precompiled/messages.h"
