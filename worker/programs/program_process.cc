@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -51,12 +52,12 @@ const char* BecomeUser(const std::string& name) {
 // Kills the children that this process has, also those that came to it as their parents ended, until there are none.
 void KillLeftBehind() {
   for (int round = 0; round < 100; ++round) {
-    std::ifstream children("/proc/thread-self/children");
-    bool any = false;
-    for (pid_t child = 0; children >> child; any = true) ::kill(child, SIGKILL);
-    if (!any) return;
-    while (::waitpid(-1, nullptr, 0) > 0) {
-    }
+    std::ifstream file("/proc/thread-self/children");
+    const std::vector<pid_t> children(std::istream_iterator<pid_t>(file), {});
+    if (children.empty()) return;
+    for (const pid_t child : children) ::kill(child, SIGKILL);
+    // Of these alone: others come while they end.
+    for (const pid_t child : children) ::waitpid(child, nullptr, 0);
   }
 }
 

@@ -296,6 +296,11 @@ TEST_F(ProgramRunnerTest, AProgramThatTheSignalOfAJobsEndEndedFirstIsPreempted) 
   EXPECT_EQ(outcome.failure(), v1::PREEMPTED) << outcome.message();
 }
 
+TEST_F(ProgramRunnerTest, WhatItLeavesBehindIsKilledWithItsChildren) {
+  EXPECT_EQ(RunScript("for i in 1 2 3; do (sleep 1000; :) & done\n" + std::string(kSuccess)).kind(),
+            v1::Outcome::SUCCEEDED);
+}
+
 // What `inlier program test` says, without the program's own output.
 class ProgramTrialRunTest : public ProgramRunnerTest {
  protected:
