@@ -6,6 +6,7 @@
 #include <spawn.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -105,15 +106,16 @@ absl::StatusOr<pid_t> Spawn(const ProgramCall& call, int input, int output, int 
   return ErrnoStatus(absl::StrCat("cannot start ", call.program));
 }
 
-// Appends what can be read, and keeps the last `bytes_max` bytes.
-void Read(int descriptor, std::size_t bytes_max, std::string& text) {
+// Appends what can be read, and keeps the last `bytes_max` bytes. False at the end of it.
+bool Read(int descriptor, std::size_t bytes_max, std::string& text) {
   std::array<char, 4096> bytes;
-  ssize_t n = 0;
+  ssize_t n = -1;
   // A bounded part at once: a program may write without an end.
   for (int i = 0; i < 64 && (n = ::read(descriptor, bytes.data(), bytes.size())) > 0; ++i) {
     text.append(bytes.data(), static_cast<std::size_t>(n));
     if (text.size() > bytes_max) text.erase(0, text.size() - bytes_max);
   }
+  return n != 0;
 }
 
 }  // namespace
@@ -133,23 +135,24 @@ absl::StatusOr<ProgramEnd> RunToEnd(const ProgramCall& call, const std::function
   const Timestamp deadline = MonotonicNow() + call.limit;
   ASSIGN_OR_RETURN(const pid_t pid, Spawn(call, input.fd(), output.write.fd(),
                                           (call.join_errors ? output : errors).write.fd()));
+  const Descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   output.write.Close();
   errors.write.Close();
   ProgramEnd end;
   for (;;) {
     int status = 0;
     const pid_t ended = ::waitpid(pid, &status, WNOHANG);
-    Read(output.read.fd(), call.output_bytes_max, end.output);
-    Read(errors.read.fd(), call.output_bytes_max, end.errors);
+    const bool output_open = Read(output.read.fd(), call.output_bytes_max, end.output);
+    const bool errors_open = Read(errors.read.fd(), call.output_bytes_max, end.errors);
     if (ended == pid) {
       end.status = status;
       return end;
     }
     if (MonotonicNow() >= deadline || must_stop()) break;
-    pollfd look[2] = {{output.read.fd(), POLLIN, 0}, {errors.read.fd(), POLLIN, 0}};
-    // At its end an output is always readable: the pause is then a sleep.
-    if (::poll(look, 2, kLookEveryMs) > 0 && ((look[0].revents | look[1].revents) & POLLHUP) != 0)
-      ::usleep(kLookEveryMs * 1000);
+    pollfd look[3] = {{output_open ? output.read.fd() : -1, POLLIN, 0},
+                      {errors_open ? errors.read.fd() : -1, POLLIN, 0},
+                      {process.fd(), POLLIN, 0}};
+    ::poll(look, 3, kLookEveryMs);
   }
   ::kill(-pid, SIGKILL);
   while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {

@@ -1,13 +1,12 @@
 #include "cli/plots/picture_writer.h"
 
-#include <stdlib.h>
-
 #include <algorithm>
 #include <system_error>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "base/files/file.h"
+#include "base/files/scratch_folder.h"
 #include "base/status.h"
 #include "cli/plots/figure_csv.h"
 #include "cli/programs/child_program.h"
@@ -16,26 +15,6 @@ namespace inlier {
 namespace {
 
 namespace fs = std::filesystem;
-
-// A folder of this user alone, removed with its content.
-class Scratch {
- public:
-  Scratch() {
-    std::error_code error;
-    std::string name = (fs::temp_directory_path(error) / "inlier-plot-XXXXXX").string();
-    if (!error && ::mkdtemp(name.data()) != nullptr) folder_ = name;
-  }
-  ~Scratch() {
-    std::error_code ignored;
-    if (!folder_.empty()) fs::remove_all(folder_, ignored);
-  }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  const fs::path& folder() const { return folder_; }  // Empty: it could not be made.
-
- private:
-  fs::path folder_;
-};
 
 // Gnuplot says nothing of a disk that was full: a picture without the end of its format is a part.
 absl::StatusOr<std::string> WholePicture(const fs::path& file, PictureFormat format) {
@@ -99,8 +78,8 @@ absl::Status CheckAbsent(const std::vector<FigureFiles>& files) {
 }
 
 absl::Status WriteFigure(const Figure& figure, const FigureFiles& files) {
-  const Scratch scratch;
-  const fs::path& folder = scratch.folder();
+  const ScratchFolder scratch("plot");
+  const fs::path& folder = scratch.path();
   if (folder.empty())
     return absl::FailedPreconditionError("cannot make a temporary folder; name a place for it with TMPDIR");
   const fs::path data = folder / "data.txt", script = folder / "script.gp", picture = folder / "picture";

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -18,6 +17,7 @@
 #include "base/files/checkpoint_tar.h"
 #include "base/files/descriptor.h"
 #include "base/files/file.h"
+#include "base/files/scratch_folder.h"
 #include "base/status.h"
 #include "inlier/v1/attempt.pb.h"
 #include "spec/program/find_program.h"
@@ -49,10 +49,6 @@ struct Seen {
 class TrialRun {
  public:
   explicit TrialRun(fs::path root) : root_(std::move(root)) {}
-  ~TrialRun() {
-    std::error_code ignored;
-    fs::remove_all(folder_, ignored);
-  }
 
   absl::Status Open(const std::vector<std::string>& settings) {
     ASSIGN_OR_RETURN(const v1::ProgramUse use, UseOfProgram(root_));
@@ -66,10 +62,8 @@ class TrialRun {
     RETURN_IF_ERROR(form->Resolve(&trial_));
     SeriesValidator series;
     RETURN_IF_ERROR(form->Find(trial_, series).ToStatus());
-    std::string folder = (fs::temp_directory_path() / "inlier-test-program-XXXXXX").string();
-    if (::mkdtemp(folder.data()) == nullptr) return ErrnoStatus(absl::StrCat("cannot make ", folder));
-    folder_ = folder;
-    return absl::OkStatus();
+    if (!folder().empty()) return absl::OkStatus();
+    return absl::UnavailableError("cannot make a temporary folder; name a place for it with TMPDIR");
   }
 
   void Run() {
@@ -99,10 +93,11 @@ class TrialRun {
   const std::vector<std::string>& notes() const { return notes_; }
 
  private:
+  const fs::path& folder() const { return scratch_.path(); }  // Of its attempts.
   void Wrong(std::string text) { wrong_.push_back(std::move(text)); }
   void Note(std::string text) { notes_.push_back(std::move(text)); }
   fs::path Path(const char* attempt, const v1::CheckpointSaved& saved) const {
-    return folder_ / attempt / saved.path();
+    return folder() / attempt / saved.path();
   }
 
   // `stop`: it is asked to stop at its first checkpoint.
@@ -115,7 +110,7 @@ class TrialRun {
     spec.set_kind(kind);
     *spec.mutable_spec() = trial_;
     spec.set_program_root(root_.string());
-    spec.set_output_dir((folder_ / name).string());
+    spec.set_output_dir((folder() / name).string());
     spec.set_device("cpu");
     spec.set_threads(1);
     if (resume.has_path()) {
@@ -213,7 +208,7 @@ class TrialRun {
   }
 
   const fs::path root_;
-  fs::path folder_;  // Of its attempts.
+  const ScratchFolder scratch_{"test-program"};
   bool has_evaluation_ = false, inlier_evaluates_ = false;
   std::shared_ptr<const MeasurementList> measurements_;
   v1::TrialSpec trial_;
