@@ -20,8 +20,9 @@ namespace inlier {
 namespace {
 
 // The verbs that change nothing: they read the folder's database where no coordinator runs.
-constexpr std::string_view kReadingVerbs[] = {"status",  "table", "plot",   "query", "logs", "why",
-                                              "workers", "audit", "export", "where", "page", "check"};
+constexpr std::string_view kReadingVerbs[] = {"status", "table",   "plot",   "query",  "logs",
+                                              "why",    "workers", "audit",  "export", "where",
+                                              "page",   "check",   "program"};
 
 bool Reads(const CLI::App& app) {
   const std::vector<CLI::App*> verbs = app.get_subcommands();

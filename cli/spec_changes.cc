@@ -45,6 +45,7 @@ void Flatten(const Json& value, const std::string& path, Fields* fields) {
 }
 
 Fields FieldsOf(v1::SweepSpec spec) {
+  if (spec.has_program()) spec.mutable_program()->clear_source();  // Kept once, and not with the sweep.
   const std::vector<std::string> names = AxisNames(spec);
   for (std::size_t i = 0; i < names.size(); ++i) spec.mutable_axes(static_cast<int>(i))->set_name(names[i]);
   Fields fields;

@@ -56,7 +56,7 @@ constexpr Verb kVerbs[] = {
     {AddDoctorCommand, kOperate, "inlier doctor --repair"},
     {AddTokenCommand, kOperate, "inlier token add --role submit --name alice"},
     {AddParamsCommand, kOperate, "inlier params optimizer"},
-    {AddProgramCommand, kOperate, "inlier program test mygpt --set steps=20"},
+    {AddProgramCommand, kOperate, "inlier program test mygpt --set steps=20\ninlier program source s-3"},
     {AddCompletionCommand, kOperate, "source <(inlier completion bash)"},
     {AddCompleteCommand, kHiddenGroup, ""},
 };

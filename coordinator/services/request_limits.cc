@@ -88,6 +88,13 @@ absl::StatusOr<std::size_t> CheckAxis(const v1::Axis& axis, const std::string& w
   return largest;
 }
 
+absl::Status CheckSource(const v1::ProgramUse& program) {
+  RETURN_IF_ERROR(CheckName(program.name(), "program.name"));
+  RETURN_IF_ERROR(CheckName(program.digest(), "program.digest"));
+  RETURN_IF_ERROR(CheckName(program.source().commit(), "program.source.commit"));
+  return CheckName(program.source().diff(), "program.source.diff", Limits::kSourceBytesMax);
+}
+
 }  // namespace
 
 absl::Status CheckLimits(const v1::SweepSpec& sweep) {
@@ -99,8 +106,9 @@ absl::Status CheckLimits(const v1::SweepSpec& sweep) {
   RETURN_IF_ERROR(AtMost(sweep.axes_size(), Limits::kAxesMax, "axes", "axes", "split the sweep"));
   RETURN_IF_ERROR(AtMost(sweep.exclude_size(), Limits::kExclusionsMax, "exclude", "entries",
                          "give lists of labels in them, or split the sweep"));
-  RETURN_IF_ERROR(AtMost(sweep.program().ByteSizeLong(), Limits::kTrialBytesMax, "program", "bytes",
-                         "leave out parameters that no sweep changes"));
+  RETURN_IF_ERROR(AtMost(sweep.program().description().ByteSizeLong(), Limits::kTrialBytesMax, "program",
+                         "bytes", "leave out parameters that no sweep changes"));
+  RETURN_IF_ERROR(CheckSource(sweep.program()));
   for (const auto& [path, expression] : sweep.tied()) RETURN_IF_ERROR(CheckName(path, "tied"));
   std::size_t trial = sweep.base().ByteSizeLong();
   for (int i = 0; i < sweep.axes_size(); ++i) {

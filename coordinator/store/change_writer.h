@@ -145,11 +145,23 @@ class Store::Writer {
   bool Apply(const TrialRow&) { INLIER_CHECK(false); }
   bool Apply(const MeasurementRow&) { INLIER_CHECK(false); }
 
+  // The specification as it is stored with its sweep. Its program's source has a row of its own.
+  std::string Stored(const v1::SweepSpec& spec) {
+    if (!spec.program().has_source()) return Json(spec);
+    const v1::ProgramUse& program = spec.program();
+    Run("INSERT INTO program_source (digest, program, commit_id, diff) VALUES (?1, ?2, ?3, ?4) "
+        "ON CONFLICT (digest) DO NOTHING",
+        program.digest(), program.name(), program.source().commit(), program.source().diff());
+    v1::SweepSpec rest = spec;
+    rest.mutable_program()->clear_source();
+    return Json(rest);
+  }
+
   bool Apply(const SweepRow& row) {
     Run("INSERT INTO sweep (id, name, spec, points, trials, trials_known, request_id, request_digest, "
         "submitted_ms, trials_at_submit, owner, again) "
         "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
-        row.id, row.spec.name(), Json(row.spec), row.points, row.trials, row.trials_known,
+        row.id, row.spec.name(), Stored(row.spec), row.points, row.trials, row.trials_known,
         OrNull(row.request_id), row.request_digest, row.submitted_at, row.trials_at_submit, row.owner,
         row.again);
     return true;
@@ -168,7 +180,7 @@ class Store::Writer {
   bool Apply(const SweepEdited& change) {
     return Update(
         "UPDATE sweep SET spec = ?2, points = ?3, trials = ?4, next_point = ?5, revision = ?6 WHERE id = ?1",
-        change.id, Json(change.spec), change.points, change.trials, change.next_point, change.revision);
+        change.id, Stored(change.spec), change.points, change.trials, change.next_point, change.revision);
   }
 
   // The point of a withdrawn trial is unique, and below every point of the grid.

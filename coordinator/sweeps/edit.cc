@@ -28,6 +28,7 @@ v1::SweepSpec GridOf(const v1::SweepSpec& spec) {
   grid.set_name(spec.name());
   *grid.mutable_base() = spec.base();
   if (spec.has_program()) *grid.mutable_program() = spec.program();
+  if (spec.has_program()) grid.mutable_program()->clear_source();
   *grid.mutable_axes() = spec.axes();
   *grid.mutable_exclude() = spec.exclude();
   *grid.mutable_tied() = spec.tied();

@@ -15,18 +15,23 @@ namespace {
 
 namespace fs = std::filesystem;
 
-absl::StatusOr<v1::ProgramUse> FindProgram(const fs::path& sweep_folder, const std::string& name) {
+absl::StatusOr<FoundProgram> ProgramIn(const fs::path& folder) {
+  ASSIGN_OR_RETURN(v1::ProgramUse use, UseOfProgram(folder));
+  return FoundProgram{folder, std::move(use)};
+}
+
+absl::StatusOr<FoundProgram> FindProgram(const fs::path& sweep_folder, const std::string& name) {
   const fs::path own = sweep_folder / name;
-  if (fs::exists(own / kProgramFileName)) return UseOfProgram(own);
+  if (fs::exists(own / kProgramFileName)) return ProgramIn(own);
   if (!fs::exists(sweep_folder / kProgramFileName)) {
     return absl::NotFoundError(absl::StrCat("there is neither ", (own / kProgramFileName).string(), " nor ",
                                             (sweep_folder / kProgramFileName).string(),
                                             "; write one of them, or give the path of the program's folder"));
   }
-  ASSIGN_OR_RETURN(v1::ProgramUse use, UseOfProgram(sweep_folder));
-  if (use.name() == name) return use;
+  ASSIGN_OR_RETURN(FoundProgram found, ProgramIn(sweep_folder));
+  if (found.use.name() == name) return found;
   return absl::NotFoundError(absl::StrCat((sweep_folder / kProgramFileName).string(), " describes ",
-                                          use.name(), ", not ", name, "; give one name to both"));
+                                          found.use.name(), ", not ", name, "; give one name to both"));
 }
 
 }  // namespace
@@ -39,8 +44,8 @@ absl::StatusOr<v1::ProgramUse> UseOfProgram(const fs::path& folder) {
   return use;
 }
 
-absl::StatusOr<v1::ProgramUse> TakeProgram(const std::string& file, YamlDocument* document) {
-  v1::ProgramUse none;
+absl::StatusOr<FoundProgram> TakeProgram(const std::string& file, YamlDocument* document) {
+  const FoundProgram none;
   if (document->root == nullptr || document->root->kind != YamlNode::kMap) return none;
   YamlNode root = *document->root;
   const auto entry = std::ranges::find_if(root.entries, [](const auto& at) { return at.key == "program"; });
@@ -55,9 +60,9 @@ absl::StatusOr<v1::ProgramUse> TakeProgram(const std::string& file, YamlDocument
                  "is the name or the folder of one program; write it as a text");
   root.entries.erase(entry);
   document->root = std::make_shared<const YamlNode>(std::move(root));
-  absl::StatusOr<v1::ProgramUse> use = FindProgram(fs::absolute(file).parent_path(), value.text);
-  if (!use.ok()) return error(use.status().code(), std::string(use.status().message()));
-  return use;
+  absl::StatusOr<FoundProgram> found = FindProgram(fs::absolute(file).parent_path(), value.text);
+  if (!found.ok()) return error(found.status().code(), std::string(found.status().message()));
+  return found;
 }
 
 }  // namespace inlier

@@ -14,10 +14,14 @@ namespace inlier {
 // The program of the folder, with the digest of its files.
 absl::StatusOr<v1::ProgramUse> UseOfProgram(const std::filesystem::path& folder);
 
-// Takes `program` out of the document of a sweep. Its description and the digest of its files are read from
-// inlier-program.yaml in the folder of `file`, where it has that name, or in the folder of that name there. An empty use:
-// the sweep has no program. Errors have file, line and column.
-absl::StatusOr<v1::ProgramUse> TakeProgram(const std::string& file, YamlDocument* document);
+struct FoundProgram {
+  std::filesystem::path folder;
+  v1::ProgramUse use;  // As UseOfProgram; empty: the sweep has no program.
+};
+
+// Takes `program` out of the document of a sweep. It is described in the folder of `file`, where it has that name, or in the
+// folder of that name there. Errors have file, line and column.
+absl::StatusOr<FoundProgram> TakeProgram(const std::string& file, YamlDocument* document);
 
 }  // namespace inlier
 

@@ -176,6 +176,15 @@ bool Matches(const Words& glob, std::size_t i, const Words& path, std::size_t j,
          Matches(glob, i + 1, path, j + 1, leads);
 }
 
+// The words of the globs of its files.
+std::vector<Words> GlobsOf(const v1::ProgramDescription& description) {
+  if (description.files().empty()) return {{"*.py"}};
+  std::vector<Words> globs;
+  for (const std::string& glob : description.files())
+    globs.emplace_back(absl::StrSplit(fs::path(glob).lexically_normal().string(), '/'));
+  return globs;
+}
+
 bool IsSkipped(const fs::path& folder) {
   const std::string name = folder.filename().string();
   return name.starts_with('.') || name == "__pycache__" || fs::exists(folder / "pyvenv.cfg");
@@ -247,12 +256,15 @@ absl::StatusOr<v1::ProgramDescription> ReadProgram(const fs::path& folder) {
   return description;
 }
 
+bool IsProgramFile(const v1::ProgramDescription& description, const std::string& path) {
+  return std::ranges::any_of(
+      GlobsOf(description),
+      [words = Words(absl::StrSplit(path, '/'))](const Words& glob) { return Matches(glob, 0, words, 0); });
+}
+
 absl::StatusOr<std::vector<std::string>> ProgramFiles(const fs::path& folder,
                                                       const v1::ProgramDescription& description) {
-  std::vector<Words> globs;
-  for (const std::string& glob : description.files())
-    globs.push_back(absl::StrSplit(fs::path(glob).lexically_normal().string(), '/'));
-  if (globs.empty()) globs.push_back({"*.py"});
+  const std::vector<Words> globs = GlobsOf(description);
   ASSIGN_OR_RETURN(const std::vector<std::string> files, FilesBelow(folder, globs));
   std::set<std::string> found = {kProgramFileName};
   for (std::size_t i = 0; i < globs.size(); ++i) {

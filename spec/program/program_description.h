@@ -28,6 +28,9 @@ Problems FindProgramProblems(const v1::ProgramDescription& description);
 // Reads and checks inlier-program.yaml of the program's folder. NotFound: there is none.
 absl::StatusOr<v1::ProgramDescription> ReadProgram(const std::filesystem::path& folder);
 
+// True for a path that `files` matches, whether it is there or not.
+bool IsProgramFile(const v1::ProgramDescription& description, const std::string& path);
+
 // The files of the program's identity, relative to its folder, sorted: those that `files` matches, its description and its
 // environment's lock. InvalidArgument for a glob that matches nothing and for more than 10,000 files.
 absl::StatusOr<std::vector<std::string>> ProgramFiles(const std::filesystem::path& folder,

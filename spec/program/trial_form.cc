@@ -208,6 +208,7 @@ absl::StatusOr<std::shared_ptr<const TrialForm>> TrialForm::OfProgram(const v1::
         "has not the name of its description, or no digest of its files: let `inlier` read the sweep's file");
   const std::shared_ptr<TrialForm> form(new TrialForm());
   form->use_ = use;
+  form->use_.clear_source();
   form->measurements_ = MeasurementList::OfProgram(use.description());
   form->pool_ =
       std::make_unique<google::protobuf::DescriptorPool>(google::protobuf::DescriptorPool::generated_pool());

@@ -12,6 +12,7 @@ struct Limits {
   static constexpr std::size_t kSweepBytesMax = 8 << 20;   // Also of its file.
   static constexpr std::size_t kTrialBytesMax = 64 << 10;  // The base with the largest value of each axis.
   static constexpr std::size_t kTextBytesMax = 64 << 10;   // Descriptions.
+  static constexpr std::size_t kSourceBytesMax = 1 << 20;  // Of a program's diff; `inlier` cuts it before.
   static constexpr int kAxesMax = 64;
   static constexpr int kValuesMax = 100'000;  // Of one axis.
   static constexpr int kDepthMax = 48;        // Messages inside each other; a nested value counts as two.

@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "base/utf8.h"
 #include "spec/program/find_program.h"
+#include "spec/program/program_source.h"
 #include "spec/program/trial_form.h"
 #include "spec/schema/overrides.h"
 #include "spec/schema/param_range.h"
@@ -130,6 +131,7 @@ namespace {
 struct ReadSweep {
   v1::SweepSpec sweep;
   std::shared_ptr<const TrialForm> form;
+  std::filesystem::path program_folder;
   SourceMap positions;
 };
 
@@ -137,7 +139,9 @@ absl::StatusOr<ReadSweep> ReadDocument(std::string_view text, const std::string&
                                        const std::vector<std::string>& overrides) {
   ReadSweep read;
   YamlDocument document = ParseYaml(text);
-  ASSIGN_OR_RETURN(const v1::ProgramUse use, TakeProgram(file, &document));
+  ASSIGN_OR_RETURN(const FoundProgram program, TakeProgram(file, &document));
+  const v1::ProgramUse& use = program.use;
+  read.program_folder = program.folder;
   if (use.name().empty()) {
     read.form = TrialForm::OfModels();
     if (document.root != nullptr) ModelFolderReplacer(overrides)(&document);
@@ -189,6 +193,10 @@ absl::StatusOr<v1::SweepSpec> ReadSweepText(std::string_view text, const std::st
   RETURN_IF_ERROR(positions.ToStatus(file, FindSweepProblems(sweep), [&](const std::string& path) {
     return origins.PathInDocument(path, known_depth);
   }));
+  if (read.form->is_program()) {
+    const auto source = SourceOfProgram(read.program_folder, sweep.program().description());
+    if (source) *sweep.mutable_program()->mutable_source() = *source;
+  }
   return std::move(read.sweep);
 }
 

@@ -22,6 +22,9 @@ TEST(SpecChangesTest, EachFieldThatDiffersHasItsOldAndItsNewValue) {
       axes { name: "method" variants { label: "vanilla" } variants { label: "a" set { fields {
         key: "attention" value { string_value: "x" } } } } })");
   EXPECT_THAT(SpecChanges(before, before), IsEmpty());
+  EXPECT_THAT(
+      SpecChanges(Spec("program { digest: 'd' }"), Spec("program { digest: 'd' source { commit: 'c' } }")),
+      IsEmpty());
   const v1::SweepSpec after = Spec(R"(name: "s" max_parallel: 2 weight: 0.5
       axes { field: "seed" values { number_value: 1 } values { number_value: 2 } }
       axes { name: "method" variants { label: "vanilla" } variants { label: "a" set { fields {

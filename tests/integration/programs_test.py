@@ -107,6 +107,44 @@ class ProgramsTest(harness.FolderTest):
         self.run_sweep()
         self.assertEqual([["EVALUATE", "SUCCEEDED", 0], ["TRAIN", "SUCCEEDED", 1]], self.sql("SELECT kind, outcome, pid > 0 FROM attempts ORDER BY 1"))
 
+    def test_the_source_of_a_table_is_shown_long_after(self):
+        def git(*words):
+            subprocess.run(["git", "-C", self.folder, "-c", "user.name=a", "-c", "user.email=a@b", *words], check=True, capture_output=True)
+
+        def source(name, **options):
+            return harness.inlier("program", "source", name, "--dir", self.folder / "state", **options)
+
+        self.run_sweep()
+        source("s-1", fails=5, says="was in no git repository with a commit when a sweep was submitted")
+        git("init", "-q")
+        git("add", "train.sh", "inlier-program.yaml")
+        git("commit", "-q", "-m", "first")
+        commit = subprocess.run(["git", "-C", self.folder, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
+        self.write("train.sh", TRAIN.replace("total + step", "total + 2 * step"))
+        self.run_sweep()
+        self.write("train.sh", TRAIN)
+        git("add", "evaluate.sh")
+        git("commit", "-q", "-m", "second")
+        table = self.sql("SELECT DISTINCT dataset_digest FROM results WHERE sweep_id = 's-2'")
+        of_sweep = source("counts").stdout
+        self.assertEqual(of_sweep, source(table[0][0][:12].upper()).stdout)
+        self.assertIn(f"commit  {commit}\n\ndiff --git a/evaluate.sh b/evaluate.sh\nnew file mode", of_sweep)
+        self.assertIn("+  step=$((step + 1)); total=$((total + 2 * step))", of_sweep)
+        told = harness.inlier_json("program", "source", "s-2", "--dir", self.folder / "state")
+        self.assertEqual(["count", table[0][0], commit], [told[key] for key in ("program", "digest", "commit")])
+        # With it the files are made again.
+        other = self.folder / "other"
+        subprocess.run(["git", "clone", "-q", self.folder, other], check=True, capture_output=True)
+        subprocess.run(["git", "-C", other, "checkout", "-q", told["commit"]], check=True, capture_output=True)
+        subprocess.run(["patch", "-s", "-p1"], cwd=other, input=source("s-2").stdout, text=True, check=True)
+        (other / "sweep.yaml").write_text(SWEEP)
+        self.assertEqual(table[0][0], harness.inlier_json("check", other / "sweep.yaml")["sweep"]["program"]["digest"])
+        # The source of the first sweep is the second commit: it is stored when it is submitted from there.
+        self.run_sweep()
+        self.assertIn("its files are those of the commit", source("s-3").stdout)
+        self.assertEqual("", harness.inlier("program", "source", "s-1", "--quiet", "--dir", self.folder / "state").stdout)
+        self.assertEqual([[2]], self.sql("SELECT count(*) FROM program_sources"))
+
     def test_what_is_wrong_is_named_in_the_trial(self):
         self.write("train.sh", "echo hello; exit 0\n")
         self.write("sweep.yaml", "name: broken\nprogram: count\nretry: {max_crashes: 0}\n")

@@ -168,7 +168,7 @@ class TrialRun {
   // What it saved is what inlier's evaluation reads.
   void CheckModel(const Seen& whole) {
     const absl::StatusOr<fs::path> model =
-        whole.model ? UnpackCheckpoint(Path("train", *whole.model), folder_ / "model")
+        whole.model ? UnpackCheckpoint(Path("train", *whole.model), scratch_.path() / "model")
                     : absl::NotFoundError("it reports none");
     if (model.ok() && fs::exists(*model / "config.json"))
       return Note(

@@ -128,6 +128,7 @@ struct Sweep {
     request = RequestOf(made.resources());
     measurements = MeasurementList::Of(made);
     spec = std::move(made);
+    if (spec.has_program()) spec.mutable_program()->clear_source();  // The store keeps it.
   }
   std::uint64_t Count(v1::TrialState of) const { return counts[static_cast<std::size_t>(of)]; }
   std::uint64_t& CountOf(v1::TrialState of) { return counts[static_cast<std::size_t>(of)]; }

@@ -321,6 +321,20 @@ View PruningDecisions() {
           "pruning_decision\n  JOIN sweep ON sweep.id = pruning_decision.sweep"};
 }
 
+View ProgramSources() {
+  return {
+      "program_sources",
+      "Sources of programs of one's own whose sweeps came from a git repository, a row for each digest.",
+      {{"digest", "program_source.digest",
+        "SHA-256 of the program's files: dataset_digest of its results, and program.digest of its sweeps."},
+       {"program", "program_source.program", "Name."},
+       {"commit_id", "program_source.commit_id", "Last commit of its folder's repository."},
+       {"diff", "program_source.diff",
+        "Its files against that commit, as `git diff` has it; empty: they were the same. Lines before it "
+        "that begin with # name what it leaves out."}},
+      "program_source"};
+}
+
 View Workers() {
   return {"workers",
           "Worker processes, as last stored.",
@@ -367,6 +381,7 @@ std::vector<View> UserViews(const std::vector<v1::ProgramDescription>& programs)
           PruningDecisions(),
           Audit(),
           Notifications(),
+          ProgramSources(),
           AnalysesView(),
           AnalysisSitesView()};
 }

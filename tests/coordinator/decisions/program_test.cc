@@ -77,9 +77,10 @@ TEST_F(ProgramTest, AWorkerWithOtherSourceRunsNothingOfIt) {
   HandWorker stale("stale", 1), fresh("fresh", 1);
   harness.Sync(stale);
   harness.Report(stale, StartedEvent(kNew));
-  EXPECT_EQ(harness.Query("SELECT failure, message FROM attempts"),
-            "OTHER_DATA|worker worker-stale has other data than the trial began with: program mygpt has digest " +
-                kNew + " there, and has digest " + kOld + " in the sweep\n");
+  EXPECT_EQ(
+      harness.Query("SELECT failure, message FROM attempts"),
+      "OTHER_DATA|worker worker-stale has other data than the trial began with: program mygpt has digest " +
+          kNew + " there, and has digest " + kOld + " in the sweep\n");
   harness.Sync(stale);
   EXPECT_TRUE(stale.running().empty());
   EXPECT_THAT(
@@ -126,6 +127,21 @@ TEST_F(ProgramTest, AnEditKeepsItsSourceAndMayAddPoints) {
   harness.Tick();
   RunAll(one, kOld);
   EXPECT_EQ(harness.Status(sweep).trials().succeeded(), 2u);
+}
+
+TEST_F(ProgramTest, WhereItsSourceComesFromIsStoredAndChangesNothing) {
+  HandWorker one("one", 1);
+  v1::SweepSpec spec = ProgramSweep(kOld, {1});
+  sweep = harness.Submit(spec);
+  RunAll(one, kOld);
+  spec.mutable_program()->mutable_source()->set_commit("c1");
+  spec.mutable_program()->mutable_source()->set_diff("+1\n");
+  EXPECT_EQ(harness.TrySubmit(spec)->trials_known(), 1u);
+  EXPECT_FALSE(harness.state().sweeps.at(SweepId(2)).spec.program().has_source());
+  EXPECT_EQ(harness.Query("SELECT digest, commit_id, diff FROM program_sources"), kOld + "|c1|+1\n\n");
+  EXPECT_EQ(harness.EditSweep(sweep, spec)->kept(), 1u);
+  EXPECT_EQ(harness.EditSweep(sweep, spec)->added(), 0u);
+  harness.Restart();
 }
 
 TEST_F(ProgramTest, AnInvalidPointFailsWithTheReason) {

@@ -57,6 +57,15 @@ TEST(RequestLimitsTest, ListsOfASweepAreBounded) {
   ties.clear_tied();
   (*ties.mutable_tied())["\xff"] = "seed";
   EXPECT_EQ(Refusal(CheckLimits(ties)), "tied: byte 1 is not UTF-8; save it as UTF-8");
+  v1::SweepSpec program = SmallSweep("s", 1);
+  std::string& diff = *program.mutable_program()->mutable_source()->mutable_diff();
+  diff = std::string(256 << 10, 'x');
+  EXPECT_EQ(CheckLimits(program), absl::OkStatus());
+  diff += "\xff";
+  EXPECT_EQ(Refusal(CheckLimits(program)), "program.source.diff: byte 262145 is not UTF-8; save it as UTF-8");
+  diff = std::string((1 << 20) + 1, 'x');
+  EXPECT_THAT(Refusal(CheckLimits(program)),
+              HasSubstr("program.source.diff: 1048577 bytes; at most 1048576"));
   v1::SweepSpec conditions = SmallSweep("s", 1);
   google::protobuf::Value many;
   for (int i = 0; i < 5000; ++i) many.mutable_list_value()->add_values()->set_number_value(i);

@@ -116,6 +116,28 @@ TEST_F(ProgramViewsTest, ADescriptionThatGrowsAddsItsColumns) {
   EXPECT_THAT(Rows("SELECT count(depth), count(score) FROM results"), ElementsAre("0|0"));
 }
 
+TEST_F(ProgramViewsTest, TheSourceOfAProgramIsStoredOnceForEachDigest) {
+  const auto program = [](const std::string& digest, const std::string& commit, const std::string& diff) {
+    v1::ProgramUse use = Program({"lr"}, {});
+    use.set_digest(digest);
+    use.mutable_source()->set_commit(commit);
+    use.mutable_source()->set_diff(diff);
+    return use;
+  };
+  MustApply(SweepOf(1, program("d1", "c1", "+1\n")), SweepOf(2, program("d1", "c2", "")),
+            SweepOf(3, program("d2", "c2", "")), SweepOf(4, Program({"lr"}, {})));
+  const std::string sql = "SELECT digest, program, commit_id, diff FROM program_sources ORDER BY digest";
+  EXPECT_THAT(Rows(sql), ElementsAre("d1|mygpt|c1|+1\n", "d2|mygpt|c2|"));
+  EXPECT_THAT(Rows("SELECT count(*) FROM sweeps WHERE spec LIKE '%source%' OR spec LIKE '%c1%'"),
+              ElementsAre("0"));
+  // One that was not in a repository before.
+  MustApply(SweepEdited{
+      .id = SweepId(4), .spec = SweepOf(4, program("d4", "c4", "")).spec, .points = 4, .trials = 4});
+  EXPECT_THAT(Rows("SELECT commit_id FROM program_sources WHERE digest = 'd4'"), ElementsAre("c4"));
+  Reopen();
+  EXPECT_THAT(Rows("SELECT count(*) FROM program_sources"), ElementsAre("3"));
+}
+
 TEST_F(ProgramViewsTest, ABatchThatFailsAddsNoColumn) {
   EXPECT_FALSE(
       Apply(SweepOf(1, Program({"lr"}, {})), SweepChange{.id = SweepId(9), .state = v1::COMPLETE}).ok());
