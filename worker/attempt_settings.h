@@ -20,6 +20,7 @@ struct AttemptSettings {
   std::string trial_program;
   std::vector<v1::ProgramRoot> programs;   // Those of one's own that may run.
   std::vector<std::string> program_roots;  // Folders with such programs.
+  std::vector<std::string> container;      // AttemptSpec.container.
   std::size_t line_bytes_max = 65536;
   Duration stop_grace = std::chrono::seconds(10);
   // How long an artifact that another machine made may take to appear in the shared folder.

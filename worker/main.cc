@@ -55,6 +55,9 @@ absl::StatusOr<AgentOptions> AgentOptionsOf(const v1::WorkerConfig& config, cons
   options.attempts.trial_program = config.trial_program();
   options.attempts.programs.assign(config.programs().begin(), config.programs().end());
   options.attempts.program_roots.assign(config.program_roots().begin(), config.program_roots().end());
+  if (!config.container_runtime().empty()) options.attempts.container = {config.container_runtime()};
+  options.attempts.container.insert(options.attempts.container.end(), config.container_options().begin(),
+                                    config.container_options().end());
   options.attempts.line_bytes_max = config.line_bytes_max();
   options.attempts.stop_grace = std::chrono::milliseconds(config.stop_grace_ms());
   options.client.hold = std::chrono::seconds(config.hold_seconds());

@@ -171,6 +171,7 @@ asio::awaitable<std::optional<v1::Outcome>> Supervisor::Prepare() {
     }
     spec_.set_program_root(root->root());
     spec_.set_trial_program(settings_.trial_program);
+    spec_.mutable_container()->Assign(settings_.container.begin(), settings_.container.end());
     if (assignment_.has_resume_step()) spec_.set_resume_step(assignment_.resume_step());
   }
   spec_.set_output_dir(folder_.string());

@@ -17,6 +17,7 @@
 #include "s3/client.h"
 #include "spec/schema/plain_name.h"
 #include "worker/processes/trial_environment.h"
+#include "worker/programs/container.h"
 #include "worker/programs/program_roots.h"
 
 namespace inlier {
@@ -63,6 +64,10 @@ absl::Status ResolveWorkerConfig(v1::WorkerConfig& config) {
     RETURN_IF_ERROR(CheckProgramRoot(program, config.token_file()));
   }
   for (std::string& root : *config.mutable_program_roots()) RETURN_IF_ERROR(MakeAbsolute(&root));
+  ASSIGN_OR_RETURN(
+      *config.mutable_container_runtime(),
+      FindContainerRuntime(config.has_container_runtime() ? std::optional(config.container_runtime())
+                                                          : std::nullopt));
   if (!config.has_cache_dir()) config.set_cache_dir((fs::path(config.state_dir()) / "cache").string());
   RETURN_IF_ERROR(MakeAbsolute(config.mutable_cache_dir()));
   if (!config.has_trial_program()) {

@@ -150,6 +150,13 @@ void CheckInliersEvaluation(const v1::ProgramDescription& description, Problems*
   }
 }
 
+// "NAME@sha256:DIGEST" or "sha256:DIGEST".
+bool IsPinned(const std::string& image) {
+  const std::size_t digest = image.find("sha256:");
+  if (digest == std::string::npos || !IsSha256Hex(std::string_view(image).substr(digest + 7))) return false;
+  return digest == 0 || (absl::ascii_isalnum(image[0]) && image[digest - 1] == '@');
+}
+
 void CheckFiles(const v1::ProgramDescription& description, Problems* problems) {
   for (int i = 0; i < description.files_size(); ++i) {
     if (!IsInner(description.files(i)))
@@ -157,10 +164,18 @@ void CheckFiles(const v1::ProgramDescription& description, Problems* problems) {
                                               " leaves the program's folder; give a path or glob below it");
   }
   const v1::ProgramEnvironment& environment = description.environment();
-  if (environment.has_venv() && environment.has_conda())
-    problems->Add("environment", "has both venv and conda; keep one");
-  for (const auto& [path, value] : {std::pair("environment.venv", environment.venv()),
-                                    std::pair("environment.lock", environment.lock())}) {
+  if (environment.has_venv() + environment.has_conda() + environment.has_image() > 1)
+    problems->Add("environment", "has more than one of venv, conda and image; keep one");
+  const std::string& image = environment.image();
+  if (environment.has_image() && !IsImageFile(image) && !IsPinned(image))
+    problems->Add("environment.image",
+                  Quoted(image) +
+                      " may name another image tomorrow; give NAME@sha256:DIGEST (`podman image inspect "
+                      "--format '{{.Digest}}' NAME` prints it), sha256:DIGEST of one of the worker's machine "
+                      "(its id), or a .sif file below the program's folder");
+  for (const auto& [path, value] :
+       {std::pair("environment.venv", environment.venv()), std::pair("environment.lock", environment.lock()),
+        std::pair("environment.image", IsImageFile(image) ? image : "")}) {
     if (!value.empty() && !IsInner(value))
       problems->Add(path, Quoted(value) + " leaves the program's folder; give a path below it");
   }
@@ -285,6 +300,7 @@ absl::StatusOr<std::vector<std::string>> ProgramFiles(const fs::path& folder,
                                                      " files match; name the source alone"));
   }
   if (description.environment().has_lock()) found.insert(description.environment().lock());
+  if (IsImageFile(description.environment().image())) found.insert(description.environment().image());
   return std::vector<std::string>(found.begin(), found.end());
 }
 

@@ -28,6 +28,9 @@ Problems FindProgramProblems(const v1::ProgramDescription& description);
 // Reads and checks inlier-program.yaml of the program's folder. NotFound: there is none.
 absl::StatusOr<v1::ProgramDescription> ReadProgram(const std::filesystem::path& folder);
 
+// True for an image (ProgramEnvironment) that is a file.
+inline bool IsImageFile(const std::string& image) { return image.ends_with(".sif"); }
+
 // True for a path that `files` matches, whether it is there or not.
 bool IsProgramFile(const v1::ProgramDescription& description, const std::string& path);
 

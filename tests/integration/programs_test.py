@@ -2,6 +2,7 @@
 """Programs of one's own from a sweep's file to its table: run once, resumed, run again where their source has changed, refused where a worker's owner
 has not named them."""
 import os
+import shutil
 import signal
 import subprocess
 import unittest
@@ -56,7 +57,9 @@ table: {rows: [until, bits], columns: [{measurement: total}, {measurement: round
 """
 
 
-class ProgramsTest(harness.FolderTest):
+class ProgramFolderTest(harness.FolderTest):
+    run_options = ()
+
     def setUp(self):
         super().setUp()
         self.write("evaluate.sh", EVALUATE)
@@ -64,12 +67,26 @@ class ProgramsTest(harness.FolderTest):
         self.write("train.sh", TRAIN)
         self.write("sweep.yaml", SWEEP)
 
+    def run_words(self):
+        return ["run", self.folder / "sweep.yaml", "--dir", self.folder / "state", *self.run_options]
+
     def run_sweep(self, **options):
-        return harness.inlier("run", self.folder / "sweep.yaml", "--dir", self.folder / "state", **options)
+        return harness.inlier(*self.run_words(), **options)
+
+    def start_long_sweep(self):
+        """In the background, with one slot: numbers up to 25, and a checkpoint after each."""
+        self.write("train.sh", TRAIN.replace("sleep 0.01", "sleep 0.2"))
+        self.write("sweep.yaml", "name: long\nprogram: count\nbase: {until: 25}\n")
+        run = subprocess.Popen([harness.INLIER, *self.run_words(), "--slots", "1"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(run.kill)
+        harness.wait_for("checkpoints", lambda: len(list((self.folder / "state/attempts").glob("*/*/step-*.tar"))) >= 2)
+        return run
 
     def sql(self, query):
         return [list(row) for row in harness.sql(self.folder / "state", query)]
 
+
+class ProgramsTest(ProgramFolderTest):
     def test_a_sweep_of_a_script_ends_in_a_table_and_changed_source_runs_again(self):
         table = self.run_sweep().stdout
         for number in ("6.00", "10.00", "3.00", "5.00"):
@@ -85,13 +102,7 @@ class ProgramsTest(harness.FolderTest):
         self.assertEqual([[6, 4], [12, 2]], self.sql("SELECT total, count(*) FROM results WHERE count_to = 3 GROUP BY 1 ORDER BY 1"))
 
     def test_a_killed_worker_costs_no_step_that_is_saved(self):
-        self.write("train.sh", TRAIN.replace("sleep 0.01", "sleep 0.2"))
-        self.write("sweep.yaml", "name: long\nprogram: count\nbase: {until: 25}\n")
-        command = [harness.INLIER, "run", self.folder / "sweep.yaml", "--dir", self.folder / "state", "--slots", "1"]
-        run = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        self.addCleanup(run.kill)
-        attempts = self.folder / "state/attempts"
-        harness.wait_for("checkpoints", lambda: len(list(attempts.glob("*/*/step-*.tar"))) >= 3)
+        run = self.start_long_sweep()
         harness.wait_for("a program", lambda: harness.pids("bash", "train.sh"))
         os.kill(harness.pids("inlier-worker", self.folder)[0], signal.SIGKILL)
         self.assertEqual(0, run.wait(120))
@@ -175,6 +186,78 @@ class ProgramsTest(harness.FolderTest):
             self.write("train.sh", TRAIN + "# changed\n")
             for dry_run in ([], ["--dry-run"]):
                 local.inlier("edit", sweep, path, *dry_run, fails=6, says="program: its source has changed since the sweep began, so this is another sweep: submit it as a new one")
+
+
+class Images:
+    """The program in an image of a shell and its tools, by a real runtime, where that can start containers here."""
+
+    def setUp(self):
+        super().setUp()
+        self.real, shell = shutil.which(self.runtime), shutil.which("busybox")
+        if not self.real or not shell:
+            self.skipTest(f"needs {self.runtime} and busybox-static")
+        (self.folder / "bin").mkdir()
+        exports = "".join(f"export {name}={value}\n" for name, value in self.environment().items())
+        self.command = self.write(f"bin/{self.runtime}", f'#!/bin/sh\n{exports}exec {self.real} "$@"\n', 0o755)
+        self.run_options = ("--worker-set", f"container_runtime={self.command}")
+        (self.folder / "root/bin").mkdir(parents=True)
+        shutil.copy(shell, self.folder / "root/bin/busybox")
+        for name in ("sh", "cat", "mkdir", "sed", "sleep", "touch"):
+            (self.folder / "root/bin" / name).symlink_to("busybox")
+        subprocess.run(["tar", "-C", self.folder / "root", "-cf", self.folder / "root.tar", "."], check=True)
+        made = self.call("import", self.folder / "root.tar", "inlier-test")
+        self.image = "sha256:" + self.call("image", "inspect", "--format", "{{.Id}}", "inlier-test").stdout.strip().removeprefix("sha256:")
+        ran = self.call("run", "--rm", "--network=host", self.image, "sh", "-c", "echo it runs")
+        if "it runs" not in ran.stdout:
+            self.skipTest(f"{self.runtime} starts no container here: {made.stderr[-200:]} {ran.stderr[-300:]}")
+        self.write("inlier-program.yaml", DESCRIPTION.replace("bash", "sh") + f"environment: {{image: '{self.image}'}}\n")
+
+    def call(self, *words):
+        return subprocess.run([self.command, *words], check=False, capture_output=True, text=True, timeout=120)
+
+    def containers(self):
+        return [name for name in self.call("ps", "-a", "--format", "{{.Names}}").stdout.split() if name.startswith("inlier-st-")]
+
+    def test_a_sweep_ends_in_the_same_table(self):
+        self.write("train.sh", "touch written 2>/dev/null && exit 1\n" + TRAIN)
+        table = self.run_sweep().stdout
+        for number in ("6.00", "10.00", "3.00", "5.00"):
+            self.assertIn(number, table)
+        self.assertEqual([[6]], self.sql(f"SELECT count(DISTINCT token) FROM attempts WHERE build LIKE '% in {self.image}'"))
+        self.assertEqual([], self.containers())
+
+    def test_a_killed_worker_takes_its_containers_with_it(self):
+        run = self.start_long_sweep()
+        first = self.containers()
+        self.assertEqual(1, len(first))
+        os.kill(harness.pids("inlier-worker", self.folder)[0], signal.SIGKILL)
+        harness.wait_for("the end of the container", lambda: first[0] not in self.containers())
+        self.assertEqual(0, run.wait(120))
+        self.assertEqual([[325]], self.sql("SELECT total FROM results"))
+        self.assertGreaterEqual(self.sql("SELECT max(resumed_step) FROM attempts")[0][0], 1)
+        harness.wait_for("the end of all", lambda: not self.containers())
+
+
+class PodmanTest(Images, ProgramFolderTest):
+    runtime = "podman"
+
+    def environment(self):
+        """Images of its own; runc, where it is there, and limits that root without all capabilities may set."""
+        self.write("containers.conf", '[containers]\ndefault_ulimits=["nofile=1024:1024","nproc=1000:1000"]\n[engine]\ncgroup_manager="cgroupfs"\n'
+                   + ('runtime="runc"\n' if shutil.which("runc") else ""))
+        self.write("storage.conf", f'[storage]\ndriver="vfs"\ngraphroot="{self.folder}/store"\nrunroot="{self.folder}/run"\n')
+        return {"CONTAINERS_CONF": self.folder / "containers.conf", "CONTAINERS_STORAGE_CONF": self.folder / "storage.conf"}
+
+    def test_it_is_stopped_and_resumed_there(self):
+        said = harness.inlier("program", "test", self.folder, env={**os.environ, "PATH": f"{self.command.parent}:{os.environ['PATH']}"})
+        self.assertIn("does what the protocol asks", said.stdout)
+
+
+class DockerTest(Images, ProgramFolderTest):
+    runtime = "docker"
+
+    def environment(self):
+        return {name: value for name, value in os.environ.items() if name.startswith("DOCKER_")}
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@
 #include "spec/trial/canonical.h"
 #include "spec/trial/outcome.h"
 #include "worker/attempt_folder.h"
+#include "worker/programs/container.h"
 #include "worker/programs/program_environment.h"
 #include "worker/programs/program_lines.h"
 #include "worker/programs/program_roots.h"
@@ -120,7 +121,9 @@ absl::Status ProgramAttempt::Open() {
   v1::TrialEvent event;
   v1::Started& started = *event.mutable_started();
   started.set_pid(::getpid());
-  started.set_build(absl::StrCat(description_.name(), " ", digest_.substr(0, 12)));
+  const v1::ProgramEnvironment& environment = description_.environment();
+  started.set_build(absl::StrCat(description_.name(), " ", digest_.substr(0, 12),
+                                 environment.has_image() ? " in " : "", environment.image()));
   started.set_device(spec_.device());
   started.set_threads(spec_.threads());
   started.set_host(HostName());
@@ -177,7 +180,9 @@ absl::Status ProgramAttempt::Prepare() {
               .user = user_,
               .cpus = {spec_.cpus().begin(), spec_.cpus().end()}};
   ASSIGN_OR_RETURN(command_.variables, ProgramVariables(root_, description_, own / "trial.json"));
-  return absl::OkStatus();
+  const v1::ProgramEnvironment& environment = description_.environment();
+  return environment.has_image() ? PutIntoContainer(spec_, environment.image(), own, command_)
+                                 : absl::OkStatus();
 }
 
 v1::Outcome ProgramAttempt::RunToEnd() {
@@ -191,6 +196,7 @@ v1::Outcome ProgramAttempt::RunToEnd() {
   const auto on_line = [this](const LineSplitter::Line& line) { TakeLine(line); };
   const int status = process_.Wait([&](std::string_view bytes) { lines.Feed(bytes, on_line); });
   lines.Finish(on_line);
+  if (description_.environment().has_image() && WIFSIGNALED(status)) RemoveContainer(spec_, command_);
   if (broken_) return *broken_;
   const bool clean = WIFEXITED(status) && WEXITSTATUS(status) == 0;
   const std::string how = WIFEXITED(status) ? absl::StrCat("ended with status ", WEXITSTATUS(status))

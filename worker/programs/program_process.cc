@@ -49,6 +49,14 @@ const char* BecomeUser(const std::string& name) {
   return nullptr;
 }
 
+bool OpenEvents(const ProgramCommand& command, FdPair& events) {
+  if (command.events.empty()) return events.Open();
+  // For both, so that it has no end before its first writer.
+  events.read = ::open(command.events.c_str(), O_RDWR | O_CLOEXEC);
+  events.write = ::fcntl(events.read, F_DUPFD_CLOEXEC, 0);
+  return events.write >= 0;
+}
+
 // Kills the children that this process has, also those that came to it as their parents ended, until there are none.
 void KillLeftBehind() {
   for (int round = 0; round < 100; ++round) {
@@ -107,7 +115,7 @@ absl::Status ProgramProcess::Start(const ProgramCommand& command) {
   FdPair events, replies, failure;
   const sigset_t signals = HandledSignals();
   signals_ = Descriptor(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
-  if (signals_.fd() < 0 || !events.Open() || !replies.Open() || !failure.Open())
+  if (signals_.fd() < 0 || !OpenEvents(command, events) || !replies.Open() || !failure.Open())
     return ErrnoStatus("cannot make the pipes of the program");
   // The program would not get a signal that came while its files were prepared.
   TakeSignals();

@@ -25,6 +25,7 @@ struct ProgramCommand {
   std::filesystem::path folder;        // Its working folder.
   std::string user;                    // It runs as this one; empty: as this process.
   std::vector<int> cpus{};             // It is bound to them; none: as this process is.
+  std::filesystem::path events{};      // A named pipe of its reports; empty: its descriptor 3.
 };
 
 class ProgramProcess {

@@ -24,6 +24,7 @@
 #include "spec/program/measurement_list.h"
 #include "spec/program/trial_form.h"
 #include "spec/schema/overrides.h"
+#include "worker/programs/container.h"
 #include "worker/programs/program_attempt.h"
 
 namespace inlier {
@@ -56,6 +57,7 @@ class TrialRun {
     has_evaluation_ = !use.description().evaluate().empty() && !inlier_evaluates_;
     ASSIGN_OR_RETURN(const auto form, TrialForm::OfProgram(use));
     measurements_ = form->measurements();
+    ASSIGN_OR_RETURN(runtime_, FindContainerRuntime(std::nullopt));
     const std::unique_ptr<google::protobuf::Message> point = form->New();
     RETURN_IF_ERROR(ApplyOverrides(point.get(), settings));
     form->Write(*point, &trial_);
@@ -111,6 +113,7 @@ class TrialRun {
     *spec.mutable_spec() = trial_;
     spec.set_program_root(root_.string());
     spec.set_output_dir((folder() / name).string());
+    if (!runtime_.empty()) spec.add_container(runtime_);
     spec.set_device("cpu");
     spec.set_threads(1);
     if (resume.has_path()) {
@@ -209,6 +212,7 @@ class TrialRun {
 
   const fs::path root_;
   const ScratchFolder scratch_{"test-program"};
+  std::string runtime_;  // Of images.
   bool has_evaluation_ = false, inlier_evaluates_ = false;
   std::shared_ptr<const MeasurementList> measurements_;
   v1::TrialSpec trial_;

@@ -78,7 +78,20 @@ TEST(ProgramDescriptionTest, EachMistakeIsNamedWithItsPlaceAndRemedy) {
   EXPECT_THAT(ErrorOf("name: p\ncommand: [x]\nfiles: [../x.py]\n"),
               HasSubstr("files[0]: \"../x.py\" leaves the program's folder; give a path or glob below it"));
   EXPECT_THAT(ErrorOf(std::string(kLeast) + "environment: {venv: .venv, conda: base}\n"),
-              HasSubstr("environment: has both venv and conda; keep one"));
+              HasSubstr("environment: has more than one of venv, conda and image; keep one"));
+  const auto image = [](const std::string& name) {
+    return ErrorOf(std::string(kLeast) + "environment: {image: '" + name + "'}\n");
+  };
+  const std::string digest = "sha256:" + std::string(64, 'a');
+  for (const std::string& good :
+       {"ghcr.io/ann/net@" + digest, "net:1.0@" + digest, digest, std::string("in/net.sif")})
+    EXPECT_EQ(image(good), "OK") << good;
+  for (const std::string& bad : {std::string("net:latest"), "net@" + digest.substr(1),
+                                 "--privileged@" + digest, "net" + digest, digest + "0"})
+    EXPECT_THAT(image(bad), HasSubstr("environment.image: \"")) << bad;
+  EXPECT_THAT(image("net:1"),
+              HasSubstr("\"net:1\" may name another image tomorrow; give NAME@sha256:DIGEST"));
+  EXPECT_THAT(image("../net.sif"), HasSubstr("\"../net.sif\" leaves the program's folder"));
   EXPECT_THAT(ErrorOf(std::string(kLeast) + "environment: {lock: /etc/passwd}\n"),
               HasSubstr("environment.lock: \"/etc/passwd\" leaves"));
 }
@@ -99,13 +112,15 @@ TEST(ProgramDescriptionTest, AFolderThatNoGlobLeadsToIsNotEntered) {
 
 TEST(ProgramDescriptionTest, ItsFilesAreThoseThatItsGlobsMatchAndItsDescriptionAndLock) {
   const ProgramFolder folder(
-      "name: p\ncommand: [x]\nfiles: ['*.py', 'src/**/*.py']\nenvironment: {lock: locked.txt}\n");
-  for (const char* name : {"src/a.py", "src/deep/er/b.py", "src/c.txt", "locked.txt", ".hidden/d.py",
-                           "src/__pycache__/e.py", "other/f.py", "src/env/g.py", "src/env/pyvenv.cfg"})
+      "name: p\ncommand: [x]\nfiles: ['*.py', 'src/**/*.py']\nenvironment: {lock: locked.txt, image: "
+      "net.sif}\n");
+  for (const char* name :
+       {"net.sif", "src/a.py", "src/deep/er/b.py", "src/c.txt", "locked.txt", ".hidden/d.py",
+        "src/__pycache__/e.py", "other/f.py", "src/env/g.py", "src/env/pyvenv.cfg"})
     folder.Write(name, name);
   EXPECT_THAT(ProgramFiles(folder.path(), ReadProgram(folder.path()).value()).value(),
-              ElementsAre("evaluate.py", "inlier-program.yaml", "locked.txt", "src/a.py", "src/deep/er/b.py",
-                          "train.py"));
+              ElementsAre("evaluate.py", "inlier-program.yaml", "locked.txt", "net.sif", "src/a.py",
+                          "src/deep/er/b.py", "train.py"));
   const ProgramFolder none("name: p\ncommand: [x]\nfiles: ['*.cu']\n");
   EXPECT_THAT(MessageOf(ProgramFiles(none.path(), ReadProgram(none.path()).value()).status()),
               HasSubstr("files: \"*.cu\" matches no file in"));

@@ -58,6 +58,19 @@ class ProgramRunnerTest : public testing::Test {
     fields["optimizer.name"].set_string_value("adam");
     return spec;
   }
+  // The attempt in an image, by a runtime that has no containers: it runs the command as it is.
+  v1::AttemptSpec InImage(const std::string& script) {
+    Write(script,
+          std::string(kRunnerDescription) + "environment: {image: 'sha256:" + std::string(64, 'a') + "'}\n");
+    std::ofstream(folder_ / "podman")
+        << "#!/bin/sh\necho \"$@\" >>" << (folder_ / "calls").string()
+        << "\n[ $1 = run ] || exit 0\nwhile [ $1 != --entrypoint=sh ]; do shift; done\n"
+           "shift 2; exec sh \"$@\"\n";
+    fs::permissions(folder_ / "podman", fs::perms::owner_all);
+    v1::AttemptSpec spec = Spec();
+    spec.add_container((folder_ / "podman").string());
+    return spec;
+  }
   // Runs the attempt in a shell; `around` has $RUN where the runner is started.
   v1::Outcome Run(const v1::AttemptSpec& spec, const std::string& around = "$RUN") {
     fs::create_directories(spec.output_dir());
@@ -294,6 +307,42 @@ TEST_F(ProgramRunnerTest, AProgramThatTheSignalOfAJobsEndEndedFirstIsPreempted) 
       Run(Spec(), "$RUN & while ! grep -q progress " + (folder_ / "events").string() +
                       "; do sleep 0.05; done; kill -TERM $(cat " + (folder_ / "pid").string() + "); wait");
   EXPECT_EQ(outcome.failure(), v1::PREEMPTED) << outcome.message();
+}
+
+TEST_F(ProgramRunnerTest, InAnImageItsLinesRepliesAndStatusAreTheSame) {
+  const std::string out = (folder_ / "attempt/output").string();
+  const std::string counts =
+      "for i in 1 2 3; do echo $i >" + out +
+      "/c; echo \"{\\\"checkpoint\\\": {\\\"path\\\": \\\"c\\\", \\\"step\\\": $i}}\" >&3; "
+      "read reply; echo got $reply; done\n";
+  EXPECT_EQ(Run(InImage(counts + kSuccess)).kind(), v1::Outcome::SUCCEEDED) << events_.back().DebugString();
+  EXPECT_THAT(printed_, HasSubstr("got {\"saved\": {\"step\": 3}}"));
+  EXPECT_THAT(events_[0].started().build(), HasSubstr(" in sha256:aaaa"));
+  EXPECT_THAT(Run(InImage("exit 3\n")).message(), HasSubstr("ended with status 3 without an outcome"));
+  v1::AttemptSpec none = InImage(kSuccess);
+  none.clear_container();
+  EXPECT_THAT(Run(none).message(), HasSubstr("no container_runtime is installed or allowed"));
+}
+
+TEST_F(ProgramRunnerTest, InAnImageItIsStoppedAndWhenItsCommandIsKilledItEndsAndIsRemoved) {
+  const v1::AttemptSpec spec = InImage(
+      "trap 'echo \"{\\\"log\\\": {\\\"text\\\": \\\"asked\\\"}}\" >&3; exit 0' TERM\n"
+      "echo $$ >" +
+      (folder_ / "left").string() +
+      "; echo '{\"progress\": {\"step\": 1}}' >&3\nwhile :; do sleep 0.05; done\n");
+  const std::string until =
+      "while ! grep -q progress " + (folder_ / "events").string() + "; do sleep 0.05; done; ";
+  EXPECT_EQ(Run(spec, "trap : TERM; $RUN & " + until + "kill -TERM 0; wait; wait").failure(), v1::PREEMPTED);
+  EXPECT_EQ(Logged(), "asked\n");
+  EXPECT_THAT(ReadFile(folder_ / "calls").value(), testing::Not(HasSubstr("rm -f")));
+  // A line that ends the attempt kills what runs the container.
+  const v1::AttemptSpec broken =
+      InImage("echo $$ >" + (folder_ / "left").string() +
+              "; echo '{\"measurement\": {\"name\": \"x\", \"value\": 1}}' >&3; sleep 1000\n");
+  EXPECT_EQ(Run(broken).failure(), v1::INVALID_SPEC);
+  EXPECT_THAT(ReadFile(folder_ / "calls").value(), HasSubstr("rm -f inlier-st-1-7-0\n"));
+  const std::string left = ReadFile(folder_ / "left").value();
+  EXPECT_FALSE(fs::exists("/proc/" + left.substr(0, left.find('\n'))));
 }
 
 TEST_F(ProgramRunnerTest, WhatItLeavesBehindIsKilledWithItsChildren) {
