@@ -88,7 +88,14 @@ class Plotting {
     absl::Status failed;
     std::size_t drawn = 0;
     for (std::size_t i = 0; i < figures.size(); ++i) {
-      const absl::Status status = Draw(figures[i], grid, files[i]);
+      absl::Status status = Draw(figures[i], grid, files[i]);
+      if (absl::IsNotFound(status) && usual_ && sweep_.spec().has_program() &&
+          figures[i].kind() == v1::FigureSpec::CURVES) {
+        // What a program reports of a training is a curve or a result.
+        v1::FigureSpec bars = figures[i];
+        bars.set_kind(v1::FigureSpec::BARS);
+        status = Draw(bars, grid, files[i]);
+      }
       if (status.ok()) {
         ++drawn;
         continue;

@@ -21,6 +21,7 @@
 #include "base/status.h"
 #include "inlier/v1/attempt.pb.h"
 #include "spec/program/find_program.h"
+#include "spec/program/program_description.h"
 #include "spec/program/measurement_list.h"
 #include "spec/program/trial_form.h"
 #include "spec/schema/overrides.h"
