@@ -223,6 +223,7 @@ asio::awaitable<std::optional<v1::Outcome>> Supervisor::PrepareResume(bool strea
     if (stopping()) co_return std::nullopt;
     if (found.ok()) {
       spec_.set_resume_from(found->string());
+      if (spec_.has_program_root()) spec_.set_resume_step(StepOfCheckpoint(point.path()));
       if (IsSha256Hex(point.sha256())) transfers_.read[*found] = point.sha256();
       if (!transfers_.resume_trouble.empty())
         absl::StrAppend(&transfers_.resume_trouble, "; training resumes from ", found->string());

@@ -1,6 +1,8 @@
 #include "worker/attempt_folder.h"
 
+#include <fcntl.h>
 #include <google/protobuf/util/json_util.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <system_error>
@@ -10,8 +12,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "base/digest.h"
 #include "base/failpoint.h"
+#include "base/files/descriptor.h"
 #include "base/files/file.h"
 #include "base/status.h"
 
@@ -20,11 +24,24 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr char kStepPrefix[] = "step-";
+
 bool IsSafeName(const std::string& name) {
   return !name.empty() && name.size() <= 200 && name.front() != '.' &&
          std::ranges::all_of(name, [](unsigned char c) {
            return absl::ascii_isalnum(c) || c == '-' || c == '_' || c == '.';
          });
+}
+
+// A folder below `root`, made where `make`; no part of the path is a link.
+absl::StatusOr<Descriptor> OpenBelow(const fs::path& root, const fs::path& relative, bool make) {
+  Descriptor at(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  for (const fs::path& part : relative) {
+    if (make) ::mkdirat(at.fd(), part.c_str(), 0755);
+    at = Descriptor(::openat(at.fd(), part.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  }
+  if (at.fd() < 0) return ErrnoStatus(absl::StrCat("cannot enter ", (root / relative).string()));
+  return at;
 }
 
 }  // namespace
@@ -63,6 +80,28 @@ absl::StatusOr<fs::path> PathBelow(const fs::path& folder, const std::string& re
         absl::StrCat("the path '", relative, "' does not stay below ", folder.string()));
   }
   return folder / path;
+}
+
+std::string CheckpointName(std::uint64_t step) { return absl::StrCat(kStepPrefix, step, ".tar"); }
+
+std::uint64_t StepOfCheckpoint(const fs::path& tar) {
+  std::uint64_t step = 0;
+  const std::string stem = tar.stem().string();
+  return absl::SimpleAtoi(absl::StripPrefix(stem, kStepPrefix), &step) ? step : 0;
+}
+
+absl::Status MoveBelow(const fs::path& output, const fs::path& relative, const fs::path& kept) {
+  RETURN_IF_ERROR(MakeFolder(kept));
+  ASSIGN_OR_RETURN(const Descriptor from, OpenBelow(output, relative.parent_path(), /*make=*/false));
+  ASSIGN_OR_RETURN(const Descriptor to, OpenBelow(kept, relative.parent_path(), /*make=*/true));
+  const std::string name = relative.filename().string(), path = (output / relative).string();
+  struct stat info {};
+  if (::fstatat(from.fd(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0)
+    return ErrnoStatus(absl::StrCat("cannot keep ", path));
+  if (!S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode))
+    return absl::InvalidArgumentError(absl::StrCat("it reported ", path, ", neither a file nor a folder"));
+  if (::renameat(from.fd(), name.c_str(), to.fd(), name.c_str()) == 0) return absl::OkStatus();
+  return ErrnoStatus(absl::StrCat("cannot keep ", path));
 }
 
 absl::Status PublishArtifact(const fs::path& state_dir, const fs::path& folder,

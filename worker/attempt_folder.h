@@ -42,6 +42,16 @@ absl::StatusOr<std::filesystem::path> ArtifactPath(const std::filesystem::path& 
 absl::StatusOr<std::filesystem::path> PathBelow(const std::filesystem::path& folder,
                                                 const std::string& relative);
 
+// The file in the folder of a program's attempt for its checkpoint of this step, and the step that such a path has; 0 where it
+// has none.
+std::string CheckpointName(std::uint64_t step);
+std::uint64_t StepOfCheckpoint(const std::filesystem::path& tar);
+
+// Moves `relative`, a file or folder below `output`, to the same path below `kept`, and follows no link: a program may swap
+// what is there meanwhile.
+absl::Status MoveBelow(const std::filesystem::path& output, const std::filesystem::path& relative,
+                       const std::filesystem::path& kept);
+
 // Moves the final checkpoint of the attempt in `folder` to its artifact, both on disk when this returns OK.
 // The file's digest must be the one that the child reported. OK too when the artifact exists already.
 absl::Status PublishArtifact(const std::filesystem::path& state_dir, const std::filesystem::path& folder,

@@ -10,12 +10,12 @@
 #include "absl/strings/str_replace.h"
 #include "base/digest.h"
 #include "base/failpoint.h"
-#include "base/files/file.h"
 #include "base/log.h"
 #include "base/status.h"
 #include "spec/trial/outcome.h"
 #include "worker/attempt_folder.h"
 #include "worker/disk_work.h"
+#include "worker/programs/program_process.h"
 #include "worker/programs/program_roots.h"
 #include "worker/slots/trial_command.h"
 #include "worker/start_trouble.h"
@@ -172,7 +172,6 @@ asio::awaitable<std::optional<v1::Outcome>> Supervisor::Prepare() {
     spec_.set_program_root(root->root());
     spec_.set_trial_program(settings_.trial_program);
     spec_.mutable_container()->Assign(settings_.container.begin(), settings_.container.end());
-    if (assignment_.has_resume_step()) spec_.set_resume_step(assignment_.resume_step());
   }
   spec_.set_output_dir(folder_.string());
   spec_.set_data_dir(settings_.data_dir.string());
@@ -188,13 +187,12 @@ asio::awaitable<std::optional<v1::Outcome>> Supervisor::Prepare() {
     const auto elsewhere = [this](const auto& place) { return place.slot.machine != slot_.machine; };
     if (std::ranges::any_of(ranks_.places(), elsewhere)) gang.set_address(slot_.address);
   }
-  if (const absl::Status made = MakeFolder(folder_); !made.ok()) co_return NotStarted(made);
+  if (const auto made = MakeClosedFolder(settings_, spec_, folder_); !made.ok()) co_return NotStarted(made);
   if (const absl::Status opened = log_.Open(folder_ / kAttemptLogName); !opened.ok())
     Warn(std::string(opened.message()));
 
   std::optional<v1::Outcome> outcome = co_await PrepareCheckpoint();
-  if (outcome) co_return outcome;
-  if (stopping()) co_return std::nullopt;
+  if (outcome || stopping()) co_return outcome;
   const absl::Status written = PrepareAttemptFolder(folder_, spec_);
   if (!written.ok()) co_return NotStarted(written);
   co_return std::nullopt;
@@ -256,6 +254,7 @@ asio::awaitable<ProcessExit> Supervisor::AwaitChild() {
 
 asio::awaitable<v1::Outcome> Supervisor::Finish(ProcessExit exit) {
   kill_timer_.cancel();
+  if (spec_.has_program_root() && exit.signal != 0) KillProgramsOf(folder_);
   std::vector<v1::TrialEvent> events;
   for (const std::string& message : reader_.Finish(events)) Warn(message);
   log_.Finish([](const std::string&) {});

@@ -61,7 +61,7 @@ absl::Status ResolveWorkerConfig(v1::WorkerConfig& config) {
   for (v1::ProgramRoot& program : *config.mutable_programs()) {
     RETURN_IF_ERROR(MakeAbsolute(program.mutable_root()));
     for (const std::string& name : program.environment()) RETURN_IF_ERROR(CheckEnvironmentName(name));
-    RETURN_IF_ERROR(CheckProgramRoot(program, config.token_file()));
+    RETURN_IF_ERROR(CheckProgramRoot(program, config));
   }
   for (std::string& root : *config.mutable_program_roots()) RETURN_IF_ERROR(MakeAbsolute(&root));
   ASSIGN_OR_RETURN(
@@ -96,7 +96,8 @@ absl::Status PrepareStateFolder(const v1::WorkerConfig& config) {
   for (const fs::path& folder : {state, state / "attempts", state / "artifacts", state / "outbox"}) {
     RETURN_IF_ERROR(Annotate(MakeWritableFolder(folder), "preparing state_dir"));
   }
-  return Annotate(MakeWritableFolder(config.cache_dir()), "preparing cache_dir");
+  RETURN_IF_ERROR(Annotate(MakeWritableFolder(config.cache_dir()), "preparing cache_dir"));
+  return CloseState(config);
 }
 
 absl::StatusOr<ClientSecurity> SecurityOf(const v1::WorkerConfig& config) {

@@ -1,7 +1,8 @@
-// A file descriptor that closes itself. Thread safety: none.
+// A file descriptor that closes itself, and a pair of them. Thread safety: none.
 #ifndef INLIER_BASE_FILES_DESCRIPTOR_H_
 #define INLIER_BASE_FILES_DESCRIPTOR_H_
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <utility>
@@ -29,6 +30,35 @@ class Descriptor {
 
  private:
   int fd_ = -1;
+};
+
+// Both ends of a pipe, closed with it.
+struct FdPair {
+  int read = -1, write = -1;
+  FdPair() = default;
+  FdPair(const FdPair&) = delete;
+  FdPair& operator=(const FdPair&) = delete;
+  ~FdPair() {
+    CloseRead();
+    CloseWrite();
+  }
+  bool Open() {
+    int fds[2];
+    if (::pipe2(fds, O_CLOEXEC) != 0) return false;
+    read = fds[0];
+    write = fds[1];
+    return true;
+  }
+  void CloseRead() { Close(read); }
+  void CloseWrite() { Close(write); }
+  int ReleaseRead() { return std::exchange(read, -1); }
+  int ReleaseWrite() { return std::exchange(write, -1); }
+
+ private:
+  static void Close(int& fd) {
+    if (fd >= 0) ::close(fd);
+    fd = -1;
+  }
 };
 
 }  // namespace inlier

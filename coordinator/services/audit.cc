@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/digest.h"
 #include "base/utf8.h"
 #include "coordinator/state/lookup.h"
 #include "coordinator/state/request_log.h"
@@ -28,13 +29,16 @@ std::string Short(std::string_view text) {
 
 bool IsMessage(const FieldDescriptor* field) { return field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE; }
 
-// The set fields that are not repeated, messages last: `sweep: "gamma", spec: {group: "nlp"}`.
+// The set fields that are not repeated, messages last but the program, whose digest must not be cut off: `sweep: "gamma", spec: {group:
+// "nlp"}`.
 std::string FieldsOf(const Message& message, int depth = 0) {
   std::string text;
   std::vector<const FieldDescriptor*> fields;
   const google::protobuf::Reflection& reflection = *message.GetReflection();
   reflection.ListFields(message, &fields);
   std::stable_partition(fields.begin(), fields.end(), [](const auto* field) { return !IsMessage(field); });
+  std::stable_partition(fields.begin(), fields.end(),
+                        [](const auto* field) { return field->name() == "program"; });
   for (const FieldDescriptor* field : fields) {
     if (field->is_repeated() || field->name() == "request_id" || text.size() > kTextBytesMax) continue;
     std::string value;
@@ -43,7 +47,8 @@ std::string FieldsOf(const Message& message, int depth = 0) {
       value = absl::StrCat("{", FieldsOf(reflection.GetMessage(message, field), depth + 1), "}");
     } else if (field->cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
       std::string scratch;
-      value = Quoted(reflection.GetStringReference(message, field, &scratch));
+      const std::string& word = reflection.GetStringReference(message, field, &scratch);
+      value = IsSha256Hex(word) ? absl::StrCat("\"", word, "\"") : Quoted(word);  // A digest is whole.
     } else {
       google::protobuf::TextFormat::PrintFieldValueToString(message, field, -1, &value);
     }

@@ -35,7 +35,9 @@ void AddParameters(const v1::ProgramDescription& program, std::size_t columns_ma
       at = columns.insert(at, {column, {}, {}});
     }
     const std::string path = JsonPathOf(name, parameter);
-    if (std::ranges::find(at->json_paths, path) == at->json_paths.end()) at->json_paths.push_back(path);
+    if (std::ranges::find(at->json_paths, path) == at->json_paths.end() &&
+        at->json_paths.size() < kColumnPathsMax)
+      at->json_paths.push_back(path);
   }
 }
 

@@ -23,6 +23,8 @@ const std::vector<std::string>& FixedColumns();
 // of later programs are left out, which ColumnsNote and WhyNoColumn tell.
 inline constexpr std::size_t kProgramColumnsMax = 1000;
 inline constexpr std::size_t kProgramMeasurementsMax = 500;
+// Parameters of other groups that have one column: SQLite's limit for the arguments of a function is 127.
+inline constexpr std::size_t kColumnPathsMax = 100;
 
 // The column of the parameter `name`.
 std::string ColumnOf(const std::string& name, const v1::ProgramParameter& parameter);

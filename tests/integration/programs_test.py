@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Programs of one's own from a sweep's file to its table: run once, resumed, run again where their source has changed, refused where a worker's owner
 has not named them."""
+import contextlib
 import csv
 import os
+import pathlib
 import shutil
 import signal
 import subprocess
@@ -105,6 +107,20 @@ class ProgramsTest(ProgramFolderTest):
         self.run_sweep()
         self.assertEqual([[6, 4], [12, 2]], self.sql("SELECT total, count(*) FROM results WHERE count_to = 3 GROUP BY 1 ORDER BY 1"))
 
+    def test_a_damaged_checkpoint_is_passed_over_and_the_program_goes_on_after_the_step_of_the_one_before_it(self):
+        run = self.start_long_sweep()
+        state = self.folder / "state"
+
+        def saved():
+            return {int(tar.stem.removeprefix("step-")): tar for tar in state.glob("attempts/*/*/step-*.tar")}
+        harness.wait_for("checkpoints", lambda: max(saved(), default=0) >= 4)
+        os.kill(harness.pids("inlier-worker", self.folder)[0], signal.SIGKILL)
+        step = max(saved())
+        saved()[step].write_bytes(b"damaged")
+        self.assertEqual(0, run.wait(120))
+        self.assertEqual([[325]], self.sql("SELECT total FROM results"))
+        self.assertEqual([[step - 1]], self.sql("SELECT resumed_step FROM attempts WHERE kind = 'TRAIN' ORDER BY token DESC LIMIT 1"))
+
     def test_a_killed_worker_costs_no_step_that_is_saved(self):
         run = self.start_long_sweep()
         harness.wait_for("a program", lambda: harness.pids("bash", "train.sh"))
@@ -159,6 +175,27 @@ class ProgramsTest(ProgramFolderTest):
         self.assertIn("its files are those of the commit", source("s-3").stdout)
         self.assertEqual("", harness.inlier("program", "source", "s-1", "--quiet", "--dir", self.folder / "state").stdout)
         self.assertEqual([[2]], self.sql("SELECT count(*) FROM program_sources"))
+
+    def test_where_what_leads_a_program_is_killed_all_that_it_started_ends(self):
+        self.write("train.sh", "setsid sleep 1000 & sleep 1000 & wait\n")
+        self.write("sweep.yaml", "name: led\nprogram: count\nretry: {max_crashes: 0}\n")
+        run = subprocess.Popen([harness.INLIER, *self.run_words()], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(run.kill)
+        harness.wait_for("what it starts", lambda: len(self.started("sleep")) == 2)
+        leader, = [pid for pid in harness.pids("inlier-worker", self.folder) if b"run-program" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()]
+        self.assertEqual("inlier-program\n", pathlib.Path(f"/proc/{leader}/comm").read_text())
+        os.kill(leader, signal.SIGKILL)
+        run.wait(60)
+        self.assertEqual([], self.started("sleep"))
+
+    def started(self, program):
+        """Processes of `program` that trials of this test have started."""
+        found = []
+        for pid in harness.pids(program, ""):
+            with contextlib.suppress(OSError):
+                if f"INLIER_TRIAL={self.folder}".encode() in pathlib.Path(f"/proc/{pid}/environ").read_bytes():
+                    found.append(pid)
+        return found
 
     def test_what_is_wrong_is_named_in_the_trial(self):
         self.write("train.sh", "echo hello; exit 0\n")

@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "absl/strings/str_cat.h"
+#include "base/files/descriptor.h"
 #include "base/processes/end_with_parent.h"
 #include "base/status.h"
 

@@ -4,12 +4,9 @@
 #ifndef INLIER_WORKER_PROCESSES_SPAWN_H_
 #define INLIER_WORKER_PROCESSES_SPAWN_H_
 
-#include <fcntl.h>
 #include <sys/types.h>
-#include <unistd.h>
 
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -25,35 +22,6 @@ struct Command {
   // It runs a script on another machine (worker/machines/launch.h): all that reaches the script is the input. The child
   // outlives this process until it has passed on the input's end.
   bool elsewhere = false;
-};
-
-// Both ends of a pipe, closed with it.
-struct FdPair {
-  int read = -1, write = -1;
-  FdPair() = default;
-  FdPair(const FdPair&) = delete;
-  FdPair& operator=(const FdPair&) = delete;
-  ~FdPair() {
-    CloseRead();
-    CloseWrite();
-  }
-  bool Open() {
-    int fds[2];
-    if (::pipe2(fds, O_CLOEXEC) != 0) return false;
-    read = fds[0];
-    write = fds[1];
-    return true;
-  }
-  void CloseRead() { Close(read); }
-  void CloseWrite() { Close(write); }
-  int ReleaseRead() { return std::exchange(read, -1); }
-  int ReleaseWrite() { return std::exchange(write, -1); }
-
- private:
-  static void Close(int& fd) {
-    if (fd >= 0) ::close(fd);
-    fd = -1;
-  }
 };
 
 struct Spawned {

@@ -17,6 +17,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "base/files/descriptor.h"
 #include "base/status.h"
 #include "base/time.h"
 

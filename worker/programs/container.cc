@@ -16,9 +16,9 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "base/environment.h"
+#include "base/processes/other_user.h"
 #include "base/status.h"
 #include "spec/program/program_description.h"
-#include "worker/programs/program_roots.h"
 
 namespace inlier {
 namespace {

@@ -12,10 +12,12 @@
 #include "base/digest.h"
 #include "base/files/checkpoint_tar.h"
 #include "base/files/file.h"
+#include "base/processes/other_user.h"
 #include "base/run_program.h"
 #include "base/status.h"
 #include "spec/program/find_program.h"
 #include "spec/program/program_description.h"
+#include "spec/program/trial_form.h"
 #include "spec/schema/number_text.h"
 #include "spec/trial/canonical.h"
 #include "spec/trial/outcome.h"
@@ -94,6 +96,8 @@ void ProgramAttempt::Log(const std::string& text) {
 
 v1::Outcome ProgramAttempt::Run() {
   if (const std::optional<v1::Outcome> ended = Begin()) return *ended;
+  if (const absl::Status allowed = CheckParameters(); !allowed.ok())
+    return FailedOutcome(v1::INVALID_SPEC, std::string(allowed.message()));
   if (const absl::Status prepared = Prepare(); !prepared.ok())
     return FailedOutcome(v1::CRASHED, std::string(prepared.message()));
   return RunToEnd();
@@ -134,6 +138,19 @@ absl::Status ProgramAttempt::Open() {
   return absl::OkStatus();
 }
 
+absl::Status ProgramAttempt::CheckParameters() const {
+  v1::ProgramUse use;
+  use.set_name(description_.name());
+  use.set_digest(digest_);
+  *use.mutable_description() = description_;
+  // Those of the evaluation are not there in a training.
+  for (auto& [name, parameter] : *use.mutable_description()->mutable_parameters()) parameter.clear_required();
+  ASSIGN_OR_RETURN(const auto form, TrialForm::OfProgram(use));
+  SeriesValidator series;
+  return Annotate(form->Find(spec_.spec(), series).ToStatus(),
+                  absl::StrCat("not as ", (root_ / kProgramFileName).string(), " allows it"));
+}
+
 // Of each process of a gang, all of which have one output_dir.
 fs::path ProgramAttempt::OwnFolder() const {
   const fs::path attempt = spec_.output_dir();
@@ -162,15 +179,15 @@ absl::Status ProgramAttempt::Prepare() {
   const fs::path own = OwnFolder();
   RETURN_IF_ERROR(MakeFolder(own));
   if (spec_.has_resume_from()) {
-    ASSIGN_OR_RETURN(const fs::path saved, UnpackCheckpoint(spec_.resume_from(), own / "resume"));
+    ASSIGN_OR_RETURN(const fs::path saved, UnpackCheckpoint(spec_.resume_from(), own / "resume", user_));
     if (!saved.empty()) trial["resume_from"] = saved.string();
     trial["resume_step"] = spec_.resume_step();
   }
   if (spec_.has_checkpoint()) {
-    ASSIGN_OR_RETURN(const fs::path model, UnpackCheckpoint(spec_.checkpoint(), own / "model"));
+    ASSIGN_OR_RETURN(const fs::path model, UnpackCheckpoint(spec_.checkpoint(), own / "model", user_));
     if (!model.empty()) trial["model"] = model.string();
   }
-  if (spec_.gang().has_meeting()) trial["meeting"] = spec_.gang().meeting();
+  if (spec_.gang().has_meeting()) trial["meeting"] = (output() / "meeting").string();  // Where it may write.
   RETURN_IF_ERROR(WriteFile(own / "trial.json", trial.dump(2) + "\n"));
   RETURN_IF_ERROR(GiveTo(user_, output()));
   const auto& words = IsTraining() ? description_.command() : description_.evaluate();
@@ -264,17 +281,9 @@ void ProgramAttempt::Break(v1::FailureClass failure, const std::string& message)
 absl::StatusOr<fs::path> ProgramAttempt::InOutput(const std::string& path) const {
   const fs::path given = path;
   const fs::path relative = given.is_absolute() ? given.lexically_relative(output()) : given;
-  absl::StatusOr<fs::path> found = PathBelow(output(), relative.string());
-  if (!found.ok()) return found;
-  std::error_code error;
-  if (!fs::exists(*found, error))
-    return absl::NotFoundError(absl::StrCat("it reported ", found->string(), ", which is not there"));
-  // No link leads out of it either.
-  const fs::path real = fs::canonical(*found, error).lexically_relative(fs::canonical(output(), error));
-  if (error || real.empty() || real.begin()->string() == "..")
-    return absl::InvalidArgumentError(
-        absl::StrCat("it reported ", found->string(), ", which leads out of output_dir"));
-  return found;
+  ASSIGN_OR_RETURN(const fs::path found, PathBelow(output(), relative.string()));
+  const fs::path below = found.lexically_relative(output());
+  return below.has_filename() ? below : below.parent_path();  // It had a slash at its end.
 }
 
 absl::Status ProgramAttempt::TakeCheckpoint(const v1::CheckpointSaved& saved) {
@@ -290,9 +299,9 @@ absl::Status ProgramAttempt::TakeCheckpoint(const v1::CheckpointSaved& saved) {
 }
 
 absl::Status ProgramAttempt::Keep(const fs::path& path, std::uint64_t step, bool final) {
-  const std::string name = final ? "model.tar" : absl::StrCat("step-", step, ".tar");
+  const std::string name = final ? "model.tar" : CheckpointName(step);
   const fs::path tar = fs::path(spec_.output_dir()) / name;
-  RETURN_IF_ERROR(PackCheckpoint(path, tar));
+  RETURN_IF_ERROR(PackCheckpoint(output(), path, user_, tar));
   v1::TrialEvent event;
   v1::CheckpointSaved& saved = *event.mutable_checkpoint();
   saved.set_step(step);
@@ -314,15 +323,9 @@ absl::Status ProgramAttempt::Keep(const fs::path& path, std::uint64_t step, bool
 
 absl::Status ProgramAttempt::KeepFile(const std::string& name) {
   ASSIGN_OR_RETURN(const fs::path path, InOutput(name));
-  // Files of one name in two folders are two.
-  const fs::path kept =
-      fs::path(spec_.output_dir()) / kAttemptFilesFolder / path.lexically_relative(output());
-  RETURN_IF_ERROR(MakeFolder(kept.parent_path()));
-  std::error_code error;
-  fs::rename(path, kept, error);
-  if (error)
-    return absl::UnavailableError(absl::StrCat("cannot keep ", path.string(), ": ", error.message()));
-  Log(absl::StrCat("inlier kept ", kept.string()));
+  const fs::path kept = fs::path(spec_.output_dir()) / kAttemptFilesFolder;
+  RETURN_IF_ERROR(MoveBelow(output(), path, kept));
+  Log(absl::StrCat("inlier kept ", (kept / path).string()));
   return absl::OkStatus();
 }
 

@@ -53,6 +53,8 @@ class ProgramAttempt {
 
   // Reads the program, and reports what runs.
   absl::Status Open();
+  // InvalidArgument: a value that the description here does not allow. The coordinator knows the submitter's copy of it alone.
+  absl::Status CheckParameters() const;
   // Unpacks checkpoints, writes trial.json, finds the environment.
   absl::Status Prepare();
   v1::Outcome RunToEnd();
@@ -65,10 +67,10 @@ class ProgramAttempt {
   void TakeGarbage(std::string_view text, const absl::Status& status);
   // The attempt cannot succeed any more.
   void Break(v1::FailureClass failure, const std::string& message);
-  // A path that the program reported: it is there, below output().
+  // A path that the program reported, as one below output().
   absl::StatusOr<std::filesystem::path> InOutput(const std::string& path) const;
   absl::Status TakeCheckpoint(const v1::CheckpointSaved& saved);
-  // Packs `path` (empty: nothing) and reports it.
+  // Packs what is at `path` below output() (empty: nothing) and reports it.
   absl::Status Keep(const std::filesystem::path& path, std::uint64_t step, bool final);
   absl::Status KeepFile(const std::string& name);
 

@@ -4,6 +4,7 @@
 #include "absl/strings/str_join.h"
 #include "base/environment.h"
 #include "base/status.h"
+#include "worker/programs/program_process.h"
 
 namespace inlier {
 namespace {
@@ -45,7 +46,7 @@ absl::StatusOr<fs::path> CondaOf(const fs::path& root, const std::string& name) 
 absl::StatusOr<std::vector<std::string>> ProgramVariables(const fs::path& root,
                                                           const v1::ProgramDescription& description,
                                                           const fs::path& trial_file) {
-  std::vector<std::string> variables = {absl::StrCat("INLIER_TRIAL=", trial_file.string()),
+  std::vector<std::string> variables = {absl::StrCat(kTrialVariable, "=", trial_file.string()),
                                         "INLIER_EVENTS=3"};
   const v1::ProgramEnvironment& environment = description.environment();
   const std::string path = EnvironmentVariableOr("PATH", "/usr/local/bin:/usr/bin:/bin");

@@ -1,9 +1,7 @@
 #include "worker/programs/program_process.h"
 
 #include <fcntl.h>
-#include <grp.h>
 #include <poll.h>
-#include <pwd.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -15,38 +13,26 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/files/file.h"
+#include "base/processes/other_user.h"
 #include "base/status.h"
-#include "worker/processes/spawn.h"
 
 namespace inlier {
 namespace {
 
 constexpr int kChildEvents = 3;
+constexpr auto kLeftBehindSeconds = std::chrono::seconds(10);
 
 sigset_t HandledSignals() {
   sigset_t set;
   ::sigemptyset(&set);
   for (const int signal : {SIGCHLD, SIGTERM, SIGINT, SIGUSR1}) ::sigaddset(&set, signal);
   return set;
-}
-
-// The step that failed, or nullptr.
-const char* BecomeUser(const std::string& name) {
-  if (name.empty()) return nullptr;
-  const passwd* const user = ::getpwnam(name.c_str());
-  if (user == nullptr) return "find the user";
-  if (::initgroups(name.c_str(), user->pw_gid) != 0 || ::setgid(user->pw_gid) != 0 ||
-      ::setuid(user->pw_uid) != 0)
-    return "become the user";
-  ::setenv("HOME", user->pw_dir, 1);
-  ::setenv("USER", name.c_str(), 1);
-  ::setenv("LOGNAME", name.c_str(), 1);
-  return nullptr;
 }
 
 bool OpenEvents(const ProgramCommand& command, FdPair& events) {
@@ -57,19 +43,33 @@ bool OpenEvents(const ProgramCommand& command, FdPair& events) {
   return events.write >= 0;
 }
 
-// Kills the children that this process has, also those that came to it as their parents ended, until there are none.
+// Kills the children that this process has, also those that came to it as their parents ended, until there are none. It does not
+// wait in between: one that replaces itself by its own child again and again would be missed.
 void KillLeftBehind() {
-  for (int round = 0; round < 100; ++round) {
-    std::ifstream file("/proc/thread-self/children");
-    const std::vector<pid_t> children(std::istream_iterator<pid_t>(file), {});
-    if (children.empty()) return;
-    for (const pid_t child : children) ::kill(child, SIGKILL);
-    // Of these alone: others come while they end.
-    for (const pid_t child : children) ::waitpid(child, nullptr, 0);
+  const Timestamp end = MonotonicNow() + kLeftBehindSeconds;
+  for (pid_t ended = 0; ended >= 0 && MonotonicNow() < end;) {
+    std::ifstream children("/proc/thread-self/children");
+    for (pid_t child = 0; children >> child;) ::kill(child, SIGKILL);
+    while ((ended = ::waitpid(-1, nullptr, WNOHANG)) > 0) {
+    }
   }
 }
 
 }  // namespace
+
+void KillProgramsOf(const std::filesystem::path& folder) {
+  const std::string mark = absl::StrCat(kTrialVariable, "=", folder.string(), "/");
+  bool any = true;
+  for (int round = 0; any && round < 100; ++round) {
+    any = false;
+    for (const std::filesystem::path& process : EntriesOf("/proc")) {
+      pid_t pid = 0;
+      if (!absl::SimpleAtoi(process.filename().string(), &pid)) continue;
+      const absl::StatusOr<std::string> variables = ReadFile(process / "environ");
+      if (variables.ok() && absl::StrContains(*variables, mark) && ::kill(pid, SIGKILL) == 0) any = true;
+    }
+  }
+}
 
 absl::Status ProgramProcess::Block() {
   const sigset_t signals = HandledSignals();
@@ -113,6 +113,7 @@ void ProgramProcess::RunChild(const ProgramCommand& command, int input, int even
 
 absl::Status ProgramProcess::Start(const ProgramCommand& command) {
   FdPair events, replies, failure;
+  in_container_ = !command.events.empty();
   const sigset_t signals = HandledSignals();
   signals_ = Descriptor(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
   if (signals_.fd() < 0 || !OpenEvents(command, events) || !replies.Open() || !failure.Open())
@@ -154,7 +155,11 @@ bool ProgramProcess::ReadEvents(const std::function<void(std::string_view)>& on_
 void ProgramProcess::TakeSignals() {
   signalfd_siginfo info;
   while (::read(signals_.fd(), &info, sizeof(info)) == sizeof(info)) {
-    if (info.ssi_signo == SIGUSR1) ::kill(0, SIGKILL);  // The worker has ended.
+    if (info.ssi_signo == SIGUSR1) {  // The worker has ended.
+      // What is in a session of its own is not in the group. There is what removes a container once its program has ended.
+      if (!in_container_) KillLeftBehind();
+      ::kill(0, SIGKILL);
+    }
     if (info.ssi_signo != SIGCHLD) stopped_ = true;
   }
   int status = 0;

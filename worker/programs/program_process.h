@@ -19,6 +19,12 @@
 
 namespace inlier {
 
+// The variable with the path of the file of its trial.
+inline constexpr char kTrialVariable[] = "INLIER_TRIAL";
+
+// Kills what runs of programs whose trial is in `folder`, by that variable: for the worker, where what led them was killed.
+void KillProgramsOf(const std::filesystem::path& folder);
+
 struct ProgramCommand {
   std::vector<std::string> words;      // The first is looked for in PATH, or below the folder.
   std::vector<std::string> variables;  // "NAME=value", over this process' own.
@@ -57,7 +63,7 @@ class ProgramProcess {
   Descriptor events_, replies_, signals_;
   pid_t pid_ = -1;
   int status_ = 0;
-  bool ended_ = false, stopped_ = false, ignored_stop_ = false;
+  bool in_container_ = false, ended_ = false, stopped_ = false, ignored_stop_ = false;
   std::optional<Timestamp> kill_at_;
 };
 

@@ -1,6 +1,8 @@
 #include "worker/programs/program_runner.h"
 
+#include <fcntl.h>
 #include <google/protobuf/util/json_util.h>
+#include <sys/prctl.h>
 
 #include <cstdio>
 #include <utility>
@@ -33,6 +35,9 @@ void Emit(v1::TrialEvent event) {
 }  // namespace
 
 int RunProgram(const std::vector<std::string>& arguments) {
+  // Who kills workers by their name must not kill what ends their programs.
+  ::prctl(PR_SET_NAME, "inlier-program");
+  ::fcntl(kWorkerEvents, F_SETFD, FD_CLOEXEC);  // What it starts cannot report in its place.
   const absl::Status blocked = ProgramProcess::Block();
   const auto spec = arguments.empty() ? absl::InvalidArgumentError("no attempt is named")
                                       : ReadJson<v1::AttemptSpec>(arguments.back());

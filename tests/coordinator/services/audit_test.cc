@@ -66,6 +66,17 @@ TEST_F(AuditTest, RowHoldsTheBeginningOfWhatWasSentAsText) {
   EXPECT_EQ(row.digest.size(), 64u);
 }
 
+TEST_F(AuditTest, RowBeginsWithTheProgramOfTheSweep) {
+  v1::SubmitSweepRequest request;
+  request.mutable_sweep()->set_name("long");
+  request.mutable_sweep()->set_description(std::string(500, 'x'));
+  request.mutable_sweep()->mutable_program()->set_name("count\n");
+  request.mutable_sweep()->mutable_program()->set_digest(std::string(64, 'a'));
+  EXPECT_THAT(Audit::RowOf({}, "SubmitSweep", &request).request,
+              testing::StartsWith("sweep: {program: {name: \"count \", digest: \"" + std::string(64, 'a') +
+                                  "\"}, name: \"long\", "));
+}
+
 TEST_F(AuditTest, RowNamesTheEngineOfAFleet) {
   v1::SetFleetRequest request;
   request.mutable_config()->mutable_slurm()->set_partition("gpu");

@@ -176,6 +176,13 @@ TEST_F(ProgramViewsTest, TheLargestProgramsFit) {
   EXPECT_THAT(Rows("SELECT count(p1_0) FROM trials"), ElementsAre("0"));
 }
 
+// A function of SQLite has at most 127 arguments.
+TEST_F(ProgramViewsTest, ManyGroupsHaveOneColumn) {
+  for (int i = 1; i <= 130; ++i) MustApply(SweepOf(i, Program({"g" + std::to_string(i) + ".rate"}, {})));
+  MustRun(1, R"({"program":{"name":"mygpt","parameters":{"g1.rate":0.5}}})", {{"score", 7}});
+  EXPECT_THAT(Rows("SELECT rate FROM results"), ElementsAre("0.5"));
+}
+
 // Their names are refused in a description (CheckColumns).
 TEST_F(ProgramViewsTest, TheFixedColumnsAreThoseThatTheViewsHave) {
   std::set<std::string> fixed, known;

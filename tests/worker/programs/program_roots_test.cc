@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -29,8 +30,13 @@ class ProgramRootsTest : public testing::Test {
     root.set_root(path.string());
     return root;
   }
-  static std::string Problem(const v1::ProgramRoot& root, const std::string& token_file = "") {
-    return std::string(CheckProgramRoot(root, token_file).message());
+  static std::string Problem(const v1::ProgramRoot& root, const v1::WorkerConfig& config = {}) {
+    return std::string(CheckProgramRoot(root, config).message());
+  }
+  static mode_t Mode(const fs::path& path) {
+    struct stat info {};
+    EXPECT_EQ(::stat(path.c_str(), &info), 0) << path;
+    return info.st_mode & 0777;
   }
 
   static absl::StatusOr<v1::ProgramRoot> Find(const AttemptSettings& settings, const std::string& name,
@@ -60,6 +66,10 @@ TEST_F(ProgramRootsTest, OnlyWhatTheOwnerNamedIsFound) {
     EXPECT_THAT(std::string(Find(settings, name).status().message()),
                 HasSubstr(std::string("this worker may not run the program ") + name + "; its owner names"));
   }
+  // With the folder of "first", whose entry may have a user.
+  settings.program_roots = {folder_.path().string()};
+  EXPECT_FALSE(Find(settings, "one").ok());
+  EXPECT_TRUE(Find(settings, "five").ok());
 }
 
 TEST_F(ProgramRootsTest, OfSeveralOfOneNameTheWantedSourceIsFound) {
@@ -87,12 +97,50 @@ TEST_F(ProgramRootsTest, ARootIsCheckedBeforeTheWorkerTakesWork) {
     EXPECT_THAT(Problem(root), HasSubstr("only a worker that runs as root can run a program as nobody"));
     return;
   }
-  const fs::path token = folder_ / "token";
-  std::ofstream(token) << "secret\n";
-  fs::permissions(token, fs::perms::owner_read | fs::perms::others_read);
-  EXPECT_THAT(Problem(root, token.string()), HasSubstr("nobody can read token_file"));
-  fs::permissions(token, fs::perms::owner_read);
-  EXPECT_EQ(Problem(root, token.string()), "");
+  const fs::path secret = folder_ / "secret";
+  std::ofstream(secret) << "secret\n";
+  v1::WorkerConfig token, key, bucket;
+  token.set_token_file(secret.string());
+  key.set_tls_key(secret.string());
+  bucket.mutable_s3()->set_credentials_file(secret.string());
+  fs::permissions(secret, fs::perms::owner_read | fs::perms::others_read);
+  for (const v1::WorkerConfig& config : {token, key, bucket})
+    EXPECT_EQ(Problem(root, config), "");  // The folder above it is closed.
+  fs::permissions(folder_.path(), fs::perms::others_exec, fs::perm_options::add);
+  EXPECT_THAT(Problem(root, token), HasSubstr("nobody can read token_file"));
+  EXPECT_THAT(Problem(root, key), HasSubstr("nobody can read tls_key"));
+  EXPECT_THAT(Problem(root, bucket), HasSubstr("nobody can read s3.credentials_file"));
+  fs::permissions(secret, fs::perms::owner_read);
+  EXPECT_EQ(Problem(root, token), "");
+}
+
+TEST_F(ProgramRootsTest, WhereAProgramRunsAsAnotherUserTheStateIsClosedToIt) {
+  v1::WorkerConfig config;
+  config.set_state_dir((folder_ / "state").string());
+  const fs::path state = config.state_dir(), attempts = state / "attempts";
+  for (const char* name : {"attempts/st-1/1", "artifacts", "outbox"}) fs::create_directories(state / name);
+  const fs::path one = attempts / "st-1/1";
+  EXPECT_EQ(CloseState(config), absl::OkStatus());
+  AttemptSettings settings;
+  v1::AttemptSpec of_program, of_ours;
+  of_program.mutable_spec()->mutable_program()->set_name("one");
+  of_program.set_program_root((folder_ / "a").string());
+  EXPECT_EQ(MakeClosedFolder(settings, of_program, one), absl::OkStatus());
+  EXPECT_EQ(Mode(one) & 0005, 0005u) << "no program has a user";
+  if (::geteuid() != 0) return;
+  *config.add_programs() = RootOf(Program("a", "one"));
+  config.mutable_programs(0)->set_user("nobody");
+  EXPECT_THAT(std::string(CloseState(config).message()), HasSubstr("nobody cannot enter state_dir"));
+  fs::permissions(folder_.path(), fs::perms::others_exec, fs::perm_options::add);
+  fs::permissions(state, fs::perms::others_exec, fs::perm_options::add);
+  EXPECT_EQ(CloseState(config), absl::OkStatus());
+  for (const char* name : {"attempts/st-1", "artifacts", "outbox"}) EXPECT_EQ(Mode(state / name), 0700u);
+  EXPECT_EQ(Mode(attempts), 0711u);
+  settings.programs.assign(config.programs().begin(), config.programs().end());
+  EXPECT_EQ(MakeClosedFolder(settings, of_program, one), absl::OkStatus());
+  EXPECT_EQ(Mode(one), 0750u);
+  EXPECT_EQ(MakeClosedFolder(settings, of_ours, one), absl::OkStatus());
+  EXPECT_EQ(Mode(one), 0700u);
 }
 
 }  // namespace

@@ -1,23 +1,12 @@
 // The runner of programs with real programs: what it reports of good ones and of broken ones.
 #include <gmock/gmock.h>
-#include <google/protobuf/util/json_util.h>
-#include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
+#include <cmath>
 #include <nlohmann/json.hpp>
-#include <optional>
 
-#include "absl/strings/ascii.h"
 #include "base/digest.h"
-#include "base/files/file.h"
 #include "base/processes/usable_cpus.h"
-#include "base/run_program.h"
-#include "spec/program/program_description.h"
-#include "tests/support/temporary_folder.h"
-#include "worker/processes/event_reader.h"
-#include "worker/processes/trial_environment.h"
+#include "tests/worker/programs/program_fixture.h"
 
 namespace inlier {
 namespace {
@@ -25,99 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::AllOf;
 using testing::HasSubstr;
-
-constexpr char kRunnerDescription[] =
-    "name: p\ncommand: [./train.sh]\nfiles: [train.sh]\nmeasurements: {score: {better: HIGHER}}\n";
-constexpr char kSuccess[] = "echo '{\"outcome\": {\"kind\": \"SUCCEEDED\"}}' >&3\n";
-
-class ProgramRunnerTest : public testing::Test {
- protected:
-  // The program is a script; `description` replaces that of all tests.
-  void Write(const std::string& script, const std::string& description = kRunnerDescription) {
-    fs::create_directories(root());
-    std::ofstream(root() / "inlier-program.yaml") << description;
-    std::ofstream(root() / "train.sh") << "#!/bin/sh\n" << script;
-    fs::permissions(root() / "train.sh", fs::perms::owner_all);
-  }
-  v1::AttemptSpec Spec(v1::StageKind kind = v1::TRAIN_STAGE) {
-    v1::AttemptSpec spec;
-    spec.set_stage_id("st-1");
-    spec.set_token(7);
-    spec.set_kind(kind);
-    spec.set_program_root(root().string());
-    spec.set_output_dir((folder_ / "attempt").string());
-    spec.set_device("cpu");
-    spec.set_threads(1);
-    spec.mutable_spec()->set_seed(3);
-    v1::ProgramTrial& program = *spec.mutable_spec()->mutable_program();
-    program.set_name("p");
-    program.set_digest(ProgramDigest(root(), ReadProgram(root()).value()).value());
-    auto& fields = *program.mutable_parameters()->mutable_fields();
-    fields["lr"].set_number_value(0.5);
-    fields["layers"].set_number_value(4);
-    fields["optimizer.name"].set_string_value("adam");
-    return spec;
-  }
-  // The attempt in an image, by a runtime that has no containers: it runs the command as it is.
-  v1::AttemptSpec InImage(const std::string& script) {
-    Write(script,
-          std::string(kRunnerDescription) + "environment: {image: 'sha256:" + std::string(64, 'a') + "'}\n");
-    std::ofstream(folder_ / "podman")
-        << "#!/bin/sh\necho \"$@\" >>" << (folder_ / "calls").string()
-        << "\n[ $1 = run ] || exit 0\nwhile [ $1 != --entrypoint=sh ]; do shift; done\n"
-           "shift 2; exec sh \"$@\"\n";
-    fs::permissions(folder_ / "podman", fs::perms::owner_all);
-    v1::AttemptSpec spec = Spec();
-    spec.add_container((folder_ / "podman").string());
-    return spec;
-  }
-  // Runs the attempt in a shell; `around` has $RUN where the runner is started.
-  v1::Outcome Run(const v1::AttemptSpec& spec, const std::string& around = "$RUN") {
-    fs::create_directories(spec.output_dir());
-    std::string json;
-    EXPECT_TRUE(google::protobuf::util::MessageToJsonString(spec, &json).ok());
-    EXPECT_EQ(WriteFile(folder_ / "spec.json", json), absl::OkStatus());
-    std::string shell = around;
-    const std::string run = std::string(INLIER_WORKER_PROGRAM) + " run-program " +
-                            (folder_ / "spec.json").string() + " 3>" + (folder_ / "events").string();
-    shell.replace(shell.find("$RUN"), 4, run);
-    const auto ran = RunToEnd({.program = "/bin/sh",
-                               .arguments = {"-c", shell},
-                               .environment = TrialEnvironment({}, {}),
-                               .limit = std::chrono::seconds(60),
-                               .join_errors = true},
-                              [] { return false; });
-    EXPECT_TRUE(ran.ok() && ran->status) << ran.status();
-    printed_ = ran.ok() ? ran->output : "";
-    events_.clear();
-    EventReader reader(65536);
-    for (const std::string& garbage : reader.Feed(ReadFile(folder_ / "events").value(), events_))
-      ADD_FAILURE() << garbage;
-    EXPECT_FALSE(events_.empty());
-    return events_.empty() ? v1::Outcome() : events_.back().outcome();
-  }
-  v1::Outcome RunScript(const std::string& script) {
-    Write(script);
-    return Run(Spec());
-  }
-  std::optional<v1::CheckpointSaved> FinalCheckpoint() const {
-    for (const v1::TrialEvent& event : events_)
-      if (event.checkpoint().final()) return event.checkpoint();
-    return std::nullopt;
-  }
-  // All log lines of the runner.
-  std::string Logged() const {
-    std::string text;
-    for (const v1::TrialEvent& event : events_)
-      if (event.has_log()) text += event.log().text() + "\n";
-    return text;
-  }
-  fs::path root() const { return folder_ / "program"; }
-
-  TemporaryFolder folder_;
-  std::string printed_;
-  std::vector<v1::TrialEvent> events_;
-};
+using ProgramRunnerTest = ProgramTest;
 
 TEST_F(ProgramRunnerTest, AProgramGetsItsTrialAndItsLinesBecomeEvents) {
   const v1::Outcome outcome = RunScript(
@@ -345,11 +242,6 @@ TEST_F(ProgramRunnerTest, InAnImageItIsStoppedAndWhenItsCommandIsKilledItEndsAnd
   EXPECT_FALSE(fs::exists("/proc/" + left.substr(0, left.find('\n'))));
 }
 
-TEST_F(ProgramRunnerTest, WhatItLeavesBehindIsKilledWithItsChildren) {
-  EXPECT_EQ(RunScript("for i in 1 2 3; do (sleep 1000; :) & done\n" + std::string(kSuccess)).kind(),
-            v1::Outcome::SUCCEEDED);
-}
-
 // What `inlier program test` says, without the program's own output.
 class ProgramTrialRunTest : public ProgramRunnerTest {
  protected:
@@ -457,6 +349,7 @@ TEST_F(ProgramRunnerTest, EachProcessOfAGangHasAFileOfItsOwn) {
         "$(sed -n 's/.*\"rank\": \\(.\\).*/\\1/p' $INLIER_TRIAL)\n" + kSuccess);
   v1::AttemptSpec spec = Spec();
   spec.mutable_gang()->set_processes(2);
+  spec.mutable_gang()->set_meeting((folder_ / "attempt/meeting").string());
   for (const int rank : {1, 0}) {
     spec.mutable_gang()->set_rank(rank);
     EXPECT_EQ(Run(spec).kind(), v1::Outcome::SUCCEEDED);
@@ -465,6 +358,7 @@ TEST_F(ProgramRunnerTest, EachProcessOfAGangHasAFileOfItsOwn) {
   EXPECT_THAT(ReadFile(folder_ / "attempt/trial.json").value(), HasSubstr("\"rank\": 0"));
   EXPECT_THAT(ReadFile(folder_ / "attempt/process-1/trial.json").value(), HasSubstr("\"rank\": 1"));
   EXPECT_TRUE(fs::exists(folder_ / "seen-0") && fs::exists(folder_ / "seen-1"));
+  EXPECT_THAT(ReadFile(folder_ / "seen-1").value(), HasSubstr("/attempt/output/meeting\""));
 }
 
 TEST_F(ProgramRunnerTest, FilesOfOneNameInTwoFoldersAreBothKept) {
@@ -483,16 +377,6 @@ TEST_F(ProgramRunnerTest, AProgramIsBoundToTheCpusOfItsSlot) {
   spec.add_cpus(static_cast<std::uint32_t>(cpu));
   Run(spec);
   EXPECT_THAT(printed_, HasSubstr("cpus " + std::to_string(cpu) + "\n"));
-}
-
-// The shell is the runner's parent; its end is that of a worker which is killed.
-TEST_F(ProgramRunnerTest, WhenItsWorkerIsKilledEverythingThatTheProgramStartedEnds) {
-  Write("sleep 1000 & echo $! >" + (folder_ / "left").string() + "; wait\n");
-  Run(Spec(), "setsid sh -c 'setsid $RUN & while ! [ -s " + (folder_ / "left").string() +
-                  " ]; do sleep 0.01; done; kill -9 $$'; true");
-  const std::string pid(absl::StripAsciiWhitespace(ReadFile(folder_ / "left").value()));
-  for (int tries = 0; tries < 1000 && fs::exists("/proc/" + pid); ++tries) ::usleep(10000);
-  EXPECT_FALSE(fs::exists("/proc/" + pid));
 }
 
 }  // namespace
