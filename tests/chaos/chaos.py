@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Real faults on real processes: `make chaos`, or chaos.py [--seconds N] [--seed N] [--json] [--keep].
 
-A coordinator, workers whose trials take a fraction of a second, and clients run while processes are killed (kill -9, at
+A coordinator, workers whose trials, of ours and of a program of one's own, take a fraction of a second to two seconds, and clients run while processes are killed (kill -9, at
 random and at named failpoints), paused beyond their lease, cut off silently, the coordinator's disk fills up, and bits of
 checkpoints, models and databases are flipped, cut off or gone. Then the faults stop, everything must come to its end, and an
 oracle compares what clients were promised and what children really did with the store. Exit status 0: nothing lost, nothing
@@ -31,11 +31,11 @@ DAMAGES = {"damage checkpoint": 3, "damage model": 3, "damage database": 0.3}
 
 
 class Chaos:
-    def __init__(self, folder, seed, log, damages=True):
+    def __init__(self, folder, seed, log, damages=True, of_program=25):
         self.weights = WEIGHTS | (DAMAGES if damages else {})
         self.log = log
         self.random = random.Random(seed)
-        self.world = worlds.World(folder, workers=4, clients=4, log=log)
+        self.world = worlds.World(folder, workers=4, clients=4, log=log, of_program=of_program)
         self.oracle = oracle.Oracle(self.world)
         self.injected = collections.Counter()
         self.later = []  # (when, action)
@@ -120,19 +120,28 @@ class Chaos:
         if done:
             self.injected[kind if done is True else done] += 1
 
-    def trials(self):
-        workers = {w.process.pid for w in self.world.workers if w.alive() and not w.paused}
-        return [pid for pid, parent, name in worlds.processes(self.world.shared) if name == "fake_trial" and parent in workers]
+    def trials(self, workers):
+        """The processes of trials: whether one of `workers` is above it, by pid."""
+        found = {pid: (parent, name) for pid, parent, name in worlds.processes(self.world.folder)}
+
+        def led(pid):
+            while pid in found and pid not in workers:
+                pid = found[pid][0]
+            return pid in workers
+        return {pid: led(pid) for pid, (_, name) in found.items() if name in worlds.TRIALS}
+
+    def running_trials(self):
+        return [pid for pid, led in self.trials({w.process.pid for w in self.world.workers if w.alive() and not w.paused}).items() if led]
 
     def fault_kill_trial(self):
-        found = self.trials()
+        found = self.running_trials()
         with contextlib.suppress(IndexError, ProcessLookupError):
             os.kill(self.random.choice(found), signal.SIGKILL)
             return True
         return False
 
     def fault_pause_trial(self):
-        found = self.trials()
+        found = self.running_trials()
         if not found:
             return False
         pid = self.random.choice(found)
@@ -215,7 +224,7 @@ class Chaos:
         return f"{how} a "
 
     def fault_damage_checkpoint(self):
-        found = list(self.world.shared.glob("attempts/*/*/checkpoint-*.safetensors"))
+        found = [file for name in ("checkpoint-*.safetensors", "step-*.tar") for file in self.world.shared.glob(f"attempts/*/*/{name}")]
         how = found and self.damage(self.random.choice(found))
         return how and how + "checkpoint"
 
@@ -270,11 +279,11 @@ class Chaos:
         self.counted = self.world.metrics() or self.counted
         workers = {w.process.pid for w in self.world.workers if w.alive()}
         paused = any(w.paused for w in self.world.workers)
-        seen = {pid for pid, parent, name in worlds.processes(self.world.shared) if name == "fake_trial" and parent not in workers}
+        seen = {pid for pid, led in self.trials(workers).items() if not led}
         self.orphans = {pid: self.orphans.get(pid, time.monotonic()) for pid in seen}
         for pid, since in self.orphans.items():
             if not paused and time.monotonic() - since > 5:
-                self.oracle.find("ORPHANED", f"trial {pid} runs although its worker has ended")
+                self.oracle.find("ORPHANED", f"process {pid} of a trial runs although its worker has ended")
 
     def run(self, seconds, pace):
         started = time.monotonic()
@@ -303,7 +312,7 @@ class Chaos:
         # Lives that still carry a failpoint may reach it.
         for program in [self.world.coordinator, *self.world.workers]:
             program.kill()
-        deadline = time.monotonic() + SETTLE_SECONDS
+        deadline, fewest = time.monotonic() + SETTLE_SECONDS, float("inf")
         clients_stopped = False
         while time.monotonic() < deadline:
             self.tend()
@@ -313,8 +322,12 @@ class Chaos:
                     client.dismissed = True
                     client.signal(signal.SIGTERM)
                 clients_stopped = True
-            if clients_stopped and all(c.process is None for c in self.world.clients) and self.ended():
-                break
+            if clients_stopped and all(c.process is None for c in self.world.clients):
+                left = self.left()
+                if left == 0:
+                    break
+                if left < fewest:  # A slow machine may have much to do.
+                    deadline, fewest = time.monotonic() + SETTLE_SECONDS, left
             time.sleep(0.1)
         self.check()
         self.bank_metrics()
@@ -332,11 +345,11 @@ class Chaos:
                 self.oracle.find("ORPHANED", f"process {pid} ({name}) is left")
         self.oracle.judge()
 
-    def ended(self):
+    def left(self):
+        """Sweeps and trials that have not ended."""
         with contextlib.suppress(Exception):
-            return self.oracle.sql("SELECT (SELECT count(*) FROM sweep WHERE state = 'ACTIVE') + "
-                                   "(SELECT count(*) FROM trial WHERE state = 'PENDING')") == [(0,)]
-        return False
+            return self.oracle.sql("SELECT (SELECT count(*) FROM sweep WHERE state = 'ACTIVE') + (SELECT count(*) FROM trial WHERE state = 'PENDING')")[0][0]
+        return float("inf")
 
     # The report.
 
@@ -352,10 +365,11 @@ class Chaos:
             happened[text] = self.totals[text]
         happened["checkpoints passed over"] = self.oracle.sql("SELECT count(*) FROM event WHERE kind = 'checkpoint_passed_over'")[0][0]
         happened["attempts that overlapped with the next"] = self.oracle.ran_on
+        happened["attempts that resumed"] = self.oracle.sql("SELECT count(*) FROM attempt WHERE resumed_step > 0")[0][0]
         happened.update({f"attempts ended {name}": count for name, count in sorted(failures.items())})
         return {
             "work": {"requests sent": self.oracle.submitted, "acknowledged": self.oracle.acknowledged, "sweeps": rows[0], "trials": rows[1],
-                     "trials succeeded": rows[2], "attempts": rows[3], "children seen": self.oracle.children, "measurements": rows[4]},
+                     "trials succeeded": rows[2], "of them of a program": self.oracle.of_program, "attempts": rows[3], "children seen": self.oracle.children, "measurements": rows[4]},
             "injected": dict(sorted(self.injected.items())),
             "kills": sum(count for name, count in self.injected.items() if name.startswith("kill")),
             "partitions": sum(count for name, count in self.injected.items() if name.startswith("partition")),
@@ -383,6 +397,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=float(os.environ.get("CHAOS_SECONDS", 600)), help="how long faults are injected")
     parser.add_argument("--pace", type=float, default=0.22, help="mean seconds between two faults")
     parser.add_argument("--seed", type=int, default=None, help="of the choice of faults")
+    parser.add_argument("--of-program", type=int, default=25, metavar="PERCENT", help="of the sweeps that are of a program of one's own")
     parser.add_argument("--no-damage", action="store_true", help="files stay as they were written")
     parser.add_argument("--json", action="store_true", help="the report as JSON on stdout")
     parser.add_argument("--keep", action="store_true", help="keep the folder with the logs")
@@ -391,7 +406,7 @@ def main():
     folder = pathlib.Path(tempfile.mkdtemp(prefix="inlier-chaos-"))
     log = lambda text: print(f"chaos: {text}", file=sys.stderr, flush=True)
     log(f"seed {seed}, {options.seconds:g} s, {folder}")
-    chaos = Chaos(folder, seed, log, damages=not options.no_damage)
+    chaos = Chaos(folder, seed, log, damages=not options.no_damage, of_program=options.of_program)
     if not chaos.world.network.namespaces:
         log("no network namespaces (they need root): partitions are made by the proxies alone")
     if not chaos.world.tmpfs:

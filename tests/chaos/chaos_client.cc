@@ -1,6 +1,6 @@
-// chaos_client ADDRESS NAME HISTORY: a user's script, on a network and a machine that fail.
+// chaos_client ADDRESS NAME HISTORY PROGRAM PERCENT: a user's script, on a network and a machine that fail.
 //
-// Submits small sweeps, each under its own request id, repeated until it is acknowledged; checks them, cancels
+// Submits small sweeps, PERCENT of them of the program in the folder PROGRAM, each under its own request id, repeated until it is acknowledged; checks them, cancels
 // and retries some. Every intent is written to HISTORY before the call and every answer after it, so that the
 // file has all that this client was promised, also when it is killed. Started again, it continues at the end of
 // the file. SIGTERM: it waits until its submissions are acknowledged, then ends with 0. Lines:
@@ -26,6 +26,7 @@
 
 #include "inlier/v1/sweep_service.grpc.pb.h"
 #include "rpc/rpc.h"
+#include "spec/program/find_program.h"
 #include "tests/support/plain_channel.h"
 
 namespace inlier {
@@ -49,24 +50,35 @@ v1::Axis NumberAxis(const std::string& field, const std::vector<double>& values)
   return axis;
 }
 
-// The sweep is a function of the request id alone, so that a repeated request is equal. There are few different
-// trainings, so sweeps share stages.
-v1::SweepSpec SpecOf(const std::string& request) {
-  std::mt19937_64 random(std::hash<std::string>()(request));
-  v1::SweepSpec sweep;
-  sweep.set_name("chaos-" + request);
-  v1::TrialSpec& base = *sweep.mutable_base();
+void SetModel(std::mt19937_64& random, v1::TrialSpec& base) {
   base.mutable_model()->mutable_bert()->set_preset("tiny");
   base.mutable_data()->mutable_text()->set_corpus("kjv");
   // Most end in a fraction of a second; some outlive a restart or a pause and are resumed or adopted.
   const std::uint64_t steps = random() % 4 == 0 ? 60 + random() % 100 : 5 + random() % 30;
   base.mutable_training()->set_steps(static_cast<std::uint32_t>(steps));
   base.mutable_training()->set_checkpoint_every(8);
+}
+
+// Its trials take two seconds and more, so that most are interrupted.
+void SetProgram(std::mt19937_64& random, v1::TrialSpec& base) {
+  (*base.mutable_program()->mutable_parameters()->mutable_fields())["until"].set_number_value(
+      static_cast<double>(100 + random() % 60));
+}
+
+// The sweep is a function of the request id alone, so that a repeated request is equal. There are few different
+// trainings, so sweeps share stages. `programs`: of 100 sweeps so many are of the program.
+v1::SweepSpec SpecOf(const std::string& request, const v1::ProgramUse& program, std::uint64_t programs) {
+  std::mt19937_64 random(std::hash<std::string>()(request));
+  v1::SweepSpec sweep;
+  sweep.set_name("chaos-" + request);
+  const bool of_program = random() % 100 < programs;
+  if (of_program) *sweep.mutable_program() = program;
+  (of_program ? SetProgram : SetModel)(random, *sweep.mutable_base());
   std::vector<double> seeds;
   const double first = static_cast<double>(random() % 5000);
   for (int i = 0; i < 1 + static_cast<int>(random() % 3); ++i) seeds.push_back(first + i);
   *sweep.add_axes() = NumberAxis("seed", seeds);
-  *sweep.add_axes() = NumberAxis("quantization.weights.bits",
+  *sweep.add_axes() = NumberAxis(of_program ? "bits" : "quantization.weights.bits",
                                  random() % 2 == 0 ? std::vector<double>{8} : std::vector<double>{8, 4});
   sweep.mutable_retry()->set_max_crashes(30);
   sweep.mutable_retry()->set_max_losses(200);
@@ -75,8 +87,12 @@ v1::SweepSpec SpecOf(const std::string& request) {
 
 class Client {
  public:
-  Client(const std::string& address, std::string name, const std::string& history)
-      : name_(std::move(name)), stub_(v1::SweepService::NewStub(PlainChannel(address))) {
+  Client(const std::string& address, std::string name, const std::string& history, v1::ProgramUse program,
+         std::uint64_t programs)
+      : name_(std::move(name)),
+        program_(std::move(program)),
+        programs_(programs),
+        stub_(v1::SweepService::NewStub(PlainChannel(address))) {
     Replay(history);
     fd_ = ::open(history.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   }
@@ -140,7 +156,7 @@ class Client {
   void Submit(const std::string& request_id) {
     v1::SubmitSweepRequest request;
     request.set_request_id(request_id);
-    *request.mutable_sweep() = SpecOf(request_id);
+    *request.mutable_sweep() = SpecOf(request_id, program_, programs_);
     v1::SubmitSweepResponse response;
     if (!Call(&v1::SweepService::Stub::SubmitSweep, request, &response, 0)) return;
     Record("acknowledged " + request_id + " " + response.sweep_id() + " " +
@@ -197,6 +213,8 @@ class Client {
   }
 
   const std::string name_;
+  const v1::ProgramUse program_;
+  const std::uint64_t programs_;
   const std::unique_ptr<v1::SweepService::Stub> stub_;
   int fd_ = -1;
   std::mt19937_64 random_{std::random_device()()};
@@ -206,14 +224,16 @@ class Client {
 };
 
 int Main(int argc, char** argv) {
-  if (argc != 4) {
-    std::fprintf(stderr, "usage: chaos_client ADDRESS NAME HISTORY\n");
+  const auto program = argc == 6 ? UseOfProgram(argv[4]) : absl::InvalidArgumentError("too few words");
+  if (!program.ok()) {
+    std::fprintf(stderr, "usage: chaos_client ADDRESS NAME HISTORY PROGRAM PERCENT: %s\n",
+                 std::string(program.status().message()).c_str());
     return 2;
   }
   struct sigaction action = {};
   action.sa_handler = [](int) { ending = 1; };
   ::sigaction(SIGTERM, &action, nullptr);
-  return Client(argv[1], argv[2], argv[3]).Run();
+  return Client(argv[1], argv[2], argv[3], *program, std::strtoull(argv[5], nullptr, 10)).Run();
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 """Checks the store against the clients' histories and the children's evidence.
 
-Kinds of finding: LOST (something acknowledged or started is gone), DOUBLED (something is there twice: two results
-of a stage, one attempt started twice), WRONG (a result of a damaged file), ORPHANED (something is left that belongs to nothing). Two attempts of a stage may
-run at one time, because attempts run on while the coordinator is away; two results may not be. Read-only SQL, as a
+Kinds of finding: LOST (something acknowledged, started or saved is gone), DOUBLED (something is there twice: two results
+of a stage, one attempt started twice), WRONG (a result of a damaged file, or not of each step once), ORPHANED (something is left that belongs to nothing).
+Two attempts of a stage may run at one time, because attempts run on while the coordinator is away; two results may not be. Read-only SQL, as a
 stranger would.
 """
 import collections
@@ -11,7 +11,12 @@ import hashlib
 import pathlib
 import sqlite3
 
+import count
+
 TERMINAL = ("SUCCEEDED", "DIVERGED", "FAILED", "CANCELLED")
+
+# A training of count.py; what else is wrong with a specification is another finding.
+OF_PROGRAM = "iif(json_valid({0}.spec), {0}.spec, '{{}}') ->> '$.program.name' = 'count'"
 
 # Each selects rows that must not exist; the first column names them.
 INVARIANTS = {
@@ -38,6 +43,11 @@ INVARIANTS = {
                                                        "result_token) - coalesce(resumed_step, 0)",
         "a complete sweep lacks trials": "SELECT sweep.id FROM sweep WHERE state = 'COMPLETE' AND trials <> "
                                          "(SELECT count(*) FROM trial WHERE sweep = sweep.id)",
+        "an attempt did not resume from the newest checkpoint": "SELECT token FROM attempt WHERE coalesce(resumed_step, resume_step) <> "
+                                                                "coalesce((SELECT step FROM artifact JOIN attempt AS earlier USING (token) WHERE NOT final "
+                                                                "AND earlier.stage = attempt.stage AND earlier.token < attempt.token "
+                                                                "ORDER BY artifact.id DESC LIMIT 1), 0) "
+                                                                "AND stage NOT IN (SELECT stage FROM event WHERE kind = 'checkpoint_passed_over')",
         "the token of an attempt is above the counter": "SELECT token FROM attempt WHERE token >= (SELECT value FROM meta WHERE key = 'next_token')",
     },
     "DOUBLED": {
@@ -102,6 +112,7 @@ class Oracle:
         self._promises()
         self._children()
         self._read()
+        self._counted()
         self._files()
 
     def _promises(self):
@@ -133,10 +144,13 @@ class Oracle:
     def _children(self):
         """The children's evidence: only durably leased attempts ran, each once."""
         tokens = {token: (f"st-{stage}", ended) for token, stage, ended in self.sql("SELECT token, stage, outcome FROM attempt")}
+        resumed = dict(self.sql("SELECT token, resumed_step FROM attempt WHERE resumed_step NOT NULL"))
         runs = {}  # token -> [stage, first, last]
         for line in self.world.evidence.read_text().splitlines() if self.world.evidence.exists() else []:
             what, token, stage, about, _, at = line.split(" ")
             token, at = int(token), int(at)
+            if what == "from" and resumed.get(token, int(about)) != int(about):
+                self.find("LOST", f"attempt {token} of {stage} went on after step {about}, and the store has {resumed[token]}")
             if what == "read":
                 self.read.setdefault(token, set()).add(about)
             if tokens.get(token, (None,))[0] != stage:
@@ -159,6 +173,19 @@ class Oracle:
                                             "WHERE outcome IN ('SUCCEEDED', 'DIVERGED')"):
             for digest in self.read.get(token, set()) - written[train]:
                 self.find("WRONG", f"attempt {token} of st-{stage} has a result of a file that no attempt wrote: {digest}")
+
+    def _counted(self):
+        """The numbers of trials of the program are those of all their steps."""
+        rows = self.sql("SELECT stage.id, stage.kind = 'TRAIN_STAGE', train.spec ->> '$.seed', train.spec ->> '$.program.parameters.until', "
+                        "stage.spec ->> '$.program_evaluation.parameters.bits', value FROM stage JOIN stage AS train ON train.id = "
+                        "coalesce(stage.train_stage, stage.id) JOIN measurement ON token = stage.result_token AND final = 1 "
+                        f"WHERE {OF_PROGRAM.format('train')}")
+        for stage, training, seed, until, bits, value in rows:
+            total = count.total_of(seed, until)
+            if value != (total if training else total % bits):
+                self.find("WRONG", f"st-{stage} has {value}, its {until} steps from seed {seed} give {total}")
+        self.of_program = self.sql("SELECT count(*) FROM trial JOIN stage ON stage.id = trial.train_stage WHERE trial.state = 'SUCCEEDED' AND "
+                                   f"{OF_PROGRAM.format('stage')}")[0][0]
 
     def _files(self):
         """Every committed model is there, whole: with the workers, or, where their copy is damaged, with the coordinator."""

@@ -9,6 +9,7 @@ import tempfile
 import types
 import unittest
 
+import count
 import oracle
 
 MIGRATIONS = pathlib.Path(__file__).resolve().parents[2] / "coordinator/store/migrations"
@@ -94,6 +95,27 @@ class OracleTest(unittest.TestCase):
         read = EVIDENCE + f"read 2 st-2 {{}} 40 {3 * SECOND}\n"
         self.assertEqual({}, self.findings(evidence=read.format(DIGEST)))
         self.assert_found("WRONG", "attempt 2 of st-2", evidence=read.format("0" * 64))
+
+    def test_an_attempt_resumes_from_the_newest_checkpoint(self):
+        saved = ("UPDATE attempt SET number = 2, token = 3 WHERE token = 1; UPDATE measurement SET token = 3, step = 8 WHERE token = 1; UPDATE stage SET "
+                 "result_token = 3 WHERE id = 1; UPDATE artifact SET token = 3; INSERT INTO attempt (token, stage, number, sweep, worker, slot, started_ms, "
+                 "ended_ms, outcome, failure) VALUES (1, 1, 1, 1, 'w', 0, 1, 2, 'FAILED', 'LOST'); INSERT INTO artifact (token, kind, step, saved_as, sha256, "
+                 f"bytes, final, at_ms) VALUES (1, 'CHECKPOINT', 7, 'x', '{'0' * 64}', 7, 0, 1); UPDATE attempt SET resume_step = {{}} WHERE token = 3; "
+                 "UPDATE attempt SET resumed_step = {} WHERE token = 3")
+        went_on = EVIDENCE + f"from 3 st-1 7 40 {5 * SECOND}\n"
+        self.assertEqual({}, self.findings(sql=saved.format(7, 7), evidence=went_on))
+        for asked, done in ((0, 0), (7, 0)):
+            self.assert_found("LOST", "did not resume from the newest checkpoint", sql=saved.format(asked, done), evidence=EVIDENCE)
+        self.assert_found("LOST", "attempt 3 of st-1 went on after step 5", sql=saved.format(7, 7), evidence=went_on.replace("st-1 7", "st-1 5"))
+
+    def test_a_number_that_is_not_of_each_step_once_is_wrong(self):
+        total = count.total_of(seed=3, until=4)
+        trained = ("UPDATE stage SET spec = '{{\"seed\": 3, \"program\": {{\"name\": \"count\", \"parameters\": {{\"until\": 4}}}}}}' WHERE id = 1; UPDATE stage "
+                   "SET spec = '{{\"program_evaluation\": {{\"parameters\": {{\"bits\": 8}}}}}}' WHERE id = 2; UPDATE measurement SET value = {} WHERE token = 1 AND "
+                   "final = 1; UPDATE measurement SET value = {} WHERE token = 2")
+        self.assertEqual({}, self.findings(sql=trained.format(total, total % 8)))
+        self.assert_found("WRONG", f"its 4 steps from seed 3 give {total}", sql=trained.format(count.total_of(3, 5), total % 8))
+        self.assert_found("WRONG", "st-2 has", sql=trained.format(total, total % 8 + 1))
 
     def test_what_belongs_to_nothing_is_orphaned(self):
         self.assert_found("ORPHANED", "no specification", sql="UPDATE stage SET spec = ''")

@@ -4,10 +4,13 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
+import sys
 import urllib.request
 
+import count
 import network
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -15,6 +18,9 @@ BIN = pathlib.Path(os.environ.get("INLIER_BIN", ROOT / "build/release/bin"))
 LEASE_TTL_MS = 1500
 LEASE_MARGIN_MS = 1000
 DISK_BYTES = 512 << 20
+# Of a program of one's own what leads it, and all that it starts; and our own child.
+OF_PROGRAM = ("run-program", "count.py")
+TRIALS = ("fake_trial", *OF_PROGRAM)
 
 COORDINATOR_POINTS = {"commit.before": 60, "commit.after": 60, "commit.acknowledge": 60, "reply.before": 60, "wal.move.before": 3,
                       "wal.move.after": 3}
@@ -28,7 +34,7 @@ def stat(pid):
 
 
 def processes(folder):
-    """(pid, parent, program) of every process that names `folder` on its command line."""
+    """(pid, parent, program) of every process that names `folder` on its command line; the program is one of OF_PROGRAM where a word names it."""
     found = []
     for entry in pathlib.Path("/proc").iterdir():
         if not entry.name.isdigit():
@@ -37,7 +43,8 @@ def processes(folder):
             command = (entry / "cmdline").read_bytes().decode(errors="replace").split("\0")
             if any(str(folder) in word for word in command):
                 parent = int(stat(entry.name)[1])
-                found.append((int(entry.name), parent, pathlib.Path(command[0]).name))
+                words = [pathlib.Path(word).name for word in command]
+                found.append((int(entry.name), parent, next((word for word in words if word in OF_PROGRAM), words[0])))
     return found
 
 
@@ -87,10 +94,12 @@ class Program:
         return True
 
     def children(self):
-        with contextlib.suppress(OSError, ValueError):
-            text = pathlib.Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text()
-            return [int(pid) for pid in text.split()]
-        return []
+        """With their children."""
+        found = [self.process.pid] if self.process else []
+        for pid in found:
+            with contextlib.suppress(OSError, ValueError):
+                found += map(int, pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split())
+        return found[1:]
 
     def stopped_by_itself(self):
         if not self.alive() or self.paused:
@@ -126,12 +135,17 @@ class Program:
 
 
 class World:
-    def __init__(self, folder, workers, clients, log=print, lease_ttl_ms=LEASE_TTL_MS, lease_margin_ms=LEASE_MARGIN_MS, step_ms=15):
+    def __init__(self, folder, workers, clients, log=print, lease_ttl_ms=LEASE_TTL_MS, lease_margin_ms=LEASE_MARGIN_MS, step_ms=15, of_program=0):
+        """`of_program`: so many of 100 sweeps are of a program of one's own."""
         self.folder, self.log = folder, log
         self.state, self.shared = folder / "state", folder / "shared"
         self.evidence = folder / "evidence"
-        for path in (self.state, self.shared, folder / "data"):
+        program = folder / "programs/count"
+        for path in (self.state, self.shared, folder / "data", program.parent, program):
             path.mkdir()
+        shutil.copy(count.__file__, program)
+        command = json.dumps([sys.executable, "-I", "-S", str(program / "count.py")])
+        (program / "inlier-program.yaml").write_text(f"{count.DESCRIPTION}\ncommand: {command}\nevaluate: {command}\n")
         self.tmpfs = os.geteuid() == 0 and network.run("mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES}", "tmpfs", str(self.state))
         self.ballast = self.state / "ballast"
         port = network.free_port()
@@ -145,11 +159,12 @@ class World:
             *self.network.prefix(i), str(BIN / "inlier-worker"), "--set", f"state_dir={self.shared}",
             "--set", f"coordinator={self.network.address(i)}", "--set", "http_listen=127.0.0.1:0", "--set", f"name=worker-{i}",
             "--set", "slots=2", "--set", "threads_per_slot=1", "--set", f"data_dir={folder / 'data'}",
-            "--set", f"trial_program={BIN / 'fake_trial'}", "--set", "trial_environment=FAKE_*", "--set", "stop_grace_ms=300"],
+            "--set", f"trial_program={BIN / 'fake_trial'}", "--set", f"program_roots={program.parent}", "--set", "trial_environment=FAKE_*",
+            "--set", "stop_grace_ms=300"],
             folder / f"worker-{i}.log", env={"FAKE_STEP_MS": str(step_ms), "FAKE_TRIAL_EVIDENCE": str(self.evidence)},
             points=WORKER_POINTS) for i in range(workers)]
-        self.clients = [Program(f"client-{i}", [str(BIN / "chaos_client"), self.address, f"c{i}", str(folder / f"client-{i}.history")],
-                                folder / f"client-{i}.log") for i in range(clients)]
+        self.clients = [Program(f"client-{i}", [str(BIN / "chaos_client"), self.address, f"c{i}", str(folder / f"client-{i}.history"), str(program),
+                                                str(of_program)], folder / f"client-{i}.log") for i in range(clients)]
 
     def coordinator_elsewhere(self):
         """The coordinator at an address that no worker and no client knows."""
