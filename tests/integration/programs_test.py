@@ -98,7 +98,7 @@ class ProgramsTest(ProgramFolderTest):
         self.assertEqual([[3, 0.5, 1, 6, 6, 1], [3, 0.5, 2, 6, 3, 1], [4, 0.5, 1, 10, 10, 1], [4, 0.5, 2, 10, 5, 1]], self.sql(columns))
         self.assertEqual([["EVALUATE", 4], ["TRAIN", 2]], self.sql("SELECT kind, count(DISTINCT token) FROM attempts GROUP BY 1 ORDER BY 1"))
         bars = self.folder / "total.csv"  # It reports no curve of it.
-        harness.inlier("plot", "counts", "counts-1", "-o", bars, "--dir", self.folder / "state")
+        harness.inlier("plot", "counts", "counts-2", "-o", bars, "--dir", self.folder / "state")
         self.assertEqual({"6", "10"}, {row["total mean"] for row in csv.DictReader(bars.read_text().splitlines())})
         self.write("notes.txt", "no part of it")
         self.run_sweep()
