@@ -31,7 +31,8 @@ constexpr auto kLeftBehindSeconds = std::chrono::seconds(10);
 sigset_t HandledSignals() {
   sigset_t set;
   ::sigemptyset(&set);
-  for (const int signal : {SIGCHLD, SIGTERM, SIGINT, SIGUSR1}) ::sigaddset(&set, signal);
+  // SIGHUP comes with the worker's end where the program is stopped then.
+  for (const int signal : {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGUSR1}) ::sigaddset(&set, signal);
   return set;
 }
 

@@ -120,10 +120,10 @@ TEST_F(ProgramLimitsTest, WhatReplacesItselfAgainAndAgainIsKilled) {
 // The shell is the runner's parent; its end is that of a worker which is killed.
 TEST_F(ProgramLimitsTest, WhenItsWorkerIsKilledEverythingThatTheProgramStartedEnds) {
   const std::string left = (folder_ / "left").string();
-  // One of them in a session of its own.
+  // One of them in a session of its own. One is stopped: where a group has such a process, the end of its parent is a SIGHUP too.
   Write("sleep 1000 & echo $! >" + left + "; setsid sleep 1000 & echo $! >" + left + "-2; wait\n");
-  Run(Spec(),
-      "setsid sh -c 'setsid $RUN & while ! [ -s " + left + "-2 ]; do sleep 0.01; done; kill -9 $$'; true");
+  Run(Spec(), "setsid bash -c 'set -m; $RUN & while ! [ -s " + left + "-2 ]; do sleep 0.01; done; kill -STOP $(cat " +
+                  left + "); kill -9 $$'; true");
   for (const std::string& file : {left, left + "-2"}) {
     const std::string pid(absl::StripAsciiWhitespace(ReadFile(file).value()));
     for (int tries = 0; tries < 1000 && fs::exists("/proc/" + pid); ++tries) ::usleep(10000);
