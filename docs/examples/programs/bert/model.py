@@ -1,4 +1,4 @@
-"""Hugging Face's BERT with a clipped softmax, clip((1 - gamma) softmax(scores) + gamma, 0, 1) of Bondarenko et al. (2023), and a task without a file."""
+"""Hugging Face's BERT with a clipped softmax, clip((1 - gamma) softmax(scores) + gamma, 0, 1) of Bondarenko et al. (2023), and a task without a file. Needs transformers 5."""
 import torch
 from transformers import AttentionInterface, BertConfig, BertForMaskedLM
 
