@@ -223,7 +223,8 @@ TEST_F(ProgramRunnerTest, InAnImageItsLinesRepliesAndStatusAreTheSame) {
 
 TEST_F(ProgramRunnerTest, InAnImageItIsStoppedAndWhenItsCommandIsKilledItEndsAndIsRemoved) {
   const v1::AttemptSpec spec = InImage(
-      "trap 'echo \"{\\\"log\\\": {\\\"text\\\": \\\"asked\\\"}}\" >&3; exit 0' TERM\n"
+      // Here it is in the group, as no container is: the signal comes to it and by the shell.
+      "trap 'trap \"\" TERM; echo \"{\\\"log\\\": {\\\"text\\\": \\\"asked\\\"}}\" >&3; exit 0' TERM\n"
       "echo $$ >" +
       (folder_ / "left").string() +
       "; echo '{\"progress\": {\"step\": 1}}' >&3\nwhile :; do sleep 0.05; done\n");
