@@ -20,6 +20,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/files/descriptor.h"
 #include "base/files/file.h"
+#include "base/processes/null_terminated.h"
 #include "base/status.h"
 
 namespace inlier {
@@ -55,24 +56,10 @@ absl::Status WriteInput(const std::string& text, Descriptor& input) {
   return absl::OkStatus();
 }
 
-struct Pipe {
-  Descriptor read, write;
-
-  absl::Status Open() {
-    int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) return ErrnoStatus("cannot make a pipe for a program");
-    read = Descriptor(ends[0]);
-    write = Descriptor(ends[1]);
-    ::fcntl(read.fd(), F_SETFL, O_NONBLOCK);
-    return absl::OkStatus();
-  }
-};
-
-std::vector<char*> Pointers(std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  for (std::string& text : texts) pointers.push_back(text.data());
-  pointers.push_back(nullptr);
-  return pointers;
+absl::Status OpenOutput(FdPair& pipe) {
+  if (!pipe.Open()) return ErrnoStatus("cannot make a pipe for a program");
+  ::fcntl(pipe.read, F_SETFL, O_NONBLOCK);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<pid_t> Spawn(const ProgramCall& call, int input, int output, int errors) {
@@ -95,10 +82,9 @@ absl::StatusOr<pid_t> Spawn(const ProgramCall& call, int input, int output, int 
                              POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
   std::vector<std::string> words = call.arguments;
   words.insert(words.begin(), call.program);
-  std::vector<std::string> environment = call.environment;
   pid_t pid = -1;
-  const int error = ::posix_spawn(&pid, call.program.c_str(), &actions, &attributes, Pointers(words).data(),
-                                  Pointers(environment).data());
+  const int error = ::posix_spawn(&pid, call.program.c_str(), &actions, &attributes,
+                                  NullTerminated(words).data(), NullTerminated(call.environment).data());
   ::posix_spawn_file_actions_destroy(&actions);
   ::posix_spawnattr_destroy(&attributes);
   if (error == 0) return pid;
@@ -128,29 +114,29 @@ std::string ProgramEnd::HowText() const {
 
 absl::StatusOr<ProgramEnd> RunToEnd(const ProgramCall& call, const std::function<bool()>& must_stop) {
   Descriptor input;
-  Pipe output, errors;
+  FdPair output, errors;
   RETURN_IF_ERROR(WriteInput(call.input, input));
-  RETURN_IF_ERROR(output.Open());
-  RETURN_IF_ERROR(errors.Open());
+  RETURN_IF_ERROR(OpenOutput(output));
+  RETURN_IF_ERROR(OpenOutput(errors));
   const Timestamp deadline = MonotonicNow() + call.limit;
-  ASSIGN_OR_RETURN(const pid_t pid, Spawn(call, input.fd(), output.write.fd(),
-                                          (call.join_errors ? output : errors).write.fd()));
+  ASSIGN_OR_RETURN(const pid_t pid,
+                   Spawn(call, input.fd(), output.write, (call.join_errors ? output : errors).write));
   const Descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-  output.write.Close();
-  errors.write.Close();
+  output.CloseWrite();
+  errors.CloseWrite();
   ProgramEnd end;
   for (;;) {
     int status = 0;
     const pid_t ended = ::waitpid(pid, &status, WNOHANG);
-    const bool output_open = Read(output.read.fd(), call.output_bytes_max, end.output);
-    const bool errors_open = Read(errors.read.fd(), call.output_bytes_max, end.errors);
+    const bool output_open = Read(output.read, call.output_bytes_max, end.output);
+    const bool errors_open = Read(errors.read, call.output_bytes_max, end.errors);
     if (ended == pid) {
       end.status = status;
       return end;
     }
     if (MonotonicNow() >= deadline || must_stop()) break;
-    pollfd look[3] = {{output_open ? output.read.fd() : -1, POLLIN, 0},
-                      {errors_open ? errors.read.fd() : -1, POLLIN, 0},
+    pollfd look[3] = {{output_open ? output.read : -1, POLLIN, 0},
+                      {errors_open ? errors.read : -1, POLLIN, 0},
                       {process.fd(), POLLIN, 0}};
     ::poll(look, 3, kLookEveryMs);
   }

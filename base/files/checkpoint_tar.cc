@@ -14,6 +14,7 @@
 #include "base/files/descriptor.h"
 #include "base/files/file.h"
 #include "base/processes/end_with_parent.h"
+#include "base/processes/null_terminated.h"
 #include "base/processes/other_user.h"
 #include "base/run_program.h"
 #include "base/status.h"
@@ -73,13 +74,6 @@ absl::Status TryToCheckTree(const fs::path& output, const fs::path& path) {
   }
 }
 
-std::vector<char*> NullTerminated(std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  for (std::string& text : texts) pointers.push_back(text.data());
-  pointers.push_back(nullptr);
-  return pointers;
-}
-
 // All that comes from a pipe; the beginning of it, where that is much.
 std::string PrintedBy(int pipe) {
   std::string printed;
@@ -97,7 +91,7 @@ absl::Status RunTar(std::vector<std::string> words, const std::string& user, int
   FdPair errors;
   if (!errors.Open()) return ErrnoStatus("cannot make a pipe for tar");
   words.insert(words.begin(), fs::exists("/usr/bin/tar") ? "/usr/bin/tar" : "/bin/tar");
-  std::vector<std::string> variables = {"LC_ALL=C", "PATH=/usr/bin:/bin"};
+  const std::vector<std::string> variables = {"LC_ALL=C", "PATH=/usr/bin:/bin"};
   const std::vector<char*> arguments = NullTerminated(words), environment = NullTerminated(variables);
   sigset_t stops;
   ::sigemptyset(&stops);

@@ -8,6 +8,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "base/processes/null_terminated.h"
 #include "base/status.h"
 #include "cli/commands.h"
 #include "cli/connection/local_mode.h"
@@ -24,10 +25,7 @@ absl::Status TestProgram(const Session& session, const std::string& folder,
   words.insert(words.end(), settings.begin(), settings.end());
   if (session.json) words.emplace_back("--json");
   if (session.quiet) words.emplace_back("--quiet");
-  std::vector<char*> pointers;
-  for (std::string& word : words) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
-  ::execv(worker.c_str(), pointers.data());
+  ::execv(worker.c_str(), NullTerminated(words).data());
   return ErrnoStatus(absl::StrCat("cannot start ", worker));
 }
 

@@ -18,6 +18,7 @@
 #include "base/files/file.h"
 #include "base/files/file_lock.h"
 #include "base/processes/end_with_parent.h"
+#include "base/processes/null_terminated.h"
 #include "base/status.h"
 #include "cli/connection/local_state.h"
 #include "inlier/v1/config.pb.h"
@@ -246,9 +247,7 @@ absl::Status LocalDaemons::Spawn(Daemon& daemon) {
   }
   const int log = open(daemon.log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   if (log < 0) return ErrnoStatus(absl::StrCat("opening ", daemon.log.string()));
-  std::vector<char*> argv;
-  for (const std::string& argument : daemon.arguments) argv.push_back(const_cast<char*>(argument.c_str()));
-  argv.push_back(nullptr);
+  const std::vector<char*> argv = NullTerminated(daemon.arguments);
   const pid_t parent = getpid();
   const pid_t pid = fork();
   if (pid == 0) {

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/files/descriptor.h"
 #include "base/processes/end_with_parent.h"
+#include "base/processes/null_terminated.h"
 #include "base/status.h"
 
 namespace inlier {
@@ -62,13 +63,6 @@ enum Step : int { kFolder = 1, kDescriptors, kExec };
 // A copy of `fd` numbered above the descriptors that the child sets up.
 int MoveUp(int fd) { return ::fcntl(fd, F_DUPFD_CLOEXEC, 16); }
 
-std::vector<char*> Pointers(const std::vector<std::string>& strings) {
-  std::vector<char*> pointers;
-  for (const std::string& text : strings) pointers.push_back(const_cast<char*>(text.c_str()));
-  pointers.push_back(nullptr);
-  return pointers;
-}
-
 absl::Status StepFailed(int step, int error, const Command& command) {
   errno = error;
   switch (step) {
@@ -87,8 +81,8 @@ absl::StatusOr<Spawned> Spawn(const Command& command, int input_fd, int events_f
   std::vector<std::string> arguments = {command.program};
   arguments.insert(arguments.end(), command.arguments.begin(), command.arguments.end());
   Prepared prepared;
-  prepared.arguments = Pointers(arguments);
-  prepared.environment = Pointers(command.environment);
+  prepared.arguments = NullTerminated(arguments);
+  prepared.environment = NullTerminated(command.environment);
   prepared.folder = command.working_folder.c_str();
   prepared.parent = ::getpid();
   prepared.elsewhere = command.elsewhere;

@@ -19,6 +19,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/files/file.h"
+#include "base/processes/null_terminated.h"
 #include "base/processes/other_user.h"
 #include "base/status.h"
 
@@ -104,9 +105,7 @@ void ProgramProcess::RunChild(const ProgramCommand& command, int input, int even
   if (!command.cpus.empty()) ::sched_setaffinity(0, sizeof(cpus), &cpus);
   if (::dup2(input, 0) < 0 || ::dup2(events, kChildEvents) < 0) fail("set up its descriptors");
   ::fcntl(kChildEvents, F_SETFD, 0);
-  std::vector<char*> words;
-  for (const std::string& word : command.words) words.push_back(const_cast<char*>(word.c_str()));
-  words.push_back(nullptr);
+  const std::vector<char*> words = NullTerminated(command.words);
   ::execvp(words[0], words.data());
   fail("execute it");
   std::abort();
