@@ -51,14 +51,12 @@ absl::StatusOr<std::unique_ptr<StoredState>> StoredState::Open(const std::filesy
     return absl::FailedPreconditionError(absl::StrCat("the program ", program, ", which reads ", dir.string(),
                                                       ", is not there; build it with `make build`"));
   }
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return ErrnoStatus("no pipe");
-  const Descriptor out(ends[0]);
-  Descriptor in(ends[1]);
-  ASSIGN_OR_RETURN(const pid_t child, Spawn(program, dir.string(), in.fd()));
-  in.Close();
+  FdPair pipe;
+  if (!pipe.Open()) return ErrnoStatus("no pipe");
+  ASSIGN_OR_RETURN(const pid_t child, Spawn(program, dir.string(), pipe.write));
+  pipe.CloseWrite();
   std::unique_ptr<StoredState> state(new StoredState(child));
-  const std::string line = ReadLine(out.fd());
+  const std::string line = ReadLine(pipe.read);
   const auto answer = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
   if (answer.is_object() && answer.contains("grpc")) {
     state->address_ = answer.value("grpc", "");

@@ -10,7 +10,9 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "base/files/descriptor.h"
 #include "base/processes/end_with_parent.h"
+#include "base/processes/null_terminated.h"
 #include "base/processes/usable_cpus.h"
 
 namespace inlier {
@@ -34,7 +36,6 @@ void ReadLines(int descriptor, const std::function<void(const std::string&)>& on
     }
   }
   if (!line.empty() && on_line) on_line(line);
-  ::close(descriptor);
 }
 
 // This process's environment, with the short spin of base/processes/usable_cpus.h unless it has a policy of its own.
@@ -51,12 +52,12 @@ std::vector<char*> Environment() {
 
 absl::StatusOr<ChildEnd> RunProgram(const std::string& program, const std::vector<std::string>& arguments,
                                     const std::function<void(const std::string&)>& on_line) {
-  int out[2], err[2];
-  if (::pipe2(out, O_CLOEXEC) != 0 || ::pipe2(err, O_CLOEXEC) != 0)
+  FdPair out, err;
+  if (!out.Open() || !err.Open())
     return absl::ResourceExhaustedError(absl::StrCat("no pipe: ", std::strerror(errno)));
-  std::vector<char*> argv = {const_cast<char*>(program.c_str())};
-  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
-  argv.push_back(nullptr);
+  std::vector<std::string> words = arguments;
+  words.insert(words.begin(), program);
+  const std::vector<char*> argv = NullTerminated(words);
   const std::vector<char*> environment = Environment();
   const pid_t parent = ::getpid();
   const pid_t child = ::fork();
@@ -65,20 +66,20 @@ absl::StatusOr<ChildEnd> RunProgram(const std::string& program, const std::vecto
     EndWithParent(parent, SIGKILL);
     const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
     ::dup2(nothing, STDIN_FILENO);
-    ::dup2(out[1], STDOUT_FILENO);
-    ::dup2(err[1], STDERR_FILENO);
+    ::dup2(out.write, STDOUT_FILENO);
+    ::dup2(err.write, STDERR_FILENO);
     ::execvpe(argv[0], argv.data(), environment.data());
     ::_exit(127);
   }
-  ::close(out[1]);
-  ::close(err[1]);
+  out.CloseWrite();
+  err.CloseWrite();
   ChildEnd end;
   std::thread errors([&] {
-    ReadLines(err[0], [&](const std::string& line) {
+    ReadLines(err.read, [&](const std::string& line) {
       if (!line.empty()) end.last_error = line;
     });
   });
-  ReadLines(out[0], on_line);
+  ReadLines(out.read, on_line);
   errors.join();
   while (::waitpid(child, &end.status, 0) < 0 && errno == EINTR) {
   }
