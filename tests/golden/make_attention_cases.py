@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Writes the cases of projected gates, norms of queries and keys, a key and value bias, and registers into gpt2/, llama/, ncs_bert/ and vit/.
+"""Writes the cases of projected gates, norms of queries and keys, a key and value bias, registers, DyT, Derf, gates of norms, Peri-LN and EmbProj into
+gpt2/, llama/, ncs_bert/ and vit/.
 
-    PYTHONPATH=.deps/libtorch python3 tests/golden/make_attention_cases.py          # needs torch and NumPy
+    PYTHONPATH=.deps/libtorch python3 tests/golden/make_attention_cases.py          # needs torch and NumPy; with names, those cases alone
 
 No reference code ran: the formulas of the papers (README-models.md, 0.6) are written here once more, one head after the other, with gradients by
 torch's autograd in float64. Without these parts the same code gives the numbers of cases made by Hugging Face's modules (`check`).
@@ -10,97 +11,17 @@ import json
 import math
 import pathlib
 import struct
+import sys
 
 import numpy as np
 import torch
+from plain_attention import Attention, norm
 from torch.nn.functional import cross_entropy, gelu, linear, silu
 
 ROOT = pathlib.Path(__file__).resolve().parent
-NORMS = {"layernorm": "LAYER_NORM", "rmsnorm_m": "RMS_NORM_M"}
+NORMS = {"layernorm": "LAYER_NORM", "rmsnorm_m": "RMS_NORM_M", "dyt": "DYT", "derf": "DERF"}
 TOLERANCES = {"float32": {"logits_relmax": 2e-5, "loss_abs": 1e-5, "attn_probs_abs": 5e-6, "grads_relmax": 2e-4},
               "float64": {"logits_relmax": 1e-10, "loss_abs": 1e-10, "attn_probs_abs": 1e-11, "grads_relmax": 1e-9}}
-
-
-def layer_norm(x, gain, offset, eps):
-    centred = x - x.mean(-1, keepdim=True)
-    return centred / (centred.square().mean(-1, keepdim=True) + eps).sqrt() * gain + offset
-
-
-def norm(p, name, x, eps):
-    if name + ".bias" in p:
-        return layer_norm(x, p[name + ".weight"], p[name + ".bias"], eps)
-    return p[name + ".weight"] * x / (x.square().mean(-1, keepdim=True) + eps).sqrt()
-
-
-def rotate(x, theta):
-    """x: (B, T, h)."""
-    half = x.shape[-1] // 2
-    frequencies = theta ** (-2 * torch.arange(half, dtype=torch.float64) / x.shape[-1])
-    angles = torch.outer(torch.arange(x.shape[1], dtype=torch.float64), frequencies)
-    cosine, sine = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
-    return torch.cat([x[..., :half] * cosine - x[..., half:] * sine, x[..., half:] * cosine + x[..., :half] * sine], -1)
-
-
-def clip(p, gamma, case):
-    y = gamma + (1 - gamma) * p
-    case.distance = min(case.distance, y.detach()[p > 0].abs().min().item())
-    return y.clamp(0, 1)
-
-
-class Attention:
-    """One layer's attention on x (B, T, d), in steps of one head. `visible`: (B, T, T), true where a query sees a key."""
-
-    def __init__(self, case, scope, x, visible):
-        self.case, self.p, self.scope, self.x, self.visible = case, case.p, scope, x, visible
-        config, self.method = case.config, case.method
-        self.heads, self.kv = config["H"], config.get("KV", config["H"])
-        self.h = config["d"] // self.heads
-        gate = self.method.get("projected_gate")
-        self.place = gate["place"] if gate else None
-        if gate:  # (B, T, n, h or 1)
-            n = self.kv if self.place in ("KEY", "VALUE") else self.heads
-            values = torch.sigmoid(x @ self.p[scope + "gate.weight"].T)
-            values = values.reshape(*x.shape[:2], n, 1 if gate["granularity"] == "HEADWISE" else self.h)
-            case.gates.append(values.permute(0, 2, 1, 3))
-            self.factors = values * gate.get("output_factor", 1.0)
-
-    def gated(self, place, head, y):
-        return y * self.factors[:, :, head] if place == self.place else y
-
-    def normed(self, name, y):
-        return norm(self.p, self.scope + name, y, self.case.config["eps"]) if self.method.get("query_key_norm") else y
-
-    def weights(self, scores):
-        attention = self.method["attention"]
-        p = scores.softmax(-1)
-        if attention["kind"] == "ncs":  # n = the tokens of the run: the bias is none.
-            return clip(p, (attention["beta"] - attention["zeta"]) / (self.x.shape[1] - 1), self.case)
-        return p
-
-    def context(self, query, key, value):
-        """query (B, T, d), key and value (B, T, KV h) -> (B, T, d)."""
-        contexts, probabilities = [], []
-        for head in range(self.heads):
-            served = head // (self.heads // self.kv)
-            columns, kv_columns = slice(head * self.h, (head + 1) * self.h), slice(served * self.h, (served + 1) * self.h)
-            q = self.normed("q_norm", self.gated("QUERY", head, query[..., columns]))
-            k = self.normed("k_norm", self.gated("KEY", served, key[..., kv_columns]))
-            v = self.gated("VALUE", served, value[..., kv_columns])
-            if "theta" in self.case.config:
-                q, k = rotate(q, self.case.config["theta"]), rotate(k, self.case.config["theta"])
-            scores = (q @ k.transpose(1, 2) / math.sqrt(self.h)).masked_fill(~self.visible, -math.inf)
-            if self.method.get("key_value_bias"):
-                learned_key, learned_value = self.p[self.scope + "bias_k"][served], self.p[self.scope + "bias_v"][served]
-                scores = torch.cat([scores, (q @ learned_key / math.sqrt(self.h)).unsqueeze(-1)], -1)
-                v = torch.cat([v, learned_value.expand(v.shape[0], 1, -1)], 1)
-            weights = self.weights(scores)
-            probabilities.append(weights)
-            contexts.append(self.gated("CONTEXT", head, weights @ v))
-        self.case.probabilities.append(torch.stack(probabilities, 1))
-        return torch.cat(contexts, -1)
-
-    def output(self, y):
-        return torch.cat([self.gated("OUTPUT", i, y[..., i * self.h:(i + 1) * self.h]) for i in range(self.heads)], -1)
 
 
 class Case:
@@ -115,10 +36,29 @@ class Case:
     def add(self, name, *shape, mean=0.0, std=0.3):
         self.p[name] = mean + std * self.draw(*shape)
 
-    def add_norm(self, name, size, offset):
+    def add_norm(self, name, size, offset, of_stream=True):
+        scalars = {"dyt": {"alpha": 0.5}, "derf": {"alpha": 0.5, "shift": 0.0}}.get(self.config["norm"], {}) if of_stream else {}
         self.add(name + ".weight", size, mean=1.0, std=0.2)
-        if offset:
+        if offset or scalars:
             self.add(name + ".bias", size, std=0.2)
+        for scalar, start in scalars.items():
+            self.add(f"{name}.{scalar}", 1, mean=start, std=0.1)
+        rank = self.method.get("norm_gate", 0) if of_stream else 0
+        if rank:
+            self.add(name + ".gate_down.weight", rank, size)
+            self.add(name + ".gate_up.weight", size, rank, std=0.8)
+
+    def add_output_norms(self, layer, offset):
+        if self.method.get("peri"):
+            for name in ("attention_output_layernorm", "ffn_output_layernorm"):
+                self.add_norm(layer + name, self.config["d"], offset)
+
+    def after(self, name, y):
+        """The result of a part of a layer, before it is added."""
+        return norm(self.p, name, y, self.config["eps"]) if self.method.get("peri") else y
+
+    def placement(self, plain):
+        return "PERI" if self.method.get("peri") else plain
 
     def add_linear(self, name, out, inputs, bias=True, turned=False):
         self.add(name + ".weight", *((inputs, out) if turned else (out, inputs)))
@@ -134,7 +74,7 @@ class Case:
             self.add(scope + "gate.weight", n if gate["granularity"] == "HEADWISE" else n * (d // heads), d)
         if method.get("query_key_norm"):
             for name in ("q_norm", "k_norm"):
-                self.add_norm(scope + name, d // heads, method["query_key_norm"] == "HEAD_LAYER")
+                self.add_norm(scope + name, d // heads, method["query_key_norm"] == "HEAD_LAYER", of_stream=False)
         if method.get("key_value_bias"):
             self.add(scope + "bias_k", kv, d // heads, std=0.8)
             self.add(scope + "bias_v", kv, d // heads, std=0.8)
@@ -187,6 +127,7 @@ class Gpt2(Case):
             self.add_norm(layer + "ln_2", c["d"], True)
             self.add_linear(layer + "mlp.c_fc", c["n_inner"], c["d"], turned=True)
             self.add_linear(layer + "mlp.c_proj", c["d"], c["n_inner"], turned=True)
+            self.add_output_norms(layer, True)
         self.add_norm("transformer.ln_f", c["d"], True)
         self.text_input(masked=False)
 
@@ -201,9 +142,9 @@ class Gpt2(Case):
             y = norm(p, layer + "ln_1", x, c["eps"])
             attention = Attention(self, layer + "attn.", y, self.visible(causal=True))
             context = attention.context(*self.conv(layer + "attn.c_attn", y).split(c["d"], -1))
-            x = x + attention.output(self.conv(layer + "attn.c_proj", context))
+            x = x + self.after(layer + "attention_output_layernorm", attention.output(self.conv(layer + "attn.c_proj", context)))
             y = gelu(self.conv(layer + "mlp.c_fc", norm(p, layer + "ln_2", x, c["eps"])), approximate="tanh")
-            x = x + self.conv(layer + "mlp.c_proj", y)
+            x = x + self.after(layer + "ffn_output_layernorm", self.conv(layer + "mlp.c_proj", y))
         return norm(p, "transformer.ln_f", x, c["eps"]) @ p["transformer.wte.weight"].T
 
     def loss(self, logits):
@@ -212,7 +153,7 @@ class Gpt2(Case):
     def spec(self):
         c = self.config
         return {"gpt2": {"layers": c["L"], "hidden_size": c["d"], "heads": c["H"], "norm_epsilon": c["eps"], "activation": "GELU_TANH",
-                         "ffn_size": c["n_inner"], "vocab_size": c["vocab"], "max_positions": c["n_positions"], "norm_placement": "PRE",
+                         "ffn_size": c["n_inner"], "vocab_size": c["vocab"], "max_positions": c["n_positions"], "norm_placement": self.placement("PRE"),
                          "position": "LEARNED", "biases": True, "tied_head": True}}
 
 
@@ -232,29 +173,37 @@ class Llama(Case):
             self.add_norm(layer + "post_attention_layernorm", c["d"], False)
             for name, out, inputs in (("gate_proj", c["ff"], c["d"]), ("up_proj", c["ff"], c["d"]), ("down_proj", c["d"], c["ff"])):
                 self.add_linear(layer + "mlp." + name, out, inputs, bias=False)
+            self.add_output_norms(layer, False)
         self.add_norm("model.norm", c["d"], False)
         self.add_linear("lm_head", c["vocab"], c["d"], bias=False)
+        if self.method.get("embedding_projection"):
+            for name in ("embedding_projection", "head_projection"):
+                self.add_linear(name, c["d"], c["d"], bias=False)
         self.text_input(masked=False)
+
+    def projected(self, name, x):
+        return self.linear(name, x) if self.method.get("embedding_projection") else x
 
     def logits(self):
         p, c = self.p, self.config
-        x = p["model.embed_tokens.weight"][self.inputs["input_ids"]]
+        x = self.projected("embedding_projection", p["model.embed_tokens.weight"][self.inputs["input_ids"]])
         for i in range(c["L"]):
             layer = f"model.layers.{i}."
             y = norm(p, layer + "input_layernorm", x, c["eps"])
             attention = Attention(self, layer + "self_attn.", y, self.visible(causal=True))
             context = attention.context(*(self.linear(layer + f"self_attn.{name}_proj", y) for name in "qkv"))
-            x = x + attention.output(self.linear(layer + "self_attn.o_proj", context))
+            x = x + self.after(layer + "attention_output_layernorm", attention.output(self.linear(layer + "self_attn.o_proj", context)))
             y = norm(p, layer + "post_attention_layernorm", x, c["eps"])
-            x = x + self.linear(layer + "mlp.down_proj", silu(self.linear(layer + "mlp.gate_proj", y)) * self.linear(layer + "mlp.up_proj", y))
-        return self.linear("lm_head", norm(p, "model.norm", x, c["eps"]))
+            y = self.linear(layer + "mlp.down_proj", silu(self.linear(layer + "mlp.gate_proj", y)) * self.linear(layer + "mlp.up_proj", y))
+            x = x + self.after(layer + "ffn_output_layernorm", y)
+        return self.linear("lm_head", self.projected("head_projection", norm(p, "model.norm", x, c["eps"])))
 
     loss = Gpt2.loss
 
     def spec(self):
         c = self.config
         return {"llama": {"layers": c["L"], "hidden_size": c["d"], "heads": c["H"], "norm_epsilon": c["eps"], "activation": "SILU",
-                          "ffn_size": c["ff"], "vocab_size": c["vocab"], "max_positions": c["n_positions"], "norm_placement": "PRE",
+                          "ffn_size": c["ff"], "vocab_size": c["vocab"], "max_positions": c["n_positions"], "norm_placement": self.placement("PRE"),
                           "position": "ROTARY", "kv_heads": c["KV"], "rotary_theta": c["theta"], "tied_head": False, "biases": False}}
 
 
@@ -278,7 +227,9 @@ class Bert(Case):
             self.add_linear(layer + "output.dense", c["d"], c["ff"])
             self.add_norm(layer + "output.LayerNorm", c["d"], True)
         self.add_linear("cls.predictions.transform.dense", c["d"], c["d"])
+        gate = self.method.pop("norm_gate", 0)  # Of the residual stream's norms.
         self.add_norm("cls.predictions.transform.LayerNorm", c["d"], True)
+        self.method |= {"norm_gate": gate} if gate else {}
         self.add("cls.predictions.bias", c["vocab"], std=0.2)
         self.text_input(masked=True)
         self.inputs["token_type_ids"] = torch.randint(0, 2, (c["B"], c["T"]), generator=self.generator)
@@ -404,6 +355,8 @@ def attention_spec(method):
 
 
 def write(name, kind, config, method):
+    if len(sys.argv) > 1 and name not in sys.argv[1:]:
+        return
     case = kind(dict(config), {"attention": {"kind": "softmax"}} | method)
     case.make()
     out, gradients = run(case, torch.float64)
@@ -422,7 +375,8 @@ def write(name, kind, config, method):
     written = {"case": name, "group": kind.group, "config": case.config, "method": case.method, "expected": expected,
                "measured_float32_error_relmax": error, "tolerances": TOLERANCES,
                "made_with": {"make_attention_cases.py": "torch " + torch.__version__, "numpy": np.__version__},
-               "spec": {"model": case.spec(), "attention": attention_spec(case.method), "norm": NORMS[config["norm"]]}}
+               "spec": {"model": case.spec(), "attention": attention_spec(case.method), "norm": NORMS[config["norm"]]}
+               | {key: case.method[key] for key in ("norm_gate", "embedding_projection") if key in case.method}}
     tensors = {f"param/{key}": x.numpy() for key, x in case.p.items()} | {f"input/{key}": x.numpy() for key, x in case.inputs.items()}
     tensors |= {f"out/{key}": x for key, x in out.items()} | {f"grad/{key}": x for key, x in gradients.items()} | {"out32/logits": out32["logits"]}
     folder = ROOT / kind.group
@@ -490,6 +444,16 @@ def main():
     write("gate_projected_output_headwise", Gpt2, gpt2 | {"seed": 5015}, gate("OUTPUT", "HEADWISE"))
     write("registers", Vit, vit | {"seed": 5016}, {})
     write("registers_qk_norm", Vit, vit | {"seed": 5017}, {"query_key_norm": "HEAD_LAYER"} | gate("CONTEXT", "ELEMENTWISE"))
+    write("dyt", Gpt2, gpt2 | {"norm": "dyt", "seed": 5018}, {})
+    write("dyt_gated", Llama, llama | {"norm": "dyt", "seed": 5019}, {"norm_gate": 3})
+    write("dyt_post_gated", Bert, bert | {"norm": "dyt", "seed": 5020}, {"norm_gate": 2})
+    write("derf", Llama, llama | {"norm": "derf", "seed": 5027}, {})
+    write("norm_gate", Llama, llama | {"seed": 5021}, {"norm_gate": 4})
+    write("norm_gate_qk_norm", Gpt2, gpt2 | {"seed": 5022}, {"norm_gate": 4, "query_key_norm": "HEAD_RMS"})
+    write("peri", Gpt2, gpt2 | {"seed": 5023}, {"peri": True})
+    write("peri_gated_output", Llama, llama | {"seed": 5024}, {"peri": True, "norm_gate": 3} | gate("OUTPUT", "ELEMENTWISE"))
+    write("embedding_projection", Llama, llama | {"seed": 5025}, {"embedding_projection": True})
+    write("embedding_projection_peri", Llama, llama | {"seed": 5026}, {"embedding_projection": True, "peri": True})
 
 
 if __name__ == "__main__":
