@@ -49,7 +49,7 @@ class Watcher {
 }  // namespace
 
 absl::StatusOr<json> ParseJsonText(std::string_view text, const std::string& file, std::size_t first_line,
-                                   const JsonLimits& limits) {
+                                   const JsonLimits& limits, std::size_t first_column) {
   const auto wrong = [&file](const std::string& place, const std::string& what) {
     return absl::InvalidArgumentError(absl::StrCat(file, ":", place, ": ", what));
   };
@@ -70,7 +70,8 @@ absl::StatusOr<json> ParseJsonText(std::string_view text, const std::string& fil
     const std::string_view before =
         text.substr(0, std::min(error.byte == 0 ? 0 : error.byte - 1, text.size()));
     const auto lines = static_cast<std::size_t>(std::ranges::count(before, '\n'));
-    const std::size_t column = before.size() - (before.rfind('\n') + 1) + 1;  // npos + 1 is 0.
+    const std::size_t column =
+        before.size() - (before.rfind('\n') + 1) + (lines == 0 ? first_column : 1);  // npos + 1 is 0.
     return wrong(absl::StrCat(first_line + lines, ":", column), absl::StrCat("not JSON: ", KindOf(error)));
   } catch (const json::exception&) {
     return wrong(line, "not JSON that can be kept: a number is out of range");

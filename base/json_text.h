@@ -17,10 +17,11 @@ struct JsonLimits {
   int depth_max = 64;
 };
 
-// The value of `text`, which begins at `first_line` of the file. InvalidArgument with "<file>:<line>:<column>" when
+// The value of `text`, which begins at `first_line` of the file, and there at `first_column`. InvalidArgument with "<file>:<line>:<column>" when
 // it is not JSON, and with "<file>:<line>" when an object has a key twice or a limit is passed.
 absl::StatusOr<nlohmann::json> ParseJsonText(std::string_view text, const std::string& file,
-                                             std::size_t first_line = 1, const JsonLimits& limits = {});
+                                             std::size_t first_line = 1, const JsonLimits& limits = {},
+                                             std::size_t first_column = 1);
 
 // How deep brackets and braces are nested in `text`, JSON or not: for parsers that take long for deep ones. One pass.
 int NestingDepth(std::string_view text);

@@ -168,7 +168,9 @@ std::string AnalysisReport::ToString() const {
                                {"massive_activation_count", "of a sequence, in the layer that has most"}}),
                   "\n", WorstSites(settings_[0]["sites"]), "\nQuantized\n");
   std::vector<std::string> headings = {"setting"};
+  const bool has_questions = exact.contains("choice_accuracy");
   if (has_head) headings.insert(headings.end(), {"perplexity", "accuracy"});
+  if (has_questions) headings.insert(headings.end(), {"choice accuracy", "norm"});
   headings.insert(headings.end(), {"hidden change", "sentence similarity"});
   TextTable table(headings);
   for (const Json& setting : settings_) {
@@ -176,6 +178,9 @@ std::string AnalysisReport::ToString() const {
     std::vector<std::string> cells = {setting.value("name", "")};
     if (has_head)
       cells.insert(cells.end(), {Number(measurements, "perplexity"), Number(measurements, "accuracy")});
+    if (has_questions)
+      cells.insert(cells.end(),
+                   {Number(measurements, "choice_accuracy"), Number(measurements, "choice_accuracy_norm")});
     cells.insert(cells.end(),
                  {Number(measurements, "hidden_change"), Number(measurements, "sentence_similarity")});
     table.AddRow(cells);

@@ -95,6 +95,17 @@ std::vector<std::string> WithoutHelpVerb(const CLI::App& app, std::vector<std::s
   return arguments;
 }
 
+std::vector<std::string> WithTagsOff(const CLI::App& app, std::vector<std::string> arguments) {
+  const std::size_t at = FirstWord(app, arguments);
+  if (at == arguments.size() || arguments[at] != "tag") return arguments;
+  for (std::size_t i = at + 1; i < arguments.size(); ++i) {
+    std::string& one = arguments[i];
+    if (one.size() > 1 && one[0] == '-' && one[1] != '-' && one != "-q" && one != "-h")
+      one = absl::StrCat("--off=", one.substr(1));
+  }
+  return arguments;
+}
+
 std::string FaultOfArguments(const CLI::App& app, const std::vector<std::string>& arguments) {
   const std::size_t at = FirstWord(app, arguments);
   const auto empty = std::ranges::find(arguments, "");

@@ -22,6 +22,9 @@ void AddGlobalOptionsToHelp(CLI::App& app);
 // The arguments, with `help` as --help and `help VERB` as VERB --help.
 std::vector<std::string> WithoutHelpVerb(const CLI::App& app, std::vector<std::string> arguments);
 
+// The arguments of `inlier tag SWEEP +a -b`, with --off=b for -b.
+std::vector<std::string> WithTagsOff(const CLI::App& app, std::vector<std::string> arguments);
+
 // "there is no command 'statu'; did you mean "status"? …" when the first word of the arguments is not a verb; the place of
 // an empty argument, which an unset variable of a shell leaves; or "".
 std::string FaultOfArguments(const CLI::App& app, const std::vector<std::string>& arguments);

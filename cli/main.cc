@@ -20,9 +20,9 @@ namespace inlier {
 namespace {
 
 // The verbs that change nothing: they read the folder's database where no coordinator runs.
-constexpr std::string_view kReadingVerbs[] = {"status", "table",   "plot",   "query",  "logs",
-                                              "why",    "workers", "audit",  "export", "where",
-                                              "page",   "check",   "program"};
+constexpr std::string_view kReadingVerbs[] = {"status", "table",   "plot",    "query",  "logs",
+                                              "why",    "workers", "audit",   "export", "where",
+                                              "page",   "check",   "program", "list"};
 
 bool Reads(const CLI::App& app) {
   const std::vector<CLI::App*> verbs = app.get_subcommands();
@@ -89,7 +89,8 @@ int main(int argc, char** argv) {
   });
 
   inlier::AddGlobalOptionsToHelp(app);
-  std::vector<std::string> arguments = inlier::WithoutHelpVerb(app, {argv + std::min(1, argc), argv + argc});
+  std::vector<std::string> arguments =
+      inlier::WithTagsOff(app, inlier::WithoutHelpVerb(app, {argv + std::min(1, argc), argv + argc}));
   if (const std::string fault = inlier::FaultOfArguments(app, arguments); !fault.empty()) {
     inlier::PrintError(fault);
     return inlier::kExitUsage;

@@ -10,11 +10,16 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <iostream>
 #include <iterator>
+#include <numeric>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "base/check.h"
 #include "base/status.h"
 #include "base/utf8.h"
@@ -149,6 +154,28 @@ std::string Cut(std::string_view text, int columns) {
   return std::string(text);
 }
 
+std::string Shorten(std::string_view text, int columns) {
+  if (Columns(text) <= columns) return std::string(text);
+  return columns <= 0 ? "" : absl::StrCat(Cut(text, columns - 1), "…");
+}
+
+std::vector<std::string> WrapText(std::string_view text, int columns, std::size_t lines_max,
+                                  const std::string& indent) {
+  std::vector<std::string> lines;
+  std::string rest(text);
+  while (lines.size() + 1 < lines_max && Columns(rest) > columns) {
+    std::string line = Cut(rest, columns);
+    if (line.empty()) break;
+    if (const std::size_t space = line.rfind(' ');
+        rest[line.size()] != ' ' && space != std::string::npos && space > line.size() / 2)
+      line.resize(space);
+    rest = absl::StrCat(indent, absl::StripLeadingAsciiWhitespace(rest.substr(line.size())));
+    lines.push_back(std::move(line));
+  }
+  lines.push_back(Shorten(rest, columns));
+  return lines;
+}
+
 void Print(std::string_view text) { Write(stdout, Shown(text, Layout::kLines)); }
 
 void PrintExact(std::string_view text) { Write(stdout, text); }
@@ -173,9 +200,22 @@ void PrintError(std::string_view message) {
   Write(stderr, absl::StrCat("inlier: ", Shown(message, Layout::kLines), "\n"));
 }
 
+void PrintNote(std::string_view note) {
+  if (!note.empty()) PrintError("note: " + std::string(note));
+}
+
 void PrintProgress(std::string_view line) {
   Write(stderr, absl::StrCat("\r\x1b[K", Shown(line, Layout::kCell)));
 }
+
+namespace {
+
+// The width of a column that may be broken; 0 of one with numbers.
+int Breadth(const std::vector<int>& widths, const std::vector<bool>& numeric, size_t column) {
+  return numeric[column] ? 0 : widths[column];
+}
+
+}  // namespace
 
 std::vector<std::string> TextTable::ShownCells(const std::vector<std::string>& cells) {
   std::vector<std::string> shown;
@@ -183,27 +223,54 @@ std::vector<std::string> TextTable::ShownCells(const std::vector<std::string>& c
   return shown;
 }
 
-std::string TextTable::ToString() const {
+std::vector<int> TextTable::Widths(const std::vector<bool>& numeric, int width) const {
+  constexpr int kNarrowest = 8;  // A column that is broken into lines.
   std::vector<int> widths;
-  std::vector<bool> numeric(headings_.size(), !rows_.empty());
   for (const std::string& heading : headings_) widths.push_back(Columns(heading));
   for (const auto& row : rows_) {
-    for (size_t i = 0; i < row.size() && i < widths.size(); ++i) {
+    for (size_t i = 0; i < row.size() && i < widths.size(); ++i)
       widths[i] = std::max(widths[i], Columns(row[i]));
-      numeric[i] = numeric[i] && LooksNumeric(row[i]);
-    }
   }
+  int total = std::accumulate(widths.begin(), widths.end(), 2 * (static_cast<int>(widths.size()) - 1));
+  for (; width > 0 && total > width; --total) {
+    const auto widest = [&](size_t a, size_t b) {
+      return Breadth(widths, numeric, a) < Breadth(widths, numeric, b);
+    };
+    std::vector<size_t> columns(widths.size());
+    std::iota(columns.begin(), columns.end(), size_t{0});
+    const size_t at = *std::ranges::max_element(columns, widest);
+    if (Breadth(widths, numeric, at) <= kNarrowest) break;
+    --widths[at];
+  }
+  return widths;
+}
+
+std::string TextTable::ToString(int width) const {
+  std::vector<bool> numeric(headings_.size(), !rows_.empty());
+  for (const auto& row : rows_) {
+    for (size_t i = 0; i < row.size() && i < numeric.size(); ++i)
+      numeric[i] = numeric[i] && LooksNumeric(row[i]);
+  }
+  const std::vector<int> widths = Widths(numeric, width);
   std::string out;
   auto append = [&](const std::vector<std::string>& row) {
-    std::string line;
+    std::vector<std::vector<std::string>> cells(widths.size());
+    size_t lines = 1;
     for (size_t i = 0; i < widths.size(); ++i) {
-      const std::string cell = i < row.size() ? row[i] : "";
-      const std::string padding(static_cast<size_t>(widths[i] - Columns(cell)), ' ');
-      if (i > 0) line += "  ";
-      line += numeric[i] ? padding + cell : cell + padding;
+      cells[i] = WrapText(i < row.size() ? row[i] : "", widths[i], std::string::npos, "");
+      lines = std::max(lines, cells[i].size());
     }
-    line.erase(line.find_last_not_of(' ') + 1);
-    out += line + "\n";
+    for (size_t at = 0; at < lines; ++at) {
+      std::string line;
+      for (size_t i = 0; i < widths.size(); ++i) {
+        const std::string cell = at < cells[i].size() ? cells[i][at] : "";
+        const std::string padding(static_cast<size_t>(widths[i] - Columns(cell)), ' ');
+        if (i > 0) line += "  ";
+        line += numeric[i] ? padding + cell : cell + padding;
+      }
+      line.erase(line.find_last_not_of(' ') + 1);
+      out += line + "\n";
+    }
   };
   append(headings_);
   for (const auto& row : rows_) append(row);
@@ -218,6 +285,19 @@ std::string ToJsonLine(const google::protobuf::Message& message) {
   return MessageJson(message, false, false) + "\n";
 }
 
+std::string BytesText(std::uint64_t bytes) {
+  const double mebibytes = static_cast<double>(bytes) / (1 << 20);
+  return mebibytes < 1024 ? absl::StrFormat("%.1f MiB", mebibytes)
+                          : absl::StrFormat("%.1f GiB", mebibytes / 1024);
+}
+
+bool Agrees(const std::string& question) {
+  Print(absl::StrCat(question, " [y/N] "));
+  std::string answer;
+  std::getline(std::cin, answer);
+  return answer == "y" || answer == "Y" || answer == "yes";
+}
+
 bool StdinIsTerminal() { return isatty(STDIN_FILENO) == 1; }
 bool StdoutIsTerminal() { return isatty(STDOUT_FILENO) == 1; }
 bool StderrIsTerminal() { return isatty(STDERR_FILENO) == 1; }
@@ -226,6 +306,20 @@ int TerminalWidth() {
   winsize size{};
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
   return 100;
+}
+
+int FittingWidth() { return StdoutIsTerminal() ? TerminalWidth() : 0; }
+
+std::string Fitted(std::string_view text) {
+  const int width = FittingWidth();
+  if (width == 0) return std::string(text);
+  std::string fitted;
+  for (const std::string& line :
+       std::vector<std::string>(absl::StrSplit(absl::StripSuffix(std::string(text), "\n"), '\n'))) {
+    for (const std::string& part : WrapText(line, width, std::string::npos))
+      absl::StrAppend(&fitted, part, "\n");
+  }
+  return fitted;
 }
 
 }  // namespace inlier

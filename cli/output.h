@@ -33,6 +33,13 @@ std::string CsvField(std::string_view text);
 int Columns(std::string_view text);
 // The beginning of a Shown line that takes at most `columns`.
 std::string Cut(std::string_view text, int columns);
+// At most `columns`, with "…" as the last of a text that is longer. REQUIRES: `text` is Shown.
+std::string Shorten(std::string_view text, int columns);
+
+// A Shown text in lines of at most `columns`, broken at spaces, the later ones after `indent`; the last of at most
+// `lines_max` is shortened.
+std::vector<std::string> WrapText(std::string_view text, int columns, std::size_t lines_max,
+                                  const std::string& indent = "    ");
 
 // Writes to standard output: as Shown(text, kLines); or as it is, for texts that are Shown already.
 void Print(std::string_view text);
@@ -48,6 +55,7 @@ std::string JsonText(const nlohmann::ordered_json& value);
 // Writes to standard error: a message after "inlier: ", or a line of progress in the place of the one before
 // (empty: removes it).
 void PrintError(std::string_view message);
+void PrintNote(std::string_view note);  // As a message that begins with "note: "; empty: none.
 void PrintProgress(std::string_view line);
 
 // Rows of text in aligned columns, each cell as Shown(cell, kCell); numeric columns are aligned to the right.
@@ -56,9 +64,14 @@ class TextTable {
   explicit TextTable(const std::vector<std::string>& headings) : headings_(ShownCells(headings)) {}
   void AddRow(const std::vector<std::string>& cells) { rows_.push_back(ShownCells(cells)); }
   bool empty() const { return rows_.empty(); }
-  std::string ToString() const;
+  // Of at most `width` columns where that is not 0: the widest cells of text are broken at spaces, into lines below each other.
+  // Nothing is cut, so that a table of many columns may be wider still.
+  std::string ToString(int width = 0) const;
 
  private:
+  // By column: the widths that they take.
+  std::vector<int> Widths(const std::vector<bool>& numeric, int width) const;
+
   static std::vector<std::string> ShownCells(const std::vector<std::string>& cells);
 
   std::vector<std::string> headings_;
@@ -74,11 +87,20 @@ std::string SpecToJson(const google::protobuf::Message& message);
 // The fields that are set, on one line with its end: for streams of messages.
 std::string ToJsonLine(const google::protobuf::Message& message);
 
+// "1.5 GiB", "12.0 MiB".
+std::string BytesText(std::uint64_t bytes);
+
 bool StdinIsTerminal();
 bool StdoutIsTerminal();
 bool StderrIsTerminal();
+// Prints the question with " [y/N] " and reads the answer; true: yes.
+bool Agrees(const std::string& question);
 // Columns of the terminal at stdout; 100 where stdout is not one.
 int TerminalWidth();
+// The same for what a program may read line by line: 0 where stdout is not a terminal.
+int FittingWidth();
+// Each line of a Shown text within FittingWidth, broken at spaces.
+std::string Fitted(std::string_view text);
 
 }  // namespace inlier
 

@@ -167,13 +167,12 @@ std::string_view FileOf(std::string_view name) {
 std::string PageAround(const std::string& title, const std::string& data) {
   Json imports = Json::object();
   for (const PageFile& file : PageFiles()) {
-    if (!absl::EndsWith(std::string(file.name), ".js") || file.name == "chart.js") continue;
-    const std::string code = absl::StrReplaceAll(std::string(file.content), {{"from \"./", "from \"page/"}});
+    if (!absl::EndsWith(std::string(file.name), ".js")) continue;
+    const std::string code = absl::StrReplaceAll(
+        std::string(file.content), {{"from \"./", "from \"page/"}, {"import(\"./", "import(\"page/"}});
     imports[absl::StrCat("page/", std::string(file.name))] =
         absl::StrCat("data:text/javascript;base64,", absl::Base64Escape(code));
   }
-  const std::string chart =
-      absl::StrReplaceAll(std::string(FileOf("chart.js")), {{"</script", "<\\/script"}});
   return absl::StrCat(
       "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'unsafe-inline' "
@@ -181,7 +180,7 @@ std::string PageAround(const std::string& title, const std::string& data) {
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>",
       InText(title), "</title>\n<link rel=\"icon\" href=\"data:image/svg+xml;base64,",
       absl::Base64Escape(std::string(FileOf("icon.svg"))), "\">\n<style>\n", std::string(FileOf("style.css")),
-      "</style>\n<script>\n", chart, "\n</script>\n<script type=\"application/json\" id=\"inlier-data\">",
+      "</style>\n<script type=\"application/json\" id=\"inlier-data\">",
       InScript(data), "</script>\n<script type=\"importmap\">", Json{{"imports", imports}}.dump(),
       "</script>\n</head>\n<body>\n<a class=\"skip\" href=\"#main\" id=\"skip\">Skip to the content</a>\n"
       "<header id=\"top\"></header>\n<main id=\"main\" tabindex=\"-1\"></main>\n"

@@ -33,6 +33,10 @@ foreach(program inlier inlier-coordinator inlier-worker inlier-trial)
   endif()
 endforeach()
 
+# Both have the page's files.
+foreach(program inlier inlier-coordinator)
+  install(FILES ${CMAKE_SOURCE_DIR}/dashboard/page/vendor/LICENSE DESTINATION share/doc/${program} RENAME echarts.copyright COMPONENT ${program} EXCLUDE_FROM_ALL)
+endforeach()
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/sweeps DESTINATION share/doc/inlier COMPONENT inlier EXCLUDE_FROM_ALL FILES_MATCHING PATTERN *.yaml)
 set(CPACK_DEBIAN_INLIER_PACKAGE_RECOMMENDS "inlier-coordinator, inlier-worker, gnuplot-nox")
 set(CPACK_DEBIAN_INLIER-COORDINATOR_PACKAGE_RECOMMENDS inlier)  # Its inlier-backup.service runs it.

@@ -328,9 +328,9 @@ void Agent::End(const absl::Status& status) {
   on_end_(status);
 }
 
-void Agent::ShowGpus(const std::vector<v1::GpuReading>& readings) {
-  board_.SetGpus(readings);
-  metrics_.SetGpus(readings);
+void Agent::ShowDevices(const DeviceReadings& readings) {
+  board_.SetDevices(readings);
+  metrics_.SetGpus(readings.gpus);
 }
 
 void Agent::UpdateMetrics() {

@@ -26,6 +26,7 @@
 #include "worker/artifact_transfer.h"
 #include "worker/coordinator_client.h"
 #include "worker/data_checker.h"
+#include "worker/gpus/device_readings.h"
 #include "worker/job.h"
 #include "worker/outbox.h"
 #include "worker/slots/idle_cpus.h"
@@ -78,7 +79,7 @@ class Agent {
   // Sets the gauges; called at each scrape.
   void UpdateMetrics();
   // Exports the readings and sends them to the coordinator. On any thread.
-  void ShowGpus(const std::vector<v1::GpuReading>& readings);
+  void ShowDevices(const DeviceReadings& readings);
 
  private:
   enum class Phase { kRunning, kDraining, kFinished };

@@ -9,9 +9,9 @@
 #include <mutex>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "inlier/v1/worker_service.pb.h"
+#include "worker/gpus/device_readings.h"
 
 namespace inlier {
 
@@ -45,9 +45,9 @@ class AttemptBoard {
     data_checked_ = std::move(checked);
   }
   // They go with one sync.
-  void SetGpus(const std::vector<v1::GpuReading>& readings) {
+  void SetDevices(const DeviceReadings& readings) {
     const std::lock_guard lock(mutex_);
-    gpus_ = readings;
+    devices_ = readings;
   }
   // Why no trial can be started; empty: it can.
   void SetTrouble(const std::string& why) {
@@ -59,13 +59,14 @@ class AttemptBoard {
     draining_ = true;
   }
 
-  // Adds `attempts`, `data_checked`, `draining`, `trouble` and, once, the latest readings of the GPUs.
+  // Adds `attempts`, `data_checked`, `draining`, `trouble` and, once, the latest readings of the devices.
   void Fill(v1::WorkerSync& sync) {
     const std::lock_guard lock(mutex_);
     for (const auto& [token, report] : reports_) *sync.add_attempts() = report;
     for (const auto& [token, checked] : data_checked_) *sync.add_data_checked() = checked;
-    for (v1::GpuReading& reading : gpus_) *sync.add_gpus() = std::move(reading);
-    gpus_.clear();
+    for (v1::DeviceReading& reading : devices_.gpus) *sync.add_gpus() = std::move(reading);
+    if (devices_.machine) *sync.mutable_machine() = *std::move(devices_.machine);
+    devices_ = {};
     if (draining_) sync.set_draining(true);
     if (!trouble_.empty()) sync.set_trouble(trouble_);
   }
@@ -74,7 +75,7 @@ class AttemptBoard {
   std::mutex mutex_;
   std::map<std::uint64_t, v1::AttemptReport> reports_;
   std::map<std::uint64_t, v1::DataChecked> data_checked_;
-  std::vector<v1::GpuReading> gpus_;  // Not sent yet.
+  DeviceReadings devices_;  // Not sent yet.
   bool draining_ = false;
   std::string trouble_;
 };

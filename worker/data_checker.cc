@@ -73,12 +73,11 @@ struct DataChecker::Job {
           "the coordinator's message cannot be read: both must be of one version");
     request.set_data_dir(settings.data_dir.string());
     request.set_cache_dir(settings.cache_dir.string());
-    request.mutable_data_roots()->Assign(settings.data_roots.begin(), settings.data_roots.end());
+    settings.SetDataRoots(request);
     std::string program = settings.trial_program;
     const bool of_program = request.spec().has_program();
     if (of_program) {
-      ASSIGN_OR_RETURN(const v1::ProgramRoot root,
-                       FindProgramRoot(settings, request.spec().program()));
+      ASSIGN_OR_RETURN(const v1::ProgramRoot root, FindProgramRoot(settings, request.spec().program()));
       request.set_program_root(root.root());
       request.set_trial_program(settings.trial_program);
       ASSIGN_OR_RETURN(program, OwnProgram());

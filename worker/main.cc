@@ -17,8 +17,8 @@
 #include "rpc/http/http_server.h"
 #include "rpc/service_manager.h"
 #include "worker/agent.h"
+#include "worker/gpus/device_monitor.h"
 #include "worker/gpus/gpu_inventory.h"
-#include "worker/gpus/gpu_monitor.h"
 #include "worker/job.h"
 #include "worker/machines/describe.h"
 #include "worker/machines/find_machines.h"
@@ -31,6 +31,7 @@ namespace inlier {
 namespace {
 
 constexpr char kProgram[] = "inlier-worker";
+constexpr Duration kKilledWait = std::chrono::seconds(2);  // In a job.
 
 std::string OfEnvironment(const char* name) { return EnvironmentVariableOr(name, ""); }
 
@@ -50,6 +51,7 @@ absl::StatusOr<AgentOptions> AgentOptionsOf(const v1::WorkerConfig& config, cons
   options.attempts.data_roots = {config.data_dir()};
   options.attempts.data_roots.insert(options.attempts.data_roots.end(), config.data_roots().begin(),
                                      config.data_roots().end());
+  options.attempts.data_roots_file = config.data_roots_file();
   options.attempts.trial_environment.assign(config.trial_environment().begin(),
                                             config.trial_environment().end());
   options.attempts.trial_program = config.trial_program();
@@ -118,6 +120,7 @@ absl::Status Run(const DaemonOptions& options) {
   ASSIGN_OR_RETURN(AgentOptions agent_options, AgentOptionsOf(config, trial, inventory));
   agent_options.incarnation = incarnation;
   agent_options.job = job;
+  if (!job.id.empty()) agent_options.attempts.killed_wait = kKilledWait;
   Agent agent(io, std::move(agent_options), *outbox, metrics, [&](const absl::Status& status) {
     ended = status;
     io.stop();
@@ -142,9 +145,8 @@ absl::Status Run(const DaemonOptions& options) {
               {"http", http.address()},
               {"trial", trial.version_text}});
   agent.Start();
-  const GpuMonitor monitor(  // Of all of them, also where no slot is on one.
-      inventory.gpus, [&agent](const std::vector<v1::GpuReading>& readings) { agent.ShowGpus(readings); },
-      {});
+  const DeviceMonitor monitor(  // Of all GPUs, also where no slot is on one.
+      inventory.gpus, [&agent](const DeviceReadings& readings) { agent.ShowDevices(readings); }, {});
   const Watchdog watchdog(io, manager, [&manager] { manager.Alive(); });
   manager.Ready();
   io.run();

@@ -107,10 +107,7 @@ asio::awaitable<Supervisor::Result> Supervisor::Run() {
     if (!runs) co_await waiting_child_.End();
   }
   if (!outcome && !runs && stopping()) {
-    AttemptEnd end;
-    end.stopped = stop_.kind;
-    end.stop_reason = stop_.reason;
-    outcome = ClassifyEnd(end);
+    outcome = ClassifyEnd({.exit = {}, .reported = {}, .stopped = stop_.kind, .stop_reason = stop_.reason});
   }
   if (!outcome) {
     absl::Status started = runs ? absl::OkStatus() : StartChild();
@@ -123,6 +120,7 @@ asio::awaitable<Supervisor::Result> Supervisor::Run() {
                  assignment_.stage_id(), token(), assignment_.attempt(), absl::StrJoin(slots(), ","),
                  child_.process->pid(), assignment_.resume_step());
     const ProcessExit exit = co_await AwaitChild();
+    if (exit.signal == SIGKILL && !stopping()) co_await Pause(wait_timer_, settings_.killed_wait);
     outcome = co_await Finish(exit);
     if (exit.resident_bytes_max > 0) {
       const std::int64_t bytes = std::max(exit.resident_bytes_max, ranks_.ResidentBytesMax());
@@ -176,7 +174,7 @@ asio::awaitable<std::optional<v1::Outcome>> Supervisor::Prepare() {
   spec_.set_output_dir(folder_.string());
   spec_.set_data_dir(settings_.data_dir.string());
   spec_.set_cache_dir(settings_.cache_dir.string());
-  spec_.mutable_data_roots()->Assign(settings_.data_roots.begin(), settings_.data_roots.end());
+  settings_.SetDataRoots(spec_);
   SetSlot(slot_, spec_);
   if (!ranks_.empty()) {
     v1::GangPlace& gang = *spec_.mutable_gang();

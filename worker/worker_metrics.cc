@@ -59,8 +59,8 @@ std::string OutcomeLabel(const v1::Outcome& outcome) {
 
 WorkerMetrics::WorkerMetrics() { registry.GaugeOf("inlier_build_info", {Version(), BuildId()}).Set(1); }
 
-void WorkerMetrics::SetGpus(std::span<const v1::GpuReading> readings) {
-  using Reading = v1::GpuReading;
+void WorkerMetrics::SetGpus(std::span<const v1::DeviceReading> readings) {
+  using Reading = v1::DeviceReading;
   const auto replace = [&](const std::string& name, auto has, auto value, double scale = 1) {
     std::vector<GaugeSample> samples;
     for (const Reading& gpu : readings) {

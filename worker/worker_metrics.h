@@ -45,7 +45,7 @@ class WorkerMetrics {
               .failures = registry.CounterOf("inlier_worker_artifact_failures_total")};
 
   // Absent numbers have no series.
-  void SetGpus(std::span<const v1::GpuReading> readings);
+  void SetGpus(std::span<const v1::DeviceReading> readings);
 
   void AttemptEnded(const v1::Outcome& outcome) {
     registry.CounterOf("inlier_worker_attempts_ended_total", {OutcomeLabel(outcome)}).Increment();

@@ -57,6 +57,7 @@ absl::Status ResolveWorkerConfig(v1::WorkerConfig& config) {
   if (!config.has_data_dir()) config.set_data_dir(DataDirOr(""));
   RETURN_IF_ERROR(MakeAbsolute(config.mutable_data_dir()));
   for (std::string& root : *config.mutable_data_roots()) RETURN_IF_ERROR(MakeAbsolute(&root));
+  if (config.has_data_roots_file()) RETURN_IF_ERROR(MakeAbsolute(config.mutable_data_roots_file()));
   for (const std::string& name : config.trial_environment()) RETURN_IF_ERROR(CheckEnvironmentName(name));
   for (v1::ProgramRoot& program : *config.mutable_programs()) {
     RETURN_IF_ERROR(MakeAbsolute(program.mutable_root()));

@@ -56,10 +56,14 @@ absl::Status DataRoots::Outside(const fs::path& path) const {
   std::string folders;
   for (const fs::path& folder : folders_)
     absl::StrAppend(&folders, folders.empty() ? "" : ", ", folder.string());
+  const fs::path above = path.lexically_normal().parent_path();
+  const std::string folder = (above.has_relative_path() ? above : path).string();
   return absl::InvalidArgumentError(absl::StrCat(
       path.string(), " is not in a folder that this worker reads data from, or leads out of it by a link (",
       folders.empty() ? "it has none" : absl::StrCat("they are: ", folders),
-      "); put the data into one of them, or have the worker's owner add a folder to its data_roots"));
+      "); put the data into one of them, or add their folder to the worker's setting data_roots: "
+      "`--worker-set data_roots=",
+      folder, "` of inlier up and run, `--set data_roots=", folder, "` of inlier-worker"));
 }
 
 }  // namespace inlier

@@ -18,8 +18,11 @@ namespace inlier {
 class DataRoots {
  public:
   DataRoots() = default;  // No limit: every file may be read.
-  // Only what lies below one of `folders`, which need not exist.
+  // Only what lies below one of `folders`, which need not exist; a file is a root of its own.
   static DataRoots Below(const std::vector<std::filesystem::path>& folders);
+
+  // False where the reader may see every file that it can open: messages may then quote what is in them.
+  bool limited() const { return limited_; }
 
   // OK when `path`, absolute and perhaps absent, lies below a root. InvalidArgument names the roots and the remedy.
   absl::Status Check(const std::filesystem::path& path) const;

@@ -36,6 +36,11 @@ class TextLines {
   std::size_t number_ = 0;
 };
 
+// The lines of `text` that end within its first `bytes_max` bytes; all of a text that is no longer.
+inline std::string_view WholeLines(std::string_view text, std::size_t bytes_max) {
+  return text.size() <= bytes_max ? text : text.substr(0, text.substr(0, bytes_max).rfind('\n') + 1);
+}
+
 inline bool IsBlank(std::string_view line) {
   return line.find_first_not_of(" \t\r\n\v\f") == std::string_view::npos;
 }

@@ -27,6 +27,7 @@ struct AnalyzeArguments {
   std::string corpus = "gcide";
   std::string text;
   std::string images;
+  std::string questions;
   std::string tokenizer;
   std::string data_dir;  // The build's own when empty.
   std::vector<std::string> bits, quantizations;
@@ -72,6 +73,8 @@ absl::StatusOr<v1::AnalysisSpec> SpecOf(const Session& session, const AnalyzeArg
   } else if (!arguments.images.empty()) {
     spec.mutable_images()->set_dataset(arguments.images);
   }
+  if (!arguments.questions.empty())
+    spec.mutable_evaluation()->mutable_multiple_choice()->set_path(absolute(arguments.questions));
   if (!arguments.tokenizer.empty()) {
     ASSIGN_OR_RETURN(*text->mutable_tokenizer(),
                      ReadYaml<v1::TokenizerSpec>(arguments.tokenizer, "--tokenizer"));
@@ -168,6 +171,9 @@ void AddAnalyzeCommand(CLI::App& app, Session& session) {
       "--images", arguments->images,
       "Of a model of images: a folder of them, as data.images.path of a sweep, or a data set of the "
       "data folder (fashion-mnist)");
+  command->add_option("--questions", arguments->questions,
+                      "Of a causal model: a .jsonl file of questions with several answers, as "
+                      "evaluation.multiple_choice of a sweep, to measure the share answered right");
   command->add_option(
       "--tokenizer", arguments->tokenizer,
       "A published vocabulary in place of the folder's tokenizer, as a sweep writes it: '{gpt2: {}}'");
@@ -200,7 +206,7 @@ void AddAnalyzeCommand(CLI::App& app, Session& session) {
   command->add_flag("--no-store", arguments->no_store, "Do not store the result with the coordinator");
   command->add_option("--data-dir", arguments->data_dir,
                       "Folder of corpora and vocabularies; default: the one that `make setup` fills");
-  AddField(*command, "--device", fields, "cpu or cuda")->default_str("cpu");
+  AddField(*command, "--device", fields, "Where it runs")->type_name("{cpu,cuda}")->default_str("cpu");
   AddField(*command, "--threads", fields, "CPU threads; default: all cores");
   command->callback([&session, arguments, &evaluation] {
     if (evaluation.sensitivity_batches() == 0) evaluation.clear_sensitivity_batches();

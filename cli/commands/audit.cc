@@ -63,7 +63,7 @@ void AddAuditCommand(CLI::App& app, Session& session) {
   auto arguments = std::make_shared<AuditArguments>();
   CLI::App* command = app.add_subcommand(
       "audit", "List who submitted, changed or cancelled what, and which such calls were refused");
-  command->add_option("--sweep", arguments->sweep, "Only of this sweep: id or name");
+  command->add_option("--sweep", arguments->sweep, "Only of this sweep: id or name")->type_name("SWEEP");
   command->add_option("--who", arguments->who, "Only of this caller: name of the token or the certificate");
   command->add_option("--max-rows", arguments->rows, "Most rows to list: the latest")
       ->capture_default_str()

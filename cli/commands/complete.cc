@@ -4,8 +4,11 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "cli/commands.h"
+#include "spec/program/measurement_list.h"
 #include "spec/schema/plain_name.h"
+#include "spec/sweep/point_labels.h"
 #include "spec/sweep/sweep_reader.h"
 
 namespace inlier {
@@ -27,10 +30,13 @@ bool Answers(Session& session) {
   return answerer.ok() && answerer->kind != Answerer::kStored;
 }
 
-// Ids and names of the latest sweeps, and with `trials` the ids of the trials of the very latest.
-std::string SweepWords(Session& session, bool sweeps, bool trials) {
+// Ids and names of the latest sweeps of this kind, and ids of the trials of the very latest.
+std::string SweepWords(Session& session, const std::string& kind) {
+  const bool sweeps = kind != "trials", trials = kind == "trials" || kind == "both";
   v1::ListSweepsRequest list;
   list.set_page_size(kSweeps);
+  list.set_all(kind == "all");
+  list.set_removed(kind == "removed");
   const auto response = session.Call(&SweepStub::ListSweeps, list, kCompletionSeconds);
   if (!response.ok()) return "";
   std::string words;
@@ -67,24 +73,51 @@ std::string ScaleWords(const std::string& file) {
   return words;
 }
 
+// Of a sweep, or of the file of one.
+absl::StatusOr<v1::SweepSpec> SpecOf(Session& session, const std::string& of) {
+  if (of.ends_with(".yaml") || of.ends_with(".yml")) return ReadSweepFile(of);
+  if (of.empty() || !Answers(session)) return absl::NotFoundError("no sweep");
+  v1::GetSweepRequest request;
+  request.set_sweep(of);
+  ASSIGN_OR_RETURN(v1::SweepStatus sweep, session.Call(&SweepStub::GetSweep, request, kCompletionSeconds));
+  return std::move(*sweep.mutable_spec());
+}
+
+// The axes of a sweep; its measurements, or where there is no sweep those of inlier's models.
+std::string NamesOfSpec(Session& session, const std::string& kind, const std::string& of) {
+  std::string words;
+  const absl::StatusOr<v1::SweepSpec> spec = SpecOf(session, of);
+  if (kind == "measurements") {
+    const auto list = spec.ok() ? MeasurementList::Of(*spec) : MeasurementList::OfModels();
+    for (const MeasurementInfo& info : list->all()) AddWord(words, std::string(info.name));
+  } else if (spec.ok()) {
+    for (const std::string& axis : AxisNames(*spec)) AddWord(words, axis);
+  }
+  return words;
+}
+
 }  // namespace
 
 void AddCompleteCommand(CLI::App& app, Session& session) {
   auto kind = std::make_shared<std::string>();
-  auto file = std::make_shared<std::string>();
-  CLI::App* command =
-      app.add_subcommand("__complete", "Words for a shell: sweeps, trials, both, workers, scales FILE");
+  auto of = std::make_shared<std::string>();
+  CLI::App* command = app.add_subcommand("__complete",
+                                         "Words for a shell: sweeps, all, removed, trials, both, workers, "
+                                         "scales FILE, axes or measurements of a "
+                                         "sweep or FILE");
   command->add_option("kind", *kind)->required();
-  command->add_option("file", *file);
-  command->callback([&session, kind, file] {
+  command->add_option("of", *of);
+  command->callback([&session, kind, of] {
     if (*kind == "scales") {
-      Print(ScaleWords(*file));
+      Print(ScaleWords(*of));
+    } else if (*kind == "axes" || *kind == "measurements") {
+      Print(NamesOfSpec(session, *kind, *of));
     } else if (!Answers(session)) {
       return;
     } else if (*kind == "workers") {
       Print(WorkerWords(session));
     } else {
-      Print(SweepWords(session, *kind != "trials", *kind != "sweeps"));
+      Print(SweepWords(session, *kind));
     }
   });
 }

@@ -43,12 +43,45 @@ std::string AskedFor(const CLI::App& verb) {
   static const std::map<std::string, std::string> kKinds = {
       {"sweep", "sweeps"},        {"sweeps", "sweeps"},       {"trial", "trials"},  {"model", "trials"},
       {"sweep-or-trial", "both"}, {"trial-or-sweep", "both"}, {"worker", "workers"}};
+  if (verb.get_name() == "restore") return "removed";
+  if (verb.get_name() == "unarchive") return "all";
   for (const CLI::Option* option : verb.get_options()) {
     if (!option->get_positional()) continue;
     const auto kind = kKinds.find(option->get_name(/*positional=*/true));
     return kind == kKinds.end() ? "" : kind->second;
   }
   return "";
+}
+
+// The same for the value of an option, by the name of its type; "files" where nothing else is known.
+std::string AskedForValue(const CLI::Option& option) {
+  static const std::map<std::string, std::string> kKinds = {
+      {"AXIS", "axes"},    {"AXIS=LABEL", "axes"}, {"MEASUREMENT", "measurements"},
+      {"SWEEP", "sweeps"}, {"TRIAL", "trials"},    {"SCALE", "scales"}};
+  const auto kind = kKinds.find(option.get_type_name());
+  return kind == kKinds.end() ? "files" : kind->second;
+}
+
+bool TakesValue(const CLI::Option& option) {
+  return !option.get_positional() && option.get_items_expected_min() > 0;
+}
+
+// Lines of bash: what the word after each option of a verb may be, or of the program itself, whose `verb` is "".
+std::string CasesOfValues(const CLI::App& app, const std::string& verb) {
+  const std::string before = verb.empty() ? "*' " : absl::StrCat("'", verb, " ");
+  std::string cases;
+  for (const CLI::Option* option : app.get_options()) {
+    const std::string set = ValuesOf(*option);
+    std::vector<std::string> names = NamesOf(*option);
+    if (option->get_positional()) names.push_back(verb);
+    const std::string does =
+        set.empty() ? absl::StrCat("value=", AskedForValue(*option)) : absl::StrCat("words='", set, "'");
+    for (const std::string& name : names) {
+      if (!set.empty() || TakesValue(*option))
+        absl::StrAppend(&cases, "    ", before, name, "') ", does, " ;;\n");
+    }
+  }
+  return cases;
 }
 
 // Global options with a value, which is not the verb.
@@ -71,15 +104,9 @@ std::string BashScript(const CLI::App& app) {
     const std::string asked = AskedFor(*command);
     absl::StrAppend(&cases, "    ", verb, ") words='", Flags(*command), "'",
                     asked.empty() ? "" : absl::StrCat("; ask=", asked), " ;;\n");
-    for (const CLI::Option* option : command->get_options()) {
-      const std::string set = ValuesOf(*option);
-      if (set.empty()) continue;
-      std::vector<std::string> names = NamesOf(*option);
-      if (option->get_positional()) names.push_back(verb);
-      for (const std::string& name : names)
-        absl::StrAppend(&values, "    '", verb, " ", name, "') words='", set, "' ;;\n");
-    }
+    absl::StrAppend(&values, CasesOfValues(*command, verb));
   }
+  absl::StrAppend(&values, CasesOfValues(app, ""));
   return absl::StrReplaceAll(
       R"BASH(# Completion of inlier for bash: source <(inlier completion bash)
 # Answers with the lines of its input that begin with $word. Names come from others: nothing in them is expanded.
@@ -90,7 +117,7 @@ _inlier_names() {
   done
 }
 _inlier() {
-  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} verb= words= ask= file= where=() i
+  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} verb= words= ask= value= first= file= where=() i
   for ((i = 1; i < COMP_CWORD; i++)); do
     case ${COMP_WORDS[i]} in
       @VALUE_FLAGS@)
@@ -98,17 +125,19 @@ _inlier() {
         ((i++)) ;;
       -*) ;;
       *.yaml|*.yml) file=${COMP_WORDS[i]} ;;
-      *) [[ -n $verb ]] || verb=${COMP_WORDS[i]} ;;
+      *) if [[ -z $verb ]]; then verb=${COMP_WORDS[i]}; else first=${first:-${COMP_WORDS[i]}}; fi ;;
     esac
   done
   COMPREPLY=()
   case "$verb $before" in
-@VALUES@    *' --scale')
-      _inlier_names < <(inlier __complete scales "$file" 2>/dev/null)
-      return ;;
-  esac
+@VALUES@  esac
   if [[ -n $words ]]; then
     _inlier_names < <(compgen -W "$words" -- "$word")
+    return
+  fi
+  if [[ -n $value ]]; then
+    [[ $value == files ]] || _inlier_names < <(inlier "${where[@]}" __complete "$value" "${file:-$first}" 2>/dev/null)
+    [[ ${#COMPREPLY[@]} -gt 0 ]] || _inlier_names < <(compgen -f -- "$word")
     return
   fi
   case $verb in
@@ -144,9 +173,14 @@ std::string FishScript(const CLI::App& app) {
     for (const CLI::Option* option : command->get_options()) {
       const std::string set = ValuesOf(*option);
       if (option->get_positional() && !set.empty()) absl::StrAppend(&script, seen, " -f -a \"", set, "\"\n");
+      const std::string value = AskedForValue(*option);
+      const std::string takes = !set.empty()           ? absl::StrCat(" -x -a \"", set, "\"")
+                                : !TakesValue(*option) ? ""
+                                : value == "files"     ? " -r"
+                                                       : absl::StrCat(" -x -a \"(inlier __complete ", value,
+                                                                      " (commandline -opc)[3] 2>/dev/null)\"");
       for (const std::string& name : option->get_lnames())
-        absl::StrAppend(&script, seen, " -l ", name, set.empty() ? "" : absl::StrCat(" -x -a \"", set, "\""),
-                        "\n");
+        absl::StrAppend(&script, seen, " -l ", name, takes, "\n");
     }
   }
   return script;

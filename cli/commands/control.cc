@@ -1,5 +1,4 @@
 // inlier cancel, retry, pause, resume, drain: control of running sweeps and workers.
-#include <iostream>
 #include <memory>
 #include <string>
 
@@ -31,13 +30,10 @@ absl::Status ConfirmCancel(Session& session, const std::string& name) {
   ASSIGN_OR_RETURN(const v1::SweepStatus sweep, session.GetSweep(name));
   const std::uint64_t open = sweep.trials().pending() + sweep.trials().running();
   if (open == 0) return absl::OkStatus();
-  Print(absl::StrCat("Cancel ", Trials(open), " of ", sweep.sweep_id(), " (",
-                     Shown(sweep.name(), Layout::kCell), "), ", sweep.trials().running(),
-                     " of them running? [y/N] "));
-  std::string answer;
-  std::getline(std::cin, answer);
-  if (answer == "y" || answer == "Y" || answer == "yes") return absl::OkStatus();
-  return absl::CancelledError("nothing was cancelled");
+  const bool agrees = Agrees(absl::StrCat("Cancel ", Trials(open), " of ", sweep.sweep_id(), " (",
+                                          Shown(sweep.name(), Layout::kCell), "), ", sweep.trials().running(),
+                                          " of them running?"));
+  return agrees ? absl::OkStatus() : absl::CancelledError("nothing was cancelled");
 }
 
 // ": none has failed or was cancelled", after a retry that found nothing.

@@ -127,6 +127,7 @@ absl::Status DoEdit(Session& session, const EditArguments& arguments) {
     Print(absl::StrCat("would change:\n", ChangesText(edit, arguments.file), "\n"));
     return absl::OkStatus();
   }
+  RETURN_IF_ERROR(ShareNamedFiles(session, edit.request.spec()));
   ASSIGN_OR_RETURN(const v1::EditSweepResponse response,
                    session.CallOnce(&SweepStub::EditSweep, edit.request, 60));
   session.Report(response, absl::StrCat(edit.request.sweep(), " is at revision ", response.revision(), ": ",
@@ -145,7 +146,8 @@ void AddEditCommand(CLI::App& app, Session& session) {
       "Change a running sweep: values of its axes, limits, priority; finished trials do not run again");
   command->add_option("sweep", arguments->sweep, "Sweep id or name")->required();
   command->add_option("file", arguments->file, "New definition of the sweep (complete YAML file)");
-  command->add_option("--scale", arguments->scale, "The scale that the sweep was submitted with");
+  command->add_option("--scale", arguments->scale, "The scale that the sweep was submitted with")
+      ->type_name("SCALE");
   command
       ->add_option("--set", arguments->settings,
                    "Change a field of the sweep itself: priority=3, max_parallel=8 (may be repeated)")

@@ -24,6 +24,7 @@ struct ExportArguments {
   std::string data_dir;  // The build's own when empty.
   bool force = false;
   bool weights_only = false;
+  bool compressed = false;
 };
 
 // `checkpoint` and `spec` of a trial.
@@ -43,14 +44,16 @@ std::filesystem::path CacheBeside(const std::filesystem::path& model, const std:
   return (in_state ? artifacts.parent_path() : std::filesystem::absolute(dir)) / "cache";
 }
 
-std::string ForPeople(const std::string& folder, const json& exported) {
-  return absl::StrCat("written to ", folder,
-                      exported.value("quantized", false)
-                          ? ": float weights, and the scales of its quantization in inlier_quantization.json"
-                          : "",
-                      "\nin Python: transformers.", exported.value("auto_class", "AutoModel"),
-                      ".from_pretrained(\"", folder, "\"",
-                      exported.value("own_code", false) ? ", trust_remote_code=True" : "", ")\n");
+std::string ForPeople(const ExportArguments& arguments, const json& exported) {
+  const std::string& folder = arguments.folder;
+  return absl::StrCat(
+      "written to ", folder,
+      exported.value("quantized", false)
+          ? ": float weights, and the scales of its quantization in inlier_quantization.json"
+      : arguments.compressed ? ": quantized weights; Python needs the package compressed-tensors"
+                             : "",
+      "\nin Python: transformers.", exported.value("auto_class", "AutoModel"), ".from_pretrained(\"", folder,
+      "\"", exported.value("own_code", false) ? ", trust_remote_code=True" : "", ")\n");
 }
 
 absl::Status Export(Session& session, const ExportArguments& arguments) {
@@ -67,6 +70,7 @@ absl::Status Export(Session& session, const ExportArguments& arguments) {
   std::vector<std::string> command = {"export", request.path(), arguments.folder};
   if (arguments.force) command.push_back("--force");
   if (arguments.weights_only) command.push_back("--weights-only");
+  if (arguments.compressed) command.push_back("--compressed-tensors");
   json exported;
   RETURN_IF_ERROR(RunTrialProgram(command, [&exported](const std::string& line) {
     exported = json::parse(line, nullptr, /*allow_exceptions=*/false);
@@ -76,7 +80,7 @@ absl::Status Export(Session& session, const ExportArguments& arguments) {
     answer.update(exported);
     PrintJson(answer, -1);
   } else if (session.people()) {
-    Print(ForPeople(arguments.folder, exported));
+    Print(ForPeople(arguments, exported));
   }
   return absl::OkStatus();
 }
@@ -95,9 +99,16 @@ void AddExportCommand(CLI::App& app, Session& session) {
                    "Folder for config.json, model.safetensors, the tokenizer, and what else the model needs")
       ->required();
   command->add_flag("--force", arguments->force, "Replace a model that is in the folder");
-  command->add_flag("--weights-only", arguments->weights_only,
-                    "The float model alone: no tokenizer and no scales, for which the training's data are "
-                    "needed");
+  CLI::Option* const weights_only = command->add_flag(
+      "--weights-only", arguments->weights_only,
+      "The float model alone: no tokenizer and no scales, for which the training's data are "
+      "needed");
+  command
+      ->add_flag(
+          "--compressed-tensors", arguments->compressed,
+          "The quantized weights as integers, as the library compressed-tensors stores them: OPT and Llama "
+          "quantized by absmax with FINE")
+      ->excludes(weights_only);
   command->add_option("--data-dir", arguments->data_dir,
                       "Folder of corpora and vocabularies; default: the one that `make setup` fills");
   command->callback([&session, arguments] { session.Finish(Export(session, *arguments)); });

@@ -54,7 +54,7 @@ void PrintFleet(const Session& session, const v1::FleetStatus& fleet) {
                   job.has_attempts() ? absl::StrCat(job.attempts()) : "",
                   job.has_seconds_left() ? FleetSeconds(job.seconds_left()) : "", job.reason()});
   }
-  if (!table.empty()) Print(table.ToString());
+  if (!table.empty()) Print(table.ToString(FittingWidth()));
 }
 
 void AddFleetSlurm(CLI::App& fleet, Session& session) {

@@ -1,20 +1,26 @@
 // inlier up, inlier run: both daemons on this machine.
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/files/file_lock.h"
 #include "base/status.h"
+#include "base/time.h"
 #include "cli/commands.h"
 #include "cli/connection/local_mode.h"
 #include "cli/connection/local_state.h"
 #include "cli/interrupt.h"
 #include "cli/programs/background.h"
+#include "cli/programs/python_module.h"
+#include "cli/programs/sampler.h"
 #include "cli/rerun_report.h"
 #include "cli/sweeps/sweep_submission.h"
 #include "cli/sweeps/sweep_watch.h"
@@ -46,6 +52,12 @@ std::filesystem::path CurrentFolder() {
   std::error_code error;
   return std::filesystem::current_path(error);
 }
+
+// The sampler of sweeps of the folder: of one, or of all.
+std::vector<std::string> SamplerArguments(const Session& session, const std::string& which) {
+  return {which, "--dir", session.dir.string(), "--patient"};
+}
+std::filesystem::path SamplerLog(const Session& session) { return session.dir / "logs" / "sampler.log"; }
 
 absl::Status Poll(LocalDaemons& daemons) {
   const absl::Status status = daemons.Poll();
@@ -87,6 +99,50 @@ void PrintUp(const Session& session, const LocalDaemons& daemons, bool detached)
   }
 }
 
+// Starts the sampler of all sweeps once an active one wants points. It is not started again after an error, which is printed.
+class SamplerOfUp {
+ public:
+  explicit SamplerOfUp(Session& session) : session_(session) {}
+
+  void Poll() {
+    if (failed_) return;
+    absl::Status status = absl::OkStatus();
+    if (sampler_ != nullptr) {
+      status = sampler_->Poll();
+    } else if (MonotonicNow() >= next_look_) {
+      next_look_ = MonotonicNow() + std::chrono::seconds(1);
+      if (Wanted()) status = Start();
+    }
+    if (status.ok()) return;
+    failed_ = true;
+    PrintError(absl::StrCat("no points are asked for: ", status.message()));
+  }
+
+ private:
+  bool Wanted() {
+    v1::ListSweepsRequest request;
+    request.set_active(true);
+    request.set_all(true);
+    do {
+      const auto page = session_.Call(&SweepStub::ListSweeps, request, 5);
+      if (!page.ok()) return false;
+      if (std::ranges::any_of(page->sweeps(), [](const auto& one) { return one.to_ask() > 0; })) return true;
+      request.set_page_token(page->next_page_token());
+    } while (!request.page_token().empty());
+    return false;
+  }
+  absl::Status Start() {
+    RETURN_IF_ERROR(CheckPython(kOptimizeModule));
+    ASSIGN_OR_RETURN(sampler_, Sampler::Start(SamplerArguments(session_, "--all"), SamplerLog(session_)));
+    return absl::OkStatus();
+  }
+
+  Session& session_;
+  std::unique_ptr<Sampler> sampler_;
+  Timestamp next_look_ = MonotonicNow();
+  bool failed_ = false;
+};
+
 // `background`: where this process is one that its starter waits for; null: none.
 absl::Status Up(Session& session, LocalOptions options, Background* background) {
   RETURN_IF_ERROR(UseOwnFolder(session));
@@ -96,8 +152,10 @@ absl::Status Up(Session& session, LocalOptions options, Background* background) 
   ASSIGN_OR_RETURN(const std::unique_ptr<LocalDaemons> daemons, LocalDaemons::Start(options));
   PrintUp(session, *daemons, background != nullptr);
   if (background != nullptr) RETURN_IF_ERROR(background->Leave(session.dir / "logs" / "up.log"));
+  SamplerOfUp sampler(session);
   while (!Interrupted()) {
     RETURN_IF_ERROR(Poll(*daemons));
+    sampler.Poll();
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
   if (session.people()) Print("stopping: running trials write a checkpoint first\n");
@@ -117,11 +175,20 @@ absl::StatusOr<ExitCode> RunSweep(Session& session, const CheckedSweep& checked,
   }
   WatchOptions options;
   options.json_updates = false;
-  if (daemons != nullptr) options.poll = [daemons] { return Poll(*daemons); };
+  std::unique_ptr<Sampler> sampler;
+  if (checked.spec.sampling().has_optuna()) {
+    ASSIGN_OR_RETURN(sampler, Sampler::Start(SamplerArguments(session, *sweep_id), SamplerLog(session)));
+  }
+  options.poll = [daemons, &sampler]() -> absl::Status {
+    if (daemons != nullptr) RETURN_IF_ERROR(Poll(*daemons));
+    return sampler != nullptr ? sampler->Poll() : absl::OkStatus();
+  };
   const absl::StatusOr<v1::SweepStatus> status = FollowSweep(session, submitted.sweep_id(), options);
   if (absl::IsCancelled(status.status())) {
-    return absl::CancelledError(
-        "interrupted; run the same command again to resume the sweep from its checkpoints");
+    return absl::CancelledError(absl::StrCat(
+        "interrupted; run the same command again to go on from its checkpoints: as another sweep, for which "
+        "what is done counts. `inlier up` goes on with ",
+        submitted.sweep_id(), " itself, `inlier cancel ", submitted.sweep_id(), "` ends it"));
   }
   RETURN_IF_ERROR(status.status());
   if (session.people()) Print("\n");
@@ -173,7 +240,8 @@ absl::Status Run(Session& session, const SweepArguments& arguments, LocalOptions
   SweepArguments named = arguments;
   named.data_dir = options.data_dir;
   ASSIGN_OR_RETURN(const CheckedSweep checked, ReadAndCheck(named));
-  PrintWarnings(checked, named);
+  RETURN_IF_ERROR(PrintWarnings(checked, named, DataMust::kBeHere));
+  if (checked.spec.sampling().has_optuna()) RETURN_IF_ERROR(CheckPython(kOptimizeModule));
   RETURN_IF_ERROR(CloseStateFolder(session.dir));
   // Held while this run needs daemons, its own or those of another run.
   ASSIGN_OR_RETURN(std::optional<FileLock> needs_daemons,

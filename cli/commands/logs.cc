@@ -54,9 +54,11 @@ class LogPrinter {
       if (line.token() != token_ && session_.people()) {
         if (!any_)
           absl::StrAppend(&text, Shown(DescribeTrial(session_, arguments_.trial), Layout::kCell), "\n");
-        absl::StrAppend(&text, "--- ", line.stage_id(), ", attempt with token ", line.token(), "\n");
+        absl::StrAppend(&text, "--- ", line.stage_id(), line.stage_id() == stage_ ? ", next attempt" : "",
+                        "\n");
       }
       token_ = line.token();
+      stage_ = line.stage_id();
       any_ = true;
       text += LogLine(line);
     }
@@ -69,6 +71,7 @@ class LogPrinter {
   Session& session_;
   const LogsArguments& arguments_;
   std::uint64_t token_ = 0, last_ = 0;
+  std::string stage_;
   bool any_ = false;
 };
 

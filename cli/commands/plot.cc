@@ -40,6 +40,7 @@ struct PlotArguments {
   v1::FigureSpec fields;  // Set by the further flags.
   std::string output;
   std::string format = "svg";
+  std::optional<std::uint32_t> dpi;
   bool force = false;
   std::string data_dir;
 };
@@ -140,11 +141,12 @@ class Plotting {
         return absl::InvalidArgumentError(absl::StrCat("-o ", arguments_.output, ": names one file, and ",
                                                        figures.size(),
                                                        " figures would be drawn; name one of them"));
-      ASSIGN_OR_RETURN(files.emplace_back(), FilesOf(arguments_.output));
+      ASSIGN_OR_RETURN(files.emplace_back(), FilesOf(arguments_.output, arguments_.dpi));
       return files;
     }
     for (const v1::FigureSpec& figure : figures) {
-      ASSIGN_OR_RETURN(files.emplace_back(), FilesOf(absl::StrCat(figure.name(), ".", arguments_.format)));
+      ASSIGN_OR_RETURN(files.emplace_back(),
+                       FilesOf(absl::StrCat(figure.name(), ".", arguments_.format), arguments_.dpi));
     }
     return files;
   }
@@ -162,6 +164,9 @@ class Plotting {
                                               : ReadCurves(Queries(), of, spec.y());
                                  });
     RETURN_IF_ERROR(figure.status());
+    if (sweep_.has_imported())
+      figure->notes.insert(figure->notes.begin(),
+                           "imported from " + fs::path(sweep_.imported().path()).filename().string());
     RETURN_IF_ERROR(WriteFigure(*figure, files));
     nlohmann::ordered_json names = nlohmann::ordered_json::array();
     for (const fs::path& file : files.All()) {
@@ -229,23 +234,29 @@ void AddPlotCommand(CLI::App& app, Session& session) {
       "plot", "Draw the figures of a sweep, each with a CSV of its numbers (needs gnuplot)");
   command->add_option("sweep", arguments->sweep, "Sweep id or name")->required();
   command->add_option("names", arguments->names, "Figures of the sweep; default: all of its `figures`");
-  command->add_option("--kind", arguments->kind,
-                      absl::StrCat("A figure of its own: ", absl::StrJoin(FigureKinds(), ", ")));
+  command->add_option("--kind", arguments->kind, "A figure of its own")
+      ->type_name(absl::StrCat("{", absl::StrJoin(FigureKinds(), ","), "}"));
   v1::FigureSpec& fields = arguments->fields;
-  AddField(*command, "--y", fields, "Measurement, for example train_loss or max_inf_norm");
+  AddField(*command, "--y", fields, "Measurement, for example train_loss or max_inf_norm")
+      ->type_name("MEASUREMENT");
   AddField(*command, "--x", fields,
-           "against, heat-map: an axis or column of `trials`, for example gamma; scatter: a measurement");
-  AddField(*command, "--by", fields, "heat-map: the second axis");
-  command->add_option("--series", arguments->series,
-                      "Axes whose labels are the lines or bars; default: all but seeds");
+           "against, heat-map: an axis or column of `trials`, for example gamma; scatter: a measurement")
+      ->type_name("AXIS");
+  AddField(*command, "--by", fields, "heat-map: the second axis")->type_name("AXIS");
+  command
+      ->add_option("--series", arguments->series,
+                   "Axes whose labels are the lines or bars; default: all but seeds")
+      ->type_name("AXIS");
   command
       ->add_option("--where", arguments->where,
                    "Only these trials, for example method=vanilla; repeat it for more")
+      ->type_name("AXIS=LABEL")
       ->allow_extra_args(false);
   AddField(*command, "--log-x", fields, "Logarithmic");
   AddField(*command, "--log-y", fields, "Logarithmic; of a heat map its colours");
   AddField(*command, "--trial", fields,
-           "dimensions, tokens, … of a model: of this trial; default: the first with a model in --dir");
+           "dimensions, tokens, … of a model: of this trial; default: the first with a model in --dir")
+      ->type_name("TRIAL");
   AddField(*command, "--layer", fields, "attention and others of a layer: counted from 0");
   AddField(*command, "--head", fields, "attention, values, contexts: counted from 0");
   AddField(*command, "--site", fields,
@@ -262,6 +273,8 @@ void AddPlotCommand(CLI::App& app, Session& session) {
                    "svg, pdf, png or csv, for figures in the current folder")
       ->capture_default_str()
       ->check(CLI::IsMember({"svg", "pdf", "png", "csv"}));
+  command->add_option("--dpi", arguments->dpi, absl::StrCat("Pixels an inch of a .png; default: ", kDpi))
+      ->check(CLI::Range(kDpiLeast, kDpiMost));
   command->add_flag("--force", arguments->force, "Replace files");
   command->add_option(
       "--data-dir", arguments->data_dir,

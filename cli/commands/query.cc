@@ -19,7 +19,8 @@ void AddQueryCommand(CLI::App& app, Session& session) {
   AddField(*command, "--max-rows", *request, "Most rows to return")
       ->default_str(absl::StrCat(request->max_rows()));
   auto csv = std::make_shared<bool>(false);
-  command->add_flag("--csv", *csv, "Print CSV, numbers in full");
+  command->add_flag("--csv", *csv,
+                    "Print CSV, numbers in full; texts that a spreadsheet would run begin with '");
   OnUse(*command, session, [&session, request, csv]() -> absl::Status {
     if (*csv && session.json) return absl::InvalidArgumentError("give --csv or --json, not both");
     ASSIGN_OR_RETURN(const v1::QueryResponse response, session.Call(&SweepStub::Query, *request, 120));

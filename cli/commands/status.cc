@@ -27,11 +27,6 @@ namespace {
 constexpr std::uint32_t kSweepsShown = 50;
 constexpr std::size_t kTimesLeft = 8;  // Active sweeps whose time left is shown.
 
-std::string StateWord(const v1::SweepStatus& sweep) {
-  if (sweep.state() == v1::COMPLETE) return DescribeEnd(sweep.trials());
-  return sweep.state() == v1::ACTIVE && sweep.paused() ? "paused" : SweepStateWord(sweep.state());
-}
-
 // The present state of an active sweep, as a watcher gets it; nothing where it does not come within a second.
 std::optional<v1::SweepUpdate> UpdateOf(Session& session, const v1::SweepStatus& sweep) {
   constexpr Duration kWait = std::chrono::seconds(1);
@@ -79,7 +74,7 @@ void ShowFailures(const v1::ListTrialsResponse& trials) {
     if (ids.size() > named.size()) absl::StrAppend(&text, " and ", ids.size() - named.size(), " more");
     table.AddRow({absl::StrCat(ids.size()), text, absl::StrReplaceAll(reason, {{"\n", " "}})});
   }
-  Print(table.empty() ? std::string("No trial has failed.\n") : table.ToString());
+  Print(table.empty() ? std::string("No trial has failed.\n") : table.ToString(FittingWidth()));
 }
 
 // Hours that its attempts took, and its limits.
@@ -101,6 +96,7 @@ std::string UsageText(const v1::SweepStatus& sweep) {
 // The newest sweeps and earlier unfinished ones; or all.
 absl::Status ShowSweeps(Session& session, bool all) {
   v1::ListSweepsRequest request;
+  request.set_all(all);
   if (!all) request.set_page_size(kSweepsShown);
   ASSIGN_OR_RETURN(v1::ListSweepsResponse response, session.Call(&SweepStub::ListSweeps, request));
   request.set_page_token(response.next_page_token());
@@ -127,13 +123,13 @@ absl::Status ShowSweeps(Session& session, bool all) {
     std::vector<std::string> cells = {
         sweep.sweep_id(),
         sweep.name(),
-        StateWord(sweep),
-        DescribeTrials(sweep.trials()),
+        SweepWord(sweep),
+        absl::StrReplaceAll(DescribeTrials(sweep.trials()), {{" trials", ""}}),
         absl::StrCat(sweep.train_stages().ended(), "/", sweep.train_stages().total()),
         absl::StrCat(sweep.evaluate_stages().ended(), "/", sweep.evaluate_stages().total()),
         absl::StrCat(RunTimeText(sweep, WallNow()),
                      followed < kTimesLeft ? LeftText(UpdateOf(session, sweep)) : ""),
-        FormatLocal({sweep.submitted_unix_ms()})};
+        FormatLocal({sweep.submitted_unix_ms()}).substr(0, 16)};
     if (sweep.state() == v1::ACTIVE) ++followed;
     if (owned) cells.push_back(sweep.owner());
     table.AddRow(std::move(cells));
@@ -142,7 +138,7 @@ absl::Status ShowSweeps(Session& session, bool all) {
     Print("No sweeps yet. Submit one: inlier submit FILE.yaml\n");
     return absl::OkStatus();
   }
-  Print(table.ToString());
+  Print(table.ToString(FittingWidth()));
   if (response.has_next_page_token() && session.people())
     Print("Older, finished sweeps: inlier status --all\n");
   return absl::OkStatus();
@@ -151,15 +147,18 @@ absl::Status ShowSweeps(Session& session, bool all) {
 // The head of the view of one sweep.
 std::string HeadText(const v1::SweepStatus& sweep, const std::optional<v1::SweepUpdate>& update) {
   std::string head = absl::StrCat(sweep.sweep_id(), "  ", Shown(sweep.name(), Layout::kCell), "  ",
-                                  StateWord(sweep), ", ", DescribeTrials(sweep.trials()));
+                                  SweepWord(sweep), ", ", DescribeTrials(sweep.trials()));
   if (sweep.withdrawn() > 0) absl::StrAppend(&head, ", ", sweep.withdrawn(), " withdrawn");
   if (sweep.has_owner()) absl::StrAppend(&head, "; owner ", Shown(sweep.owner(), Layout::kCell));
+  if (sweep.archived()) absl::StrAppend(&head, "; archived");
+  for (const std::string& tag : sweep.tags()) absl::StrAppend(&head, " +", Shown(tag, Layout::kCell));
   absl::StrAppend(&head, "\n  ", DescribeStages(sweep), "\n  submitted ",
                   FormatLocal({sweep.submitted_unix_ms()}), ", ",
                   sweep.has_ended_unix_ms() ? "took " : "runs for ", RunTimeText(sweep, WallNow()),
                   LeftText(update), UsageText(sweep));
   for (const std::string& warning : sweep.warnings())
     absl::StrAppend(&head, "\n  ", Shown(warning, Layout::kCell));
+  if (!sweep.note().empty()) absl::StrAppend(&head, "\n", Shown(sweep.note(), Layout::kLines));
   return head + "\n";
 }
 
@@ -179,7 +178,7 @@ absl::Status ShowSweep(Session& session, const std::string& name, bool failed_on
     return absl::OkStatus();
   }
   const std::optional<v1::SweepUpdate> update = UpdateOf(session, sweep);
-  if (session.people()) Print(HeadText(sweep, update));
+  if (session.people()) Print(Fitted(HeadText(sweep, update)));
   if (failed_only && session.people()) {
     ShowFailures(all);
     return absl::OkStatus();
@@ -196,7 +195,7 @@ absl::Status ShowSweep(Session& session, const std::string& name, bool failed_on
                   absl::StrCat(trial.attempts()),
                   running.contains(trial.trial_id()) ? running[trial.trial_id()] : trial.message()});
   }
-  Print(table.ToString());
+  Print(table.ToString(FittingWidth()));
   return absl::OkStatus();
 }
 

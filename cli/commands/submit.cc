@@ -112,7 +112,7 @@ void AddCheckCommand(CLI::App& app, Session& session) {
     ASSIGN_OR_RETURN(const std::string text, ReadTextFile(arguments->file));
     ASSIGN_OR_RETURN(const CheckedSweep checked, CheckText(text, *arguments));
     ASSIGN_OR_RETURN(const Scales scales, CheckScales(text, *arguments));
-    PrintWarnings(checked, *arguments);
+    RETURN_IF_ERROR(PrintWarnings(checked, *arguments, DataMust::kBeRight));
     ShowChecked(session, *arguments, checked, scales);
     return absl::OkStatus();
   });
@@ -126,7 +126,7 @@ void AddSubmitCommand(CLI::App& app, Session& session) {
   command->add_flag("--watch,-w", *watch, "Follow it until it finishes");
   OnUse(*command, session, [&session, arguments, watch]() -> absl::Status {
     ASSIGN_OR_RETURN(const CheckedSweep checked, ReadAndCheck(*arguments));
-    PrintWarnings(checked, *arguments);
+    RETURN_IF_ERROR(PrintWarnings(checked, *arguments, DataMust::kBeNothing));
     ASSIGN_OR_RETURN(const v1::SubmitSweepResponse response, Submit(session, checked, *arguments));
     const std::string& id = response.sweep_id();
     if (session.json && !*watch) {

@@ -14,7 +14,7 @@ struct Verb {
 };
 
 constexpr char kRun[] = "Run", kObserve[] = "Observe", kResults[] = "Results", kControl[] = "Control",
-               kOperate[] = "Operate";
+               kOrder[] = "Order", kOperate[] = "Operate";
 
 constexpr Verb kVerbs[] = {
     {AddRunCommand, kRun,
@@ -26,7 +26,19 @@ constexpr Verb kVerbs[] = {
      "inlier convert wandb-sweep.yaml -o sweep.yaml\n"
      "inlier convert config.yaml --description inlier-program.yaml"},
     {AddSubmitCommand, kRun, "inlier submit sweeps/smoke.yaml --watch"},
+    {AddOptimizeCommand, kRun, "inlier optimize s-3"},
     {AddStatusCommand, kObserve, "inlier status\ninlier status smoke --failed"},
+    {AddListCommand, kOrder,
+     "inlier list --tag paper --owner me\n"
+     "inlier list --where \"max_inf_norm > 100\"\n"
+     "inlier list --removed"},
+    {AddTagCommand, kOrder, "inlier tag smoke +paper -draft"},
+    {AddNoteCommand, kOrder, "inlier note smoke \"seeds 1 to 3 only\"\ninlier note smoke --file note.md"},
+    {AddRenameCommand, kOrder, "inlier rename s-3 softmax-of-opt"},
+    {AddArchiveCommand, kOrder, "inlier archive smoke"},
+    {AddUnarchiveCommand, kOrder, "inlier unarchive smoke"},
+    {AddRemoveCommand, kOrder, "inlier remove smoke\ninlier remove s-3 s-4 --yes"},
+    {AddRestoreCommand, kOrder, "inlier restore s-3"},
     {AddWatchCommand, kObserve, "inlier watch smoke\ninlier watch s-3 --plain"},
     {AddTopCommand, kObserve, "inlier top"},
     {AddTableCommand, kResults, "inlier table smoke\ninlier table smoke --format latex -o smoke.tex"},
@@ -35,6 +47,9 @@ constexpr Verb kVerbs[] = {
     {AddQueryCommand, kResults,
      "inlier query \"SELECT trial, label, perplexity FROM results WHERE sweep_id = 's-1'\""},
     {AddExportCommand, kResults, "inlier export t-17 my-model"},
+    {AddImportCommand, kResults,
+     "inlier import runs.csv --measurements loss,accuracy\n"
+     "inlier import mlruns --experiment tuning --dry-run"},
     {AddAnalyzeCommand, kResults, "inlier analyze my-model --corpus gcide"},
     {AddLogsCommand, kObserve, "inlier logs t-17 --tail 20\ninlier logs t-17 --follow"},
     {AddCancelCommand, kControl, "inlier cancel t-17\ninlier cancel smoke --yes"},
@@ -50,12 +65,16 @@ constexpr Verb kVerbs[] = {
      "inlier fleet status\ninlier fleet scale --maximum 16\ninlier fleet stop --now"},
     {AddWhereCommand, kObserve, "inlier where"},
     {AddAuditCommand, kOperate, "inlier audit --sweep smoke"},
-    {AddGcCommand, kOperate, "inlier gc --dry-run"},
+    {AddGcCommand, kOperate,
+     "inlier gc --dry-run\n"
+     "inlier gc --keep-best 3 --by perplexity --keep-last 1 --keep paper"},
     {AddDrainCommand, kControl, "inlier drain vm\ninlier drain vm --resume"},
     {AddBackupCommand, kOperate, "inlier backup /backups/inlier.db"},
     {AddDoctorCommand, kOperate, "inlier doctor --repair"},
     {AddTokenCommand, kOperate, "inlier token add --role submit --name alice"},
     {AddParamsCommand, kOperate, "inlier params optimizer"},
+    {AddMeasurementsCommand, kOperate,
+     "inlier measurements --filter kurtosis\ninlier measurements smoke --json"},
     {AddProgramCommand, kOperate, "inlier program test mygpt --set steps=20\ninlier program source s-3"},
     {AddCompletionCommand, kOperate, "source <(inlier completion bash)"},
     {AddCompleteCommand, kHiddenGroup, ""},

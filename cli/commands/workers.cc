@@ -42,7 +42,7 @@ void AddWorkersCommand(CLI::App& app, Session& session) {
       Print(absl::StrCat("No worker has registered.", remedy, "\n"));
       return absl::OkStatus();
     }
-    Print(table.ToString());
+    Print(table.ToString(FittingWidth()));
     for (const v1::WorkerStatus& worker : response.workers()) {
       if (worker.has_trouble() && worker.connected())
         Print(absl::StrCat(Shown(worker.name(), Layout::kCell), " can start no trial: ",

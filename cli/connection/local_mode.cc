@@ -20,6 +20,7 @@
 #include "base/processes/end_with_parent.h"
 #include "base/processes/null_terminated.h"
 #include "base/status.h"
+#include "cli/connection/local_roots.h"
 #include "cli/connection/local_state.h"
 #include "inlier/v1/config.pb.h"
 #include "inlier/v1/sweep_service.grpc.pb.h"
@@ -131,7 +132,6 @@ absl::Status LocalDaemons::Launch() {
     SetArguments(tries);
     RETURN_IF_ERROR(SetAccess());
     RETURN_IF_ERROR(Spawn(coordinator_));
-    RETURN_IF_ERROR(Spawn(worker_));
     const absl::Status ready = WaitUntilReady();
     if (ready.ok()) {
       std::erase(coordinator_.arguments, kNewDatabase);  // For this start, and no later one.
@@ -222,6 +222,7 @@ absl::Status LocalDaemons::SetAccess() {
     for (const std::filesystem::path& root : options_.data_roots) {
       if (root.has_relative_path()) worker_.Set({absl::StrCat("program_roots=", root.string())});
     }
+    worker_.Set({absl::StrCat("data_roots_file=", LocalRootsFile(options_.dir).string())});
     std::vector<std::filesystem::path> roots = options_.data_roots;
     if (const char* home = std::getenv("HOME"); home != nullptr) roots.emplace_back(home);
     roots.push_back(options_.dir / "artifacts");
@@ -279,11 +280,20 @@ absl::Status LocalDaemons::WaitUntilReady() {
   while (MonotonicNow() < deadline) {
     for (Daemon* daemon : {&coordinator_, &worker_}) {
       int status = 0;
-      if (waitpid(daemon->pid, &status, WNOHANG) == daemon->pid) {
+      if (daemon->pid >= 0 && waitpid(daemon->pid, &status, WNOHANG) == daemon->pid) {
         daemon->pid = -1;
         return absl::FailedPreconditionError(absl::StrCat(
             "the ", daemon->name, " ended ", DescribeExit(status), " at its start", EndOfLog(daemon->log)));
       }
+    }
+    if (worker_.pid < 0) {
+      // Before its endpoint is there the coordinator may move attempts/, of another database, out of the folder.
+      const absl::StatusOr<v1::Endpoint> endpoint = ReadEndpointFile(options_.dir);
+      if (!endpoint.ok() || static_cast<pid_t>(endpoint->pid()) != coordinator_.pid) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        continue;
+      }
+      RETURN_IF_ERROR(Spawn(worker_));
     }
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(500));

@@ -5,7 +5,8 @@
 //
 // Other users of the machine get nothing: the folder is closed to them, and the coordinator asks for a token, unless its
 // configuration names its callers itself (tokens_file, tls_client_ca). With our own token the worker also reads data in
-// `data_roots`, and may run the programs of one's own in them, because only this user submits.
+// `data_roots` and the files of this user's sweeps (local_roots.h), and may run the programs of one's own in `data_roots`,
+// because only this user submits.
 //
 // A daemon that dies is restarted with the same ports; one that keeps dying is an error that quotes the end of its log.
 // Thread safety: all calls from one thread; supervision happens in Poll().

@@ -71,6 +71,8 @@ class Session {
   // The same, after a wait for a coordinator that is starting, of which it prints a line.
   absl::StatusOr<Answerer> AwaitAnswerer() const;
 
+  // The address is that of an endpoint file: the coordinator of the folder answers.
+  bool HasEndpointFile() const;
   // The connection is to the database of the folder.
   bool shows_stored() const { return stored_ != nullptr; }
   // The address that was connected to, or would be.
@@ -146,8 +148,6 @@ class Session {
  private:
   static constexpr int kTries = 5;
 
-  // The address is that of an endpoint file.
-  bool HasEndpointFile() const;
   // Nothing named the coordinator: it is the one at the default port.
   bool IsUnnamed() const { return answerer_ && answerer_->kind == Answerer::kDefault; }
   bool UsesTls() const { return !security.tls_ca.empty() || !choice_.credentials.tls_ca.empty(); }

@@ -87,8 +87,8 @@ class Script {
   Script(const Figure& figure, const std::string& data_file)
       : figure_(figure), data_("'" + data_file + "'") {}
 
-  std::string Write(PictureFormat format, const std::string& picture_file) {
-    Terminal(format, picture_file);
+  std::string Write(PictureFormat format, std::uint32_t dpi, const std::string& picture_file) {
+    Terminal(format, dpi, picture_file);
     Words();
     if (figure_.log_x) {
       Add("set logscale x\n");
@@ -122,12 +122,13 @@ class Script {
     absl::StrAppend(&out_, parts...);
   }
 
-  void Terminal(PictureFormat format, const std::string& picture_file) {
-    const double pixels_per_mm = 96 / 25.4;
-    const auto pixels = [&](double mm) { return absl::StrCat(std::lround(mm * pixels_per_mm)); };
-    const std::string size = absl::StrCat(pixels(figure_.width_mm), ",", pixels(figure_.height_mm));
+  void Terminal(PictureFormat format, std::uint32_t dpi, const std::string& picture_file) {
+    constexpr double kScreenDpi = 96;  // Of gnuplot, for sizes of words and lines.
+    const double per_mm = (format == PictureFormat::kPng ? dpi : kScreenDpi) / 25.4;
+    const std::string size =
+        absl::StrCat(std::lround(figure_.width_mm * per_mm), ",", std::lround(figure_.height_mm * per_mm));
     small_ = format == PictureFormat::kSvg ? 9 : 7;
-    const std::string twice = absl::StrCat(pixels(2 * figure_.width_mm), ",", pixels(2 * figure_.height_mm));
+    const std::string scale = FormatNumber(dpi / kScreenDpi);
     Add("set encoding utf8\n");
     switch (format) {
       case PictureFormat::kSvg:
@@ -138,8 +139,8 @@ class Script {
             FormatNumber(figure_.height_mm / 10), "cm font 'Sans,8' fontscale 1 background rgb 'white'\n");
         break;
       case PictureFormat::kPng:
-        Add("set terminal pngcairo noenhanced size ", twice,
-            " font 'Sans,8' fontscale 2 linewidth 2 pointscale 2 background rgb 'white'\n");
+        Add("set terminal pngcairo noenhanced size ", size, " font 'Sans,8' fontscale ", scale, " linewidth ",
+            scale, " pointscale ", scale, " background rgb 'white'\n");
         break;
     }
     Add("set output '", picture_file, "'\nset datafile missing 'NaN'\nset termoption noenhanced\n");
@@ -424,9 +425,9 @@ std::string GnuplotData(const Figure& figure) {
   return data;
 }
 
-std::string GnuplotScript(const Figure& figure, PictureFormat format, const std::string& data_file,
-                          const std::string& picture_file) {
-  return Script(figure, data_file).Write(format, picture_file);
+std::string GnuplotScript(const Figure& figure, PictureFormat format, std::uint32_t dpi,
+                          const std::string& data_file, const std::string& picture_file) {
+  return Script(figure, data_file).Write(format, dpi, picture_file);
 }
 
 }  // namespace inlier

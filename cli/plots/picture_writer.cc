@@ -48,9 +48,14 @@ std::vector<fs::path> FigureFiles::All() const {
   return {picture, numbers};
 }
 
-absl::StatusOr<FigureFiles> FilesOf(const fs::path& file) {
+absl::StatusOr<FigureFiles> FilesOf(const fs::path& file, std::optional<std::uint32_t> dpi) {
   const std::string ending = absl::AsciiStrToLower(file.extension().string());
+  if (dpi && ending != ".png")
+    return absl::InvalidArgumentError(absl::StrCat("--dpi ", *dpi, ": ", file.string(),
+                                                   " has no pixels; give it a name that ends in .png, or "
+                                                   "--format png, or leave out --dpi"));
   FigureFiles files;
+  files.dpi = dpi.value_or(kDpi);
   files.numbers = file;
   if (ending == ".csv") return files;
   files.picture = file;
@@ -89,7 +94,8 @@ absl::Status WriteFigure(const Figure& figure, const FigureFiles& files) {
       return absl::FailedPreconditionError(
           "the temporary folder has a quote in its name; name another one with TMPDIR");
     RETURN_IF_ERROR(WriteFile(data, GnuplotData(figure)));
-    RETURN_IF_ERROR(WriteFile(script, GnuplotScript(figure, files.format, data.string(), picture.string())));
+    RETURN_IF_ERROR(
+        WriteFile(script, GnuplotScript(figure, files.format, files.dpi, data.string(), picture.string())));
     RETURN_IF_ERROR(RunGnuplot(script.string()));
     ASSIGN_OR_RETURN(const std::string whole, WholePicture(picture, files.format));
     RETURN_IF_ERROR(WriteFileAtomically(files.picture, whole));

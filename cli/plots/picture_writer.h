@@ -4,7 +4,9 @@
 #ifndef INLIER_CLI_PLOTS_PICTURE_WRITER_H_
 #define INLIER_CLI_PLOTS_PICTURE_WRITER_H_
 
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -18,13 +20,16 @@ namespace inlier {
 struct FigureFiles {
   std::filesystem::path picture;  // Empty: only the numbers.
   PictureFormat format = PictureFormat::kSvg;
+  std::uint32_t dpi = kDpi;  // Of a .png.
   std::filesystem::path numbers;
 
   std::vector<std::filesystem::path> All() const;
 };
 
-// By the ending of `file`: .svg, .pdf, .png, or .csv for the numbers alone. InvalidArgument for any other.
-absl::StatusOr<FigureFiles> FilesOf(const std::filesystem::path& file);
+// By the ending of `file`: .svg, .pdf, .png, or .csv for the numbers alone. InvalidArgument for any other, and for a `dpi` of
+// one that has no pixels.
+absl::StatusOr<FigureFiles> FilesOf(const std::filesystem::path& file,
+                                    std::optional<std::uint32_t> dpi = std::nullopt);
 
 // AlreadyExists names those that are there.
 absl::Status CheckAbsent(const std::vector<FigureFiles>& files);

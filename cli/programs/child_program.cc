@@ -39,7 +39,7 @@ void ReadLines(int descriptor, const std::function<void(const std::string&)>& on
 }
 
 // This process's environment, with the short spin of base/processes/usable_cpus.h unless it has a policy of its own.
-std::vector<char*> Environment() {
+std::vector<char*> ChildEnvironment() {
   static std::string spin = kShortSpin;
   std::vector<char*> entries;
   for (char** entry = environ; *entry != nullptr; ++entry) entries.push_back(*entry);
@@ -58,7 +58,7 @@ absl::StatusOr<ChildEnd> RunProgram(const std::string& program, const std::vecto
   std::vector<std::string> words = arguments;
   words.insert(words.begin(), program);
   const std::vector<char*> argv = NullTerminated(words);
-  const std::vector<char*> environment = Environment();
+  const std::vector<char*> environment = ChildEnvironment();
   const pid_t parent = ::getpid();
   const pid_t child = ::fork();
   if (child < 0) return absl::ResourceExhaustedError(absl::StrCat("no process: ", std::strerror(errno)));

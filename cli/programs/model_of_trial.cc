@@ -18,11 +18,15 @@ bool IsTrialId(const std::string& text) {
 absl::StatusOr<std::filesystem::path> ModelOfTrial(Session& session, const std::string& trial) {
   ASSIGN_OR_RETURN(
       const v1::QueryResponse response,
-      QueryRows(session, absl::StrCat("SELECT stage.checkpoint FROM trial JOIN stage ON stage.id = "
-                                      "trial.train_stage WHERE trial.id = ",
+      QueryRows(session, absl::StrCat("SELECT stage.checkpoint, (SELECT 1 FROM import WHERE import.sweep "
+                                      "= trial.sweep) FROM trial JOIN stage ON stage.id = trial.train_stage "
+                                      "WHERE trial.id = ",
                                       trial.substr(2))));
   if (response.rows().empty())
     return absl::NotFoundError(absl::StrCat(trial, ": there is no such trial; `inlier status` lists sweeps"));
+  if (response.rows(0).values(1).has_integer())
+    return absl::FailedPreconditionError(
+        absl::StrCat(trial, ": was imported, and its model is not here; name the model's own folder"));
   const std::string& digest = response.rows(0).values(0).text();
   if (digest.empty())
     return absl::FailedPreconditionError(

@@ -22,7 +22,7 @@ constexpr char kTrainings[] =
 constexpr char kEvaluations[] =
     "SELECT train.spec, (attempt.ended_ms - attempt.started_ms) / 1000.0 FROM stage "
     "JOIN attempt ON attempt.token = stage.result_token JOIN stage AS train ON train.id = stage.train_stage "
-    "WHERE stage.kind = 'EVALUATE_STAGE' ORDER BY stage.id DESC LIMIT 500";
+    "WHERE stage.kind = 'EVALUATE_STAGE' AND attempt.worker <> '' ORDER BY stage.id DESC LIMIT 500";
 constexpr double kEstimateSeconds = 5;
 // Evaluations that are counted: each takes memory.
 constexpr std::size_t kStagesMax = 20'000;
@@ -88,6 +88,7 @@ SweepWork CountWork(const SweepGrid& grid, Duration time) {
     if (evaluations.insert(EvaluateFingerprint(resolved, train)).second)
       ++work.kinds[known->second].evaluations;
   }
+  if (grid.is_search()) work.whole = false;
   work.trainings = trainings.size();
   work.evaluations = evaluations.size();
   return work;

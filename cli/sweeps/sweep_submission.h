@@ -32,6 +32,7 @@ void AddSweepArguments(CLI::App& command, SweepArguments& arguments, bool may_su
 struct CheckedSweep {
   v1::SweepSpec spec;
   SweepGrid grid;
+  std::string text;  // Of its file.
 };
 
 absl::StatusOr<CheckedSweep> ReadAndCheck(const SweepArguments& arguments);
@@ -42,8 +43,18 @@ absl::StatusOr<CheckedSweep> CheckText(const std::string& text, const SweepArgum
 absl::StatusOr<v1::SubmitSweepResponse> Submit(Session& session, const CheckedSweep& sweep,
                                                const SweepArguments& arguments);
 
-// About data that trials could not read on this machine, on standard error.
-void PrintWarnings(const CheckedSweep& checked, const SweepArguments& arguments);
+// With the coordinator of this user's own folder: lets its worker read what the sweep names (local_roots.h).
+absl::Status ShareNamedFiles(Session& session, const v1::SweepSpec& sweep);
+
+// What a command asks of the data that a sweep names.
+enum class DataMust {
+  kBeNothing,  // The workers may be elsewhere, with other files.
+  kBeRight,    // Where they are on this machine.
+  kBeHere,     // The worker is on this machine.
+};
+
+// Prints warnings, of data too, on standard error. InvalidArgument with a line for each problem of data that `must` excludes.
+absl::Status PrintWarnings(const CheckedSweep& checked, const SweepArguments& arguments, DataMust must);
 
 // "12 trials"; "12 trials, 4 with known results if a worker finds their data unchanged".
 std::string TrialsText(std::uint64_t trials);

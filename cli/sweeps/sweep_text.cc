@@ -17,6 +17,12 @@ std::string SweepStateWord(v1::SweepState state) {
   return absl::StrReplaceAll(absl::AsciiStrToLower(absl::StripPrefix(name, "SWEEP_")), {{"_", " "}});
 }
 
+std::string SweepWord(const v1::SweepStatus& sweep) {
+  if (sweep.has_imported()) return "imported";
+  if (sweep.state() == v1::COMPLETE) return DescribeEnd(sweep.trials());
+  return sweep.state() == v1::ACTIVE && sweep.paused() ? "paused" : SweepStateWord(sweep.state());
+}
+
 uint64_t TotalTrials(const v1::TrialCounts& counts) {
   return counts.pending() + counts.running() + EndedTrials(counts);
 }

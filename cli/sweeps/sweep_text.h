@@ -25,6 +25,9 @@ std::string DescribeEnd(const v1::TrialCounts& counts);
 // Of a worker that is not connected: "stopped" where it was draining and had no attempt left, else "lost".
 const char* AwayWord(const v1::WorkerStatus& worker);
 
+// How it stands, in a word or two: "complete", "partly failed: 3 of 56 trials", "paused", "active".
+std::string SweepWord(const v1::SweepStatus& sweep);
+
 uint64_t TotalTrials(const v1::TrialCounts& counts);
 uint64_t EndedTrials(const v1::TrialCounts& counts);
 

@@ -14,6 +14,7 @@
 #include "cli/tables/table_cells.h"
 #include "cli/tables/table_counts.h"
 #include "nlohmann/json.hpp"
+#include "spec/program/import_source.h"
 #include "spec/program/measurement_list.h"
 #include "spec/schema/did_you_mean.h"
 
@@ -29,10 +30,11 @@ struct AttemptInfo {
 };
 
 struct TrialInfo {
-  std::string trial, state, label, message, train_stage, evaluate_stage;
+  std::string trial, sweep, state, label, message, train_stage, evaluate_stage;
   std::optional<double> value;
   std::vector<AttemptInfo> attempts;
   std::string shares_with;  // The trial before it that has the same result.
+  std::string imported;     // From where; empty: it is one of this coordinator's.
 };
 
 std::string NameOf(const v1::Table& table, const CellPlace& place) {
@@ -88,15 +90,16 @@ absl::StatusOr<int> FindRow(const v1::Table& table, const std::vector<std::strin
 absl::Status ReadTrials(Session& session, const std::string& trials, const std::string& measurement,
                         std::vector<TrialInfo>* infos) {
   std::map<std::string, std::size_t> places;
-  ASSIGN_OR_RETURN(const v1::QueryResponse found,
-                   QueryRows(session, absl::StrCat("SELECT trial, state, label, message, train_stage, "
-                                                   "evaluate_stage FROM trials WHERE trial IN (",
-                                                   trials, ") ORDER BY sweep_id, point")));
+  ASSIGN_OR_RETURN(
+      const v1::QueryResponse found,
+      QueryRows(session, absl::StrCat("SELECT trial, sweep_id, state, label, message, train_stage, "
+                                      "evaluate_stage FROM trials WHERE trial IN (",
+                                      trials, ") ORDER BY sweep_id, point")));
   for (const v1::QueryRow& row : found.rows()) {
     TrialInfo& info = infos->emplace_back();
     int column = 0;
-    for (std::string* field :
-         {&info.trial, &info.state, &info.label, &info.message, &info.train_stage, &info.evaluate_stage})
+    for (std::string* field : {&info.trial, &info.sweep, &info.state, &info.label, &info.message,
+                               &info.train_stage, &info.evaluate_stage})
       *field = ExactText(row.values(column++));
     places[info.trial] = infos->size() - 1;
   }
@@ -146,6 +149,7 @@ nlohmann::ordered_json TrialJson(const TrialInfo& info) {
   trial["value"] = info.value ? nlohmann::ordered_json(*info.value) : nlohmann::ordered_json();
   if (!info.shares_with.empty()) trial["same_result_as"] = info.shares_with;
   if (!info.message.empty()) trial["message"] = info.message;
+  if (!info.imported.empty()) trial["imported"] = info.imported;
   trial["attempts"] = nlohmann::ordered_json::array();
   for (const AttemptInfo& attempt : info.attempts) {
     nlohmann::ordered_json one = {{"kind", attempt.kind},          {"stage", attempt.stage},
@@ -171,7 +175,11 @@ std::string Text(const TrialInfo& info) {
     absl::StrAppend(&out, " (the result of ", info.shares_with, ", counts once)");
   absl::StrAppend(&out, "  ", info.label, "\n");
   if (!info.message.empty()) absl::StrAppend(&out, "    ", info.message, "\n");
-  if (info.attempts.empty()) out += "    no attempt was made\n";
+  if (!info.imported.empty()) {
+    absl::StrAppend(&out, "    ", info.imported, "\n");
+  } else if (info.attempts.empty()) {
+    out += "    no attempt was made\n";
+  }
   for (const AttemptInfo& attempt : info.attempts) {
     absl::StrAppend(&out, "    ", attempt.kind, ", attempt ", attempt.number, " at ", attempt.stage, ": ",
                     attempt.outcome, attempt.failure.empty() ? "" : ", ", attempt.failure, "\n");
@@ -230,8 +238,11 @@ absl::Status ExplainCell(Session& session, const v1::Table& table, const CellPla
         absl::StrCat("--explain: ", OneLine(table.column_headings(place.column)),
                      " is the mean of other columns; explain one of those"));
   std::vector<v1::SweepSpec> sweeps;
+  std::map<std::string, std::string> imported;  // From where, by sweep.
   for (const std::string& sweep : table.sweeps()) {
     ASSIGN_OR_RETURN(v1::SweepStatus status, session.GetSweep(sweep));
+    if (status.spec().has_imported())
+      imported[sweep] = ImportText(status.spec().imported(), status.owner(), {status.submitted_unix_ms()});
     sweeps.push_back(std::move(*status.mutable_spec()));
   }
   ASSIGN_OR_RETURN(const auto measurements, MeasurementList::Of(sweeps));
@@ -246,6 +257,9 @@ absl::Status ExplainCell(Session& session, const v1::Table& table, const CellPla
     if (some.size() < kExplainedOfAQuery && i + 1 < cell.trials_size()) continue;
     RETURN_IF_ERROR(ReadTrials(session, SqlList(some), measurement, &infos));
     some.clear();
+  }
+  for (TrialInfo& info : infos) {
+    if (const auto from = imported.find(info.sweep); from != imported.end()) info.imported = from->second;
   }
   NameShared(known->source == "train", &infos);
   if (session.mode() == OutputMode::kJson) {

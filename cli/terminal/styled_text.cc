@@ -7,7 +7,6 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "cli/output.h"
 
 namespace inlier {
 
@@ -51,28 +50,6 @@ std::string StyledLine::Text() const {
   std::string text;
   for (const Span& span : spans_) text += span.text;
   return text;
-}
-
-std::string Shorten(std::string_view text, int columns) {
-  if (Columns(text) <= columns) return std::string(text);
-  return columns <= 0 ? "" : absl::StrCat(Cut(text, columns - 1), "…");
-}
-
-std::vector<std::string> WrapText(std::string_view text, int columns, std::size_t lines_max,
-                                  const std::string& indent) {
-  std::vector<std::string> lines;
-  std::string rest(text);
-  while (lines.size() + 1 < lines_max && Columns(rest) > columns) {
-    std::string line = Cut(rest, columns);
-    if (line.empty()) break;
-    if (const std::size_t space = line.rfind(' ');
-        rest[line.size()] != ' ' && space != std::string::npos && space > line.size() / 2)
-      line.resize(space);
-    rest = absl::StrCat(indent, absl::StripLeadingAsciiWhitespace(rest.substr(line.size())));
-    lines.push_back(std::move(line));
-  }
-  lines.push_back(Shorten(rest, columns));
-  return lines;
 }
 
 std::string BarText(double share, int columns) {

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/output.h"
+
 namespace inlier {
 
 enum class Style {
@@ -61,14 +63,6 @@ struct ScreenSize {
   int columns = 80;
   int rows = 24;
 };
-
-// At most `columns`, with "…" as the last of a text that is longer. REQUIRES: `text` is Shown.
-std::string Shorten(std::string_view text, int columns);
-
-// A Shown text in lines of at most `columns`, broken at spaces, the later ones after `indent`; the last of at most
-// `lines_max` is shortened.
-std::vector<std::string> WrapText(std::string_view text, int columns, std::size_t lines_max,
-                                  const std::string& indent = "    ");
 
 // "████▌·····": `share` of 0 … 1 in `columns`.
 std::string BarText(double share, int columns);

@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kTopKeys = "q quit  j k choose  enter sweep  ? help";
 constexpr int kWideScreen = 100;
 
-std::string GpuText(const v1::GpuReading& gpu) {
+std::string GpuText(const v1::DeviceReading& gpu) {
   std::string text = gpu.device();
   if (gpu.has_utilization()) absl::StrAppend(&text, absl::StrFormat(" %.0f %%", gpu.utilization() * 100));
   if (gpu.has_memory_total_mib())
@@ -49,7 +49,7 @@ Drawing WorkerLines(const v1::ListWorkersResponse& workers, int columns, int lin
     StyledLine line("  ");
     line.AddCell(worker.name(), std::clamp(columns / 5, 8, 24)).Add(" ").AddCell(state.text, 11, state.style);
     line.Add(absl::StrCat(worker.busy(), "/", worker.slots(), " busy"));
-    for (const v1::GpuReading& gpu : worker.gpus()) line.Add(absl::StrCat("  ", GpuText(gpu)), Style::kDim);
+    for (const v1::DeviceReading& gpu : worker.gpus()) line.Add(absl::StrCat("  ", GpuText(gpu)), Style::kDim);
     lines.push_back(line.CutTo(columns));
   }
   return lines;

@@ -14,7 +14,7 @@
 #include "base/files/file.h"
 #include "base/log.h"
 #include "base/status.h"
-#include "coordinator/store/rows.h"
+#include "nlohmann/json.hpp"
 #include "s3/prefix_owner.h"
 
 namespace inlier {
@@ -29,17 +29,54 @@ constexpr char kSuperseded[] = "a later checkpoint has taken its place";
 constexpr char kHasResult[] = "its training has its result";
 constexpr char kNotReported[] = "no attempt has reported it";
 constexpr char kNotContinued[] = "an upload that was not continued for a day";
+constexpr char kRemoved[] = "its sweep was removed";
+constexpr char kLetGo[] = "no rule keeps the model of its training";
 constexpr char kDamaged[] = "its content did not have its digest, and it was moved away";
+
+struct Unneeded {
+  const char* reason;
+  SweepId sweep;  // Whose attempt wrote it.
+};
 
 // Files named in the database.
 struct Known {
-  std::set<std::string> needed;                 // Digests, and paths relative to the state folder.
-  std::map<std::string, const char*> unneeded;  // The same, with the reason.
-  std::set<std::string> live_stages;            // "st-12"
-  std::optional<WallTime> oldest_live;          // Start of the oldest live attempt.
+  std::set<std::string> needed;              // Digests, and paths relative to the state folder.
+  std::map<std::string, Unneeded> unneeded;  // The same.
+  std::set<std::string> live_stages;         // "st-12"
+  std::map<std::string, SweepId> freed;  // Stages of which nothing stays, with the sweep of their attempts.
+  std::optional<WallTime> oldest_live;   // Start of the oldest live attempt.
 };
 
-absl::StatusOr<Known> LoadKnown(Reader& reader) {
+// Why the model of a training with a result does not stay; null: it does.
+const char* WhyGone(StageFate fate) {
+  if (fate == StageFate::kWhole) return nullptr;
+  return fate == StageFate::kNoModel ? kLetGo : kRemoved;
+}
+
+StageFate FateOf(const std::vector<SqlValue>& row, std::size_t stage, std::size_t fate,
+                 const StageFates& to_go) {
+  if (const auto at = to_go.find(StageId(Integer(row[stage]))); at != to_go.end()) return at->second;
+  const std::string name = Text(row[fate]);
+  if (name == "WHOLE") return StageFate::kWhole;
+  return name == "NO_MODEL" ? StageFate::kNoModel : StageFate::kFreed;
+}
+
+absl::Status LoadFreed(Reader& reader, const StageFates& to_go, Known& known) {
+  std::vector<std::int64_t> ids;
+  for (const auto& [id, fate] : to_go) ids.push_back(id.value());
+  ASSIGN_OR_RETURN(
+      const SqlRows rows,
+      reader.Select("SELECT attempt.stage, fate, attempt.sweep FROM stage JOIN attempt ON attempt.stage = "
+                    "stage.id WHERE stage.fate <> 'WHOLE' OR stage.id IN (SELECT value FROM json_each(?1))",
+                    {nlohmann::json(ids).dump()}));
+  for (const auto& row : rows.rows) {
+    if (FateOf(row, 0, 1, to_go) == StageFate::kFreed)
+      known.freed[StageId(Integer(row[0])).ToString()] = SweepId(Integer(row[2]));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Known> LoadKnown(Reader& reader, const StageFates& to_go) {
   Known known;
   // Live attempts first: the rows of one that ends meanwhile are read below.
   ASSIGN_OR_RETURN(const SqlRows live,
@@ -53,7 +90,8 @@ absl::StatusOr<Known> LoadKnown(Reader& reader) {
   ASSIGN_OR_RETURN(
       const SqlRows rows,
       reader.Select("SELECT stage.id, stage.result_token IS NOT NULL, stage.checkpoint = artifact.sha256, "
-                    "artifact.final, artifact.sha256, artifact.path FROM artifact JOIN attempt ON "
+                    "artifact.final, artifact.sha256, artifact.path, stage.fate, attempt.sweep FROM artifact "
+                    "JOIN attempt ON "
                     "attempt.token = artifact.token JOIN stage ON stage.id = attempt.stage "
                     "ORDER BY stage.id, artifact.final, " +
                     std::string(kWasPassedOver) + ", artifact.step DESC, artifact.id DESC"));
@@ -63,15 +101,18 @@ absl::StatusOr<Known> LoadKnown(Reader& reader) {
     const bool has_result = Integer(row[1]) == 1, is_result = Integer(row[2]) == 1;
     const bool final = Integer(row[3]) == 1;
     const bool live_stage = known.live_stages.contains(StageId(Integer(row[0])).ToString());
-    const bool needed = live_stage || (has_result ? is_result : first && !final);
+    const char* const gone = WhyGone(FateOf(row, 0, 6, to_go));
+    const bool needed = live_stage || (gone == nullptr && (has_result ? is_result : first && !final));
     for (const std::string& name : {Text(row[4]), Text(row[5])}) {
       if (needed) {
         known.needed.insert(name);
       } else if (!name.empty()) {
-        known.unneeded[name] = has_result ? kHasResult : kSuperseded;
+        const char* const reason = gone != nullptr ? gone : has_result ? kHasResult : kSuperseded;
+        known.unneeded[name] = {.reason = reason, .sweep = SweepId(Integer(row[7]))};
       }
     }
   }
+  RETURN_IF_ERROR(LoadFreed(reader, to_go, known));
   return known;
 }
 
@@ -122,6 +163,10 @@ class Collector {
     for (const fs::path& stage : EntriesOf(state_dir_ / "attempts")) {
       const std::string name = stage.filename().string();
       if (!IsFolder(stage) || !StageId::Parse(name) || known_.live_stages.contains(name)) continue;
+      if (const auto freed = known_.freed.find(name); freed != known_.freed.end()) {
+        RETURN_IF_ERROR(RemoveFolder(stage, freed->second));
+        continue;
+      }
       for (const fs::path& attempt : EntriesOf(stage)) {
         if (!IsFolder(attempt)) continue;
         for (const fs::path& file : EntriesOf(attempt)) {
@@ -130,6 +175,19 @@ class Collector {
         }
       }
     }
+    return absl::OkStatus();
+  }
+
+  // The folder of a freed stage: specifications and logs, too.
+  absl::Status RemoveFolder(const fs::path& stage, SweepId sweep) {
+    std::error_code not_empty;
+    for (const fs::path& attempt : EntriesOf(stage)) {
+      if (!IsFolder(attempt)) continue;
+      for (const fs::path& file : EntriesOf(attempt))
+        RETURN_IF_ERROR(Remove(File(file), kYoung, kRemoved, sweep));
+      if (!dry_run_) fs::remove(attempt, not_empty);
+    }
+    if (!dry_run_) fs::remove(stage, not_empty);
     return absl::OkStatus();
   }
 
@@ -158,7 +216,13 @@ class Collector {
     return absl::OkStatus();
   }
 
-  v1::CollectResponse TakeResponse() { return std::move(response_); }
+  v1::CollectResponse TakeResponse() {
+    for (auto& [id, sum] : by_sweep_) {
+      sum.set_sweep_id(id.ToString());
+      *response_.add_sweeps() = std::move(sum);
+    }
+    return std::move(response_);
+  }
 
  private:
   static bool IsFolder(const fs::path& path) {
@@ -217,11 +281,12 @@ class Collector {
   absl::Status Judge(const Candidate& candidate, const std::string& name) {
     if (known_.needed.contains(name)) return Keep(candidate);
     const auto unneeded = known_.unneeded.find(name);
-    if (unneeded != known_.unneeded.end()) return Remove(candidate, kYoung, unneeded->second);
+    if (unneeded != known_.unneeded.end())
+      return Remove(candidate, kYoung, unneeded->second.reason, unneeded->second.sweep);
     return Remove(candidate, not_reported_age_, kNotReported);
   }
 
-  absl::Status Remove(const Candidate& candidate, Duration age, const char* reason) {
+  absl::Status Remove(const Candidate& candidate, Duration age, const char* reason, SweepId sweep = {}) {
     ASSIGN_OR_RETURN(const bool removed, candidate.remove_if_older(age));
     if (!removed) return Keep(candidate);
     if (!dry_run_)
@@ -229,6 +294,11 @@ class Collector {
                    reason);
     response_.set_files_total(response_.files_total() + 1);
     response_.set_bytes_total(response_.bytes_total() + candidate.bytes);
+    if (sweep) {
+      v1::CollectedSweep& sum = by_sweep_[sweep];
+      sum.set_files(sum.files() + 1);
+      sum.set_bytes(sum.bytes() + candidate.bytes);
+    }
     if (response_.files_size() >= kFilesTold) return absl::OkStatus();
     v1::CollectedFile* file = response_.add_files();
     file->set_path(candidate.shown);
@@ -252,15 +322,22 @@ class Collector {
   const std::int64_t ahead_seconds_;  // `now` is so far ahead of the clocks.
   Duration not_reported_age_{};
   v1::CollectResponse response_;
+  std::map<SweepId, v1::CollectedSweep> by_sweep_;
 };
 
 }  // namespace
 
+absl::Status CheckCollection(const v1::CollectRequest& request) {
+  return request.keep_days() <= 36500 ? absl::OkStatus()
+                                      : absl::InvalidArgumentError("keep_days: at most 36500");
+}
+
 absl::StatusOr<v1::CollectResponse> CollectArtifacts(const fs::path& state_dir, ArtifactStore& store,
                                                      S3Client* bucket, Reader& reader,
-                                                     const v1::CollectRequest& request, WallTime now) {
-  if (request.keep_days() > 36500) return absl::InvalidArgumentError("keep_days: at most 36500");
-  ASSIGN_OR_RETURN(const Known known, LoadKnown(reader));
+                                                     const v1::CollectRequest& request,
+                                                     const StageFates& to_go, WallTime now) {
+  RETURN_IF_ERROR(CheckCollection(request));
+  ASSIGN_OR_RETURN(const Known known, LoadKnown(reader, to_go));
   Collector collector(state_dir, store, bucket, known, request, now);
   RETURN_IF_ERROR(collector.Artifacts());
   RETURN_IF_ERROR(collector.Attempts());

@@ -18,25 +18,24 @@
 namespace inlier {
 namespace {
 
-void Bind(Context& context, Stage& train, DataId version) {
-  if (train.data == version) return;
-  train.data = version;
-  context.out.changes.Add(StageData{.id = train.id, .data = version});
+void Bind(Context& context, Stage& stage, DataId version) {
+  if (stage.data == version) return;
+  stage.data = version;
+  context.out.changes.Add(StageData{.id = stage.id, .data = version});
 }
 
-// Some worker has other data of the source: binds its ready trainings to the data of their sweeps, as far as these
+// Some worker has other data of the source: binds its ready stages to the data of their sweeps, as far as these
 // are known, and places its ready stages by the data that workers are known to have.
 void PlaceByData(Context& context, DataId source) {
   State& state = context.state;
   std::vector<StageId> ready;
   for (const Stage& stage : state.stages) {
     if (!stage.ready) continue;
-    const Stage& train = stage.kind == v1::TRAIN_STAGE ? stage : state.stages.at(stage.train);
-    if (state.data.SourceOf(train.data) == source) ready.push_back(stage.id);
+    if (state.data.SourceOf(state.stages.BoundFor(stage).data) == source) ready.push_back(stage.id);
   }
   for (const StageId id : ready) {
     Stage& stage = state.stages.at(id);
-    if (stage.kind == v1::TRAIN_STAGE) {
+    if (stage.data) {
       if (const DataId expected = ExpectedData(state, stage)) Bind(context, stage, expected);
     }
     RefreshReadiness(context, stage);
@@ -48,7 +47,7 @@ std::string HaveText(const Digest& digest) {
   return digest == Digest{} ? " is not there" : absl::StrCat(" has digest ", HexOf(digest), " there");
 }
 
-void Refuse(Context& context, const Attempt& live, Stage& train, DataId expected, DataId found,
+void Refuse(Context& context, const Attempt& live, Stage& bound, DataId expected, DataId found,
             const WorkerEntry& worker) {
   State& state = context.state;
   const Attempt attempt = live;  // EndAttempt forgets it.
@@ -57,8 +56,8 @@ void Refuse(Context& context, const Attempt& live, Stage& train, DataId expected
       "worker ", worker.name, " has other data than the trial began with: ", DataSourceText(wanted.names),
       HaveText(*state.data.at(found).digest), ", and has digest ", HexOf(*wanted.digest),
       wanted.worker.empty() ? " in the sweep" : absl::StrCat(" on worker ", wanted.worker));
-  // The sweep's data, from now on known to be the training's, too: it is not given to this worker again.
-  Bind(context, train, expected);
+  // The sweep's data, from now on known to be the stage's, too: it is not given to this worker again.
+  Bind(context, bound, expected);
   if (state.data.MarkDiffers(expected)) PlaceByData(context, state.data.SourceOf(expected));
   EndAttempt(context, attempt.token, v1::FAILED, v1::OTHER_DATA, message, absl::StrCat("refused: ", message));
   AttemptFailed(context, state.stages.at(attempt.stage), attempt, v1::OTHER_DATA, message);
@@ -105,11 +104,11 @@ void FailStagesWithoutData(Context& context) {
 
 }  // namespace
 
-DataId ExpectedData(const State& state, const Stage& train) {
-  if (state.data.IsKnown(train.data)) return train.data;
-  for (const Dependent& dependent : train.Dependents()) {
+DataId ExpectedData(const State& state, const Stage& bound) {
+  if (state.data.IsKnown(bound.data)) return bound.data;
+  for (const Dependent& dependent : bound.Dependents()) {
     const Sweep& sweep = state.sweeps.at(dependent.sweep);
-    if (const auto began = sweep.bound.of_source.find(train.data); began != sweep.bound.of_source.end())
+    if (const auto began = sweep.bound.of_source.find(bound.data); began != sweep.bound.of_source.end())
       return began->second;
   }
   return DataId();
@@ -118,17 +117,17 @@ DataId ExpectedData(const State& state, const Stage& train) {
 bool TakeDigest(Context& context, Attempt& attempt, WorkerEntry& worker, std::string_view digest) {
   State& state = context.state;
   Stage& stage = state.stages.at(attempt.stage);
-  Stage& train = stage.kind == v1::TRAIN_STAGE ? stage : state.stages.at(stage.train);
-  const DataId source = state.data.SourceOf(train.data);
+  Stage& bound = state.stages.BoundFor(stage);
+  const DataId source = state.data.SourceOf(bound.data);
   const DataId found =
       FindOrAddVersion(context, source, ParseSha256Hex(digest).value_or(Digest{}), worker.name);
   SetWorkerData(state, worker, found);
-  const DataId expected = ExpectedData(state, train);
+  const DataId expected = ExpectedData(state, bound);
   if (expected && expected != found && !INLIER_BUG("other_data_accepted")) {
-    Refuse(context, attempt, train, expected, found, worker);
+    Refuse(context, attempt, bound, expected, found, worker);
     return false;
   }
-  Bind(context, train, found);
+  Bind(context, bound, found);
   bool begins = false;  // For a sweep that needs the stage.
   for (const Dependent& dependent : stage.Dependents())
     begins = state.sweeps.at(dependent.sweep).bound.of_source.emplace(source, found).second || begins;

@@ -2,11 +2,14 @@
 #include "coordinator/attempts/timers.h"
 #include "coordinator/data/data_binding.h"
 #include "coordinator/data/data_check.h"
+#include "coordinator/imports/import_sweep.h"
 #include "coordinator/protocol/events.h"
 #include "coordinator/quarantine/quarantine.h"
+#include "coordinator/removal/removal.h"
 #include "coordinator/scheduling/job_ends.h"
 #include "coordinator/scheduling/preemption.h"
 #include "coordinator/scheduling/readiness.h"
+#include "coordinator/search/search.h"
 #include "coordinator/state/feature.h"
 #include "coordinator/sweeps/expand.h"
 #include "coordinator/sweeps/settle.h"
@@ -18,9 +21,10 @@ namespace inlier {
 // Features that end attempts come before those that give their slots away; expansion, which may be long, is last.
 std::span<const Feature> Features() {
   static const Feature features[] = {
-      LeaseEnds(),   SilentWorkers(),  Stalls(),      TimeLimits(), Yields(),       UsageOfTime(),
-      SweepLimits(), HolderWaitEnds(), Retries(),     Quarantine(), RaisedMemory(), JobEnds(),
-      LostModels(),  DataChecks(),     LackingData(), Preemption(), Expansion(),
+      LeaseEnds(),    SilentWorkers(), Stalls(),         TimeLimits(),     Yields(),
+      UsageOfTime(),  SweepLimits(),   HolderWaitEnds(), Retries(),        Quarantine(),
+      RaisedMemory(), JobEnds(),       LostModels(),     FreedStages(),    DataChecks(),
+      LackingData(),  Preemption(),    SearchedSweeps(), ImportedSweeps(), Expansion(),
   };
   return features;
 }

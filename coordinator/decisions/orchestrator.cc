@@ -10,6 +10,7 @@
 #include "coordinator/attempts/attempt_end.h"
 #include "coordinator/attempts/timers.h"
 #include "coordinator/data/data_check.h"
+#include "coordinator/imports/import_sweep.h"
 #include "coordinator/protocol/events.h"
 #include "coordinator/protocol/sync.h"
 #include "coordinator/scheduling/grant.h"
@@ -55,11 +56,24 @@ absl::StatusOr<v1::EditSweepResponse> Orchestrator::OnEdit(const v1::EditSweepRe
   });
 }
 
+absl::StatusOr<v1::ImportSweepResponse> Orchestrator::OnImport(const v1::ImportSweepRequest& request,
+                                                               Moment now, Effects& effects,
+                                                               std::optional<SweepGrid> grid,
+                                                               const Caller& caller) {
+  return RunOnce<v1::ImportSweepResponse>(request, now, effects, caller, [&](Context& context) {
+    return ImportSweep(context, request, *grid, caller);
+  });
+}
+
 ClusterView Orchestrator::OnJobDrain(const JobDrain& drain, Moment now, Effects& effects) {
   return Run(now, effects, [&](Context& context) {
     DrainJobs(context, drain);
     return ViewCluster(context.state);
   });
+}
+
+Freed Orchestrator::OnFree(const std::vector<StageId>& models, Moment now, Effects& effects) {
+  return Run(now, effects, [&](Context& context) { return Free(context, models); });
 }
 
 absl::StatusOr<std::optional<std::string>> Orchestrator::EarlierAnswer(

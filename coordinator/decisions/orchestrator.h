@@ -24,11 +24,13 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/check.h"
 #include "base/status.h"
+#include "coordinator/removal/removal.h"
 #include "coordinator/state/caller.h"
 #include "coordinator/state/context.h"
 #include "coordinator/status/cluster_view.h"
@@ -94,9 +96,16 @@ class Orchestrator {
   absl::StatusOr<v1::EditSweepResponse> OnEdit(const v1::EditSweepRequest& request, Moment now,
                                                Effects& effects, std::optional<SweepGrid> grid,
                                                const Caller& caller = {});
+  // The same of ImportSweep (imports/import_sweep.h).
+  absl::StatusOr<v1::ImportSweepResponse> OnImport(const v1::ImportSweepRequest& request, Moment now,
+                                                   Effects& effects, std::optional<SweepGrid> grid,
+                                                   const Caller& caller = {});
 
   // Drains jobs of a cluster's engine, and gives what there is to know about it then (status/cluster_view.h).
   ClusterView OnJobDrain(const JobDrain& drain, Moment now, Effects& effects);
+
+  // Frees what removed sweeps alone needed, and lets the models of these trainings go (removal/removal.h).
+  Freed OnFree(const std::vector<StageId>& models, Moment now, Effects& effects);
 
   // Of a call that a service outside the decisions answers: the answer that its request_id has had; nullopt: none.
   // AlreadyExists where the request_id was used for something else.

@@ -24,6 +24,7 @@ void RecoverSweep(Context& context, SweepRow record) {
   made.id = record.id;
   made.SetSpec(std::move(record.spec));
   made.owner = std::move(record.owner);
+  made.order = std::move(record.order);
   Sweep& sweep = state.sweeps.Add(std::move(made));
   sweep.state = record.state;
   sweep.expansion.points = record.points;
@@ -42,7 +43,7 @@ void RecoverSweep(Context& context, SweepRow record) {
   if (sweep.spec.has_pruning()) sweep.pruning.pruner = std::make_unique<Pruner>(sweep.spec.pruning());
   if (!sweep.submission.request_id.empty()) state.sweeps.RememberRequest(sweep);
   sweep.paused = record.paused;
-  sweep.again = record.again;
+  sweep.submission.again = record.again;
   sweep.bound.since = state.next_token;  // Digests found before are not known any more.
   sweep.revision = record.revision;
   sweep.notice_log.last = record.notices;
@@ -65,6 +66,8 @@ absl::Status RecoverStage(State& state, StageRow record) {
   made.train = record.train_stage;
   made.start = record.start_stage;
   made.data = record.data;
+  made.fate = record.fate;
+  if (made.fate == StageFate::kFreed) state.models.freed.insert(made.id);
   if (record.failures != StageFailures()) made.edit().failures = record.failures;
   if (record.ran_ms > 0) made.edit().ran_ms = record.ran_ms;
   made.SetMessage(record.message);
@@ -99,9 +102,9 @@ void RecoverTrial(State& state, TrialRow record) {
   trial.known = record.known;
   trial.labels_json = std::move(record.labels_json);
   trial.SetMessage(record.message);
-  if (trial.train) {
-    if (const DataId data = state.stages.at(trial.train).data; state.data.IsKnown(data))
-      sweep.bound.of_source.emplace(state.data.SourceOf(data), data);
+  for (const StageId id : {trial.train, trial.evaluate}) {
+    const DataId data = id ? state.stages.at(id).data : DataId();
+    if (data && state.data.IsKnown(data)) sweep.bound.of_source.emplace(state.data.SourceOf(data), data);
   }
   if (trial.withdrawn) {
     ++sweep.withdrawn;
@@ -190,6 +193,8 @@ absl::Status Recover(Context& context, Snapshot snapshot) {
   for (RequestRow& row : snapshot.requests) state.requests.Remember(std::move(row));
   state.next_analysis = snapshot.next_analysis;
   for (SweepRow& record : snapshot.sweeps) RecoverSweep(context, std::move(record));
+  for (SearchPointRow& record : snapshot.search_points)
+    *state.sweeps.at(record.sweep).expansion.asked.Add() = std::move(record.point);
   for (DataRow& record : snapshot.data) state.data.Add(std::move(record));
   state.stages.Reserve(snapshot.stages.size());
   for (StageRow& record : snapshot.stages) RETURN_IF_ERROR(RecoverStage(state, std::move(record)));

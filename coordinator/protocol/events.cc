@@ -102,10 +102,9 @@ void TakeStarted(Context& context, WorkerEntry& worker, Attempt& attempt, const 
   }
 }
 
-// False: no attempt at the training has reported a digest.
+// False: no attempt on its data has reported a digest.
 bool KnowsItsData(const State& state, const Attempt& attempt) {
-  const Stage& stage = state.stages.at(attempt.stage);
-  return state.data.IsKnown((stage.train ? state.stages.at(stage.train) : stage).data);
+  return state.data.IsKnown(state.stages.BoundFor(state.stages.at(attempt.stage)).data);
 }
 
 // Workers are asked for a copy of a model that the bucket has lost, until the one that missed it has loaded it or

@@ -60,14 +60,28 @@ absl::Status CheckCaller(const State& state, const WorkerEntry* known, const v1:
 }
 
 // As users may be shown them.
-std::vector<v1::GpuReading> Readings(const v1::WorkerSync& sync) {
-  std::vector<v1::GpuReading> gpus(sync.gpus().begin(),
-                                   sync.gpus().begin() + std::min(sync.gpus_size(), WorkerEntry::kGpusMax));
-  for (v1::GpuReading& gpu : gpus) {
+std::vector<v1::DeviceReading> Readings(const v1::WorkerSync& sync) {
+  std::vector<v1::DeviceReading> gpus(
+      sync.gpus().begin(), sync.gpus().begin() + std::min(sync.gpus_size(), WorkerEntry::kGpusMax));
+  for (v1::DeviceReading& gpu : gpus) {
     gpu.set_device(Shortened(gpu.device(), kGpuNameBytesMax));
     if (gpu.has_name()) gpu.set_name(Shortened(gpu.name(), kGpuNameBytesMax));
   }
   return gpus;
+}
+
+void TakeReadings(Context& context, WorkerEntry& worker, const v1::WorkerSync& sync) {
+  DeviceHistory& history = context.state.workers.devices();
+  if (sync.gpus_size() > 0) {
+    worker.gpus = Readings(sync);
+    history.Take(worker.incarnation, worker.gpus, context.now.wall);
+  }
+  if (sync.has_machine()) {
+    worker.machine = sync.machine();
+    worker.machine.set_device("cpu");
+    worker.machine.clear_name();
+    history.Take(worker.incarnation, {&worker.machine, 1}, context.now.wall);
+  }
 }
 
 }  // namespace
@@ -136,7 +150,7 @@ void UpdateWorker(Context& context, WorkerEntry& worker, const v1::WorkerSync& s
     state.stats.events_thinned += sync.events_thinned() - worker.sync.events_thinned;
     worker.sync.events_thinned = sync.events_thinned();
   }
-  if (sync.gpus_size() > 0) worker.gpus = Readings(sync);
+  TakeReadings(context, worker, sync);
   state.workers.Seen(worker, context.now.at, context.now.wall);
   if (worker.unavailable.draining) ForgetDataChecks(state, worker.incarnation);  // It gives them up.
   state.leases.Renew(worker.incarnation, context.now.at);

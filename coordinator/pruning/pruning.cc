@@ -12,6 +12,7 @@
 #include "coordinator/attempts/stage_results.h"
 #include "coordinator/scheduling/sources.h"
 #include "coordinator/state/transitions.h"
+#include "spec/sweep/pruning_checks.h"
 
 namespace inlier {
 namespace {
@@ -41,6 +42,15 @@ void PruneStage(Context& context, Stage& stage, const std::string& reason) {
   INLIER_CHECK(stage.state == v1::CANCELLED);
 }
 
+// By the number of its sample, whose trials are compared alike; without sampling by that of its point.
+std::uint32_t BracketOf(const Sweep& sweep, const Trial& trial) {
+  const v1::SamplingSpec& sampling = sweep.spec.sampling();
+  const std::uint64_t samples =
+      sampling.random().trials() + sampling.sobol().trials() + sampling.optuna().trials();
+  const std::uint64_t each = samples == 0 ? 1 : std::max<std::uint64_t>(1, sweep.expansion.points / samples);
+  return PruningBracketOf(sweep.pruning.pruner->spec(), trial.point / each);
+}
+
 bool WantsPruned(const State& state, const Sweep& sweep, const Stage& stage) {
   if (!sweep.pruning.pruner || !sweep.pruning.pruner->Wants(stage.id) ||
       sweep.pruning.kept.contains(stage.id))
@@ -66,7 +76,8 @@ void JudgePoint(Context& context, const Attempt& attempt, const v1::MeasurementP
   for (const auto& [id, first_trial] : stage.Dependents()) {
     Sweep& sweep = state.sweeps.at(id);
     if (sweep.pruning.pruner && sweep.pruning.pruner->spec().measurement() == point.name()) {
-      if (auto decision = sweep.pruning.pruner->Judge(stage.id, point.step(), point.value())) {
+      if (auto decision = sweep.pruning.pruner->Judge(
+              stage.id, BracketOf(sweep, state.trials.at(first_trial)), point.step(), point.value())) {
         decision->sweep = id;
         decision->token = attempt.token;
         decision->at = context.now.wall;

@@ -39,7 +39,7 @@ ResourceRequest RequestFor(const State& state, const Sweep& sweep, const Stage& 
   }
   request.seconds = SecondsNeeded(state, sweep.id, stage);
   if (!state.data.AnyDiffers()) return request;
-  const DataId data = (stage.kind == v1::TRAIN_STAGE ? stage : state.stages.at(stage.train)).data;
+  const DataId data = state.stages.BoundFor(stage).data;
   if (!state.data.IsKnown(data) || !state.data.source(data).differs) return request;
   request.data_source = state.data.SourceOf(data);
   request.data = data;

@@ -198,21 +198,21 @@ absl::Status Access::CheckRole(const Identity& who, const char* method) const {
   if (who.caller.name.empty()) {  // Callers are not checked.
     if (needed == nullptr || !needed->runs_programs) return absl::OkStatus();
     return absl::PermissionDeniedError(
-        absl::StrCat(method,
-                     " decides which programs run as the coordinator's user, so it is refused where callers "
-                     "are not checked; set tokens_file (`inlier token add --role admin`) or tls_client_ca, "
-                     "or put `fleet` into the coordinator's configuration"));
+        "this decides which programs run as the coordinator's user, so it is refused where callers are not "
+        "checked; set tokens_file (`inlier token add --role admin`) or tls_client_ca, or put `fleet` into "
+        "the "
+        "coordinator's configuration");
   }
   if (needed == nullptr) return absl::PermissionDeniedError(absl::StrCat("there is no method ", method));
   if (!who.role) {
     if (needed->role != Role::kAdmin || who.caller.admin) return absl::OkStatus();
     return absl::PermissionDeniedError(
-        absl::StrCat(method, " needs the role admin, and the certificate of ", who.caller.name,
+        absl::StrCat("this needs the role admin, and the certificate of ", who.caller.name,
                      " lacks it; ask an admin, or name it in `admins` of the coordinator's configuration"));
   }
   if (Includes(*who.role, needed->role)) return absl::OkStatus();
   return absl::PermissionDeniedError(
-      absl::StrCat(method, " needs the role ", RoleName(needed->role), ", and the token of ", who.caller.name,
+      absl::StrCat("this needs the role ", RoleName(needed->role), ", and the token of ", who.caller.name,
                    " has the role ", RoleName(*who.role),
                    "; use a token with that role (`inlier token add --role ", RoleName(needed->role), "`)"));
 }

@@ -1,15 +1,27 @@
 #include "coordinator/services/artifact_service.h"
 
 #include <boost/asio/post.hpp>
+#include <future>
+#include <memory>
+#include <set>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/digest.h"
 #include "base/log.h"
 #include "base/status.h"
 #include "coordinator/artifacts/artifact_collector.h"
+#include "coordinator/artifacts/model_rules.h"
 #include "s3/prefix_owner.h"
 
 namespace inlier {
+namespace {
+
+// A collection waits so long for what it frees to be stored: its thread serves others, too.
+constexpr auto kFreedWithin = std::chrono::minutes(1);
+
+}  // namespace
 
 // A call. Exactly one of a read, a write and a piece of file work is under way at any time, so Finish is
 // called once, and the object lives until its last reaction.
@@ -25,8 +37,8 @@ class ArtifactService::Transfer : public CallStream {
     if (places_.fetch_add(1) < kTransfersMax ||
         bounds().EndLongestSilence(method(), MonotonicNow(), kSilentTransfer))
       return true;
-    End(absl::ResourceExhaustedError(absl::StrCat("there are ", kTransfersMax, " transfers as this one (",
-                                                  method(), ") already, the maximum; try again later")));
+    End(absl::ResourceExhaustedError(absl::StrCat(
+        "there are ", kTransfersMax, " transfers as this one already, the maximum; try again later")));
     return false;
   }
 
@@ -190,15 +202,65 @@ void ArtifactService::Stat(UnaryContext* context, const v1::StatArtifactRequest*
   calls_.OnPool(calls_.reads(), context, response, look);
 }
 
+absl::StatusOr<Freed> ArtifactService::FreeStages(const v1::CollectRequest& request,
+                                                  const std::string& caller) {
+  std::vector<StageId> models;
+  if (request.has_models()) {
+    ASSIGN_OR_RETURN(models, ModelsLetGo(reader_, request.models(), caller));
+  }
+  CoordinatorLoop& loop = calls_.loop();
+  auto answer = std::make_shared<std::promise<absl::StatusOr<Freed>>>();
+  std::future<absl::StatusOr<Freed>> freed = answer->get_future();
+  loop.Post([&loop, models, dry_run = request.dry_run(), answer] {
+    // While the store takes no changes, files alone are removed: it frees space, and must not wait for space.
+    if (!dry_run && !loop.CheckStore().ok()) return answer->set_value(Freed());
+    if (dry_run) return answer->set_value(PlanFree(loop.orchestrator().state(), models));
+    loop.Decide<Freed>(
+        [&](Orchestrator& orchestrator, Moment now, Effects& effects) -> absl::StatusOr<Freed> {
+          return orchestrator.OnFree(models, now, effects);
+        },
+        [answer](absl::StatusOr<Freed> freed) { answer->set_value(std::move(freed)); });
+  });
+  if (freed.wait_for(kFreedWithin) != std::future_status::ready)
+    return absl::UnavailableError(
+        "the coordinator did not store within a minute what is to be freed, and no file was removed; collect "
+        "again when it stores");
+  return freed.get();
+}
+
+absl::StatusOr<v1::CollectResponse> ArtifactService::CollectNow(const v1::CollectRequest& request,
+                                                                const std::string& caller) {
+  const std::unique_lock one(collecting_, std::try_to_lock);
+  if (!one) return absl::UnavailableError("another collection is under way; try again when it is done");
+  RETURN_IF_ERROR(CheckCollection(request));
+  ASSIGN_OR_RETURN(const Freed freed, FreeStages(request, caller));
+  StageFates to_go;
+  for (const StageId id : freed.stages) to_go[id] = StageFate::kFreed;
+  for (const StageId id : freed.models) to_go[id] = StageFate::kNoModel;
+  ASSIGN_OR_RETURN(v1::CollectResponse response,
+                   CollectArtifacts(state_dir_, store_, bucket_, reader_, request, to_go, WallNow()));
+  response.set_models(freed.models.size());
+  std::set<SweepId> told;
+  for (v1::CollectedSweep& sweep : *response.mutable_sweeps()) told.insert(*SweepId::Parse(sweep.sweep_id()));
+  for (const SweepId id : freed.sweeps) {
+    if (!told.contains(id)) response.add_sweeps()->set_sweep_id(id.ToString());
+  }
+  calls_.loop().Run([&] {
+    const SweepTable& sweeps = calls_.loop().orchestrator().state().sweeps;
+    for (v1::CollectedSweep& sweep : *response.mutable_sweeps()) {
+      const SweepId id = *SweepId::Parse(sweep.sweep_id());
+      sweep.set_name(sweeps.at(id).spec.name());
+      if (freed.sweeps.contains(id)) sweep.set_freed(true);
+    }
+  });
+  return response;
+}
+
 void ArtifactService::Collect(UnaryContext* context, const v1::CollectRequest* request,
                               v1::CollectResponse* response) {
-  const auto collect = [this, request]() -> absl::StatusOr<v1::CollectResponse> {
-    const std::unique_lock one(collecting_, std::try_to_lock);
-    if (!one) return absl::UnavailableError("another collection is under way; try again when it is done");
-    return CollectArtifacts(state_dir_, store_, bucket_, reader_, *request, WallNow());
-  };
+  const auto collect = [this, context, request] { return CollectNow(*request, context->caller().name); };
   calls_.OnCaller(context, response, [this, context, request, collect](Reply<v1::CollectResponse> reply) {
-    // It changes only files: its row of the audit follows it.
+    // What it frees is stored before its files go; its row of the audit follows it.
     const auto answer = [this, request, reply,
                          row = Audit::RowOf(context->caller(), context->method(), request)](
                             const absl::StatusOr<v1::CollectResponse>& result) {

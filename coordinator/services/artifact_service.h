@@ -19,6 +19,7 @@
 
 #include "absl/status/status.h"
 #include "coordinator/artifacts/artifact_store.h"
+#include "coordinator/removal/removal.h"
 #include "coordinator/services/calls.h"
 #include "coordinator/services/door.h"
 #include "coordinator/store/reader.h"
@@ -72,6 +73,10 @@ class ArtifactService {
   class UploadCall;
   class DownloadCall;
 
+  // Frees what is to be freed, and returns which stages are gone with it; with dry_run, would be. Waits for the loop.
+  absl::StatusOr<Freed> FreeStages(const v1::CollectRequest& request, const std::string& caller);
+  absl::StatusOr<v1::CollectResponse> CollectNow(const v1::CollectRequest& request,
+                                                 const std::string& caller);
   void NoteClaim(const absl::Status& answers, bool reached);
   void DescribeStore(UnaryContext*, const v1::DescribeStoreRequest*, v1::StoreDescription*);
   void Stat(UnaryContext*, const v1::StatArtifactRequest*, v1::ArtifactStat*);

@@ -3,6 +3,7 @@
 #include <google/protobuf/text_format.h>
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -79,8 +80,7 @@ void Audit::NameSubject(const State& state, const Message& message, AuditRow& ro
   for (const char* field : {"sweep", "sweep_id"}) {
     const std::string name = TextOf(message, field);
     if (name.empty()) continue;
-    if (const absl::StatusOr<SweepId> sweep = FindSweep(state, name, row.caller); sweep.ok())
-      row.sweep = *sweep;
+    if (const std::optional<SweepId> sweep = FindAnySweep(state, name, row.caller)) row.sweep = *sweep;
   }
   if (const std::string name = TextOf(message, "trial"); !name.empty()) {
     if (const absl::StatusOr<TrialId> trial = FindTrial(state, name); trial.ok()) {

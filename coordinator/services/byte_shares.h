@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "base/check.h"
 
 namespace inlier {
 
@@ -28,6 +29,7 @@ class ByteShares {
   // Counts `bytes` until the result is destroyed. ResourceExhausted: `caller` (empty: callers without a
   // name), or all callers, would hold too many.
   absl::StatusOr<std::shared_ptr<void>> Hold(const std::string& caller, std::size_t bytes) {
+    if (bytes == 0) return std::shared_ptr<void>();  // The entry of a caller is there while it holds bytes.
     const std::size_t of_all = bytes > kSmall ? kOfAll - kLeftToSmall : kOfAll;
     const std::lock_guard lock(held_->mutex);
     std::size_t& of_caller = held_->of_caller[caller];
@@ -45,6 +47,7 @@ class ByteShares {
       const std::lock_guard lock(held->mutex);
       held->all -= bytes;
       const auto at = held->of_caller.find(caller);
+      INLIER_CHECK(at != held->of_caller.end());
       if ((at->second -= bytes) == 0) held->of_caller.erase(at);
     });
   }

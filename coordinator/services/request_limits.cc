@@ -13,6 +13,8 @@
 namespace inlier {
 namespace {
 
+constexpr std::size_t kTagsAtOnceMax = 1000;
+
 absl::Status AtMost(std::uint64_t count, std::size_t most, const std::string& where, const char* of_what,
                     const char* remedy) {
   if (count <= most) return absl::OkStatus();
@@ -190,6 +192,18 @@ absl::Status CheckWords(const v1::StoreAnalysisRequest& request) {
       RETURN_IF_ERROR(CheckName(*text, "numbers"));
   }
   return CheckName(request.request_id(), "request_id");
+}
+
+absl::Status CheckWords(const v1::LabelSweepRequest& request) {
+  RETURN_IF_ERROR(CheckText(request.note(), "note"));
+  RETURN_IF_ERROR(CheckLength(request.note(), "note", Limits::kTextBytesMax));
+  for (const auto* tags : {&request.add_tags(), &request.remove_tags()}) {
+    RETURN_IF_ERROR(AtMost(tags->size(), kTagsAtOnceMax, "tags", "tags", "change fewer at once"));
+    for (const std::string& tag : *tags) RETURN_IF_ERROR(CheckName(tag, "tags"));
+  }
+  v1::LabelSweepRequest words = request;
+  words.clear_note();
+  return CheckWords(static_cast<const google::protobuf::Message&>(words));
 }
 
 absl::Status CheckWords(const google::protobuf::Message& request) {

@@ -26,6 +26,7 @@ absl::Status CheckLimits(const v1::WorkerSync& sync);
 // it.
 absl::Status CheckWords(const google::protobuf::Message& request);
 absl::Status CheckWords(const v1::StoreAnalysisRequest& request);
+absl::Status CheckWords(const v1::LabelSweepRequest& request);
 
 }  // namespace inlier
 

@@ -1,13 +1,19 @@
 #include "coordinator/services/sweep_service.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "base/status.h"
+#include "coordinator/imports/import_sweep.h"
+#include "coordinator/removal/removal.h"
+#include "coordinator/search/search.h"
 #include "coordinator/services/request_limits.h"
 #include "coordinator/state/lookup.h"
 #include "coordinator/state/request_log.h"
@@ -15,8 +21,10 @@
 #include "coordinator/status/status.h"
 #include "coordinator/store/sweep_matrix.h"
 #include "coordinator/sweeps/control.h"
+#include "coordinator/sweeps/label.h"
 #include "coordinator/sweeps/store_analysis.h"
 #include "inlier/v1/sweep_service.grpc.pb.h"
+#include "nlohmann/json.hpp"
 #include "results/tables/table_builder.h"
 #include "spec/program/program_columns.h"
 #include "spec/sweep/sweep_reader.h"
@@ -187,8 +195,13 @@ class SweepService {
 
   void ListSweeps(UnaryContext* context, const v1::ListSweepsRequest* request,
                   v1::ListSweepsResponse* response) {
-    return Show(context, request, response, [request](const Orchestrator& orchestrator) {
-      return inlier::ListSweeps(orchestrator.state(), *request, CoordinatorLoop::Now().at);
+    return Show(context, request, response, [context, request](const Orchestrator& orchestrator) {
+      v1::ListSweepsRequest list = *request;
+      if (list.owner() == "me") {
+        const std::string& caller = context->caller().name;
+        caller.empty() ? list.clear_owner() : list.set_owner(caller);
+      }
+      return inlier::ListSweeps(orchestrator.state(), list, CoordinatorLoop::Now().at);
     });
   }
 
@@ -199,6 +212,12 @@ class SweepService {
                                    FindSweep(orchestrator.state(), request->sweep(), context->caller().name));
                   return StatusOf(orchestrator.state(), sweep, CoordinatorLoop::Now().at, /*with_spec=*/true);
                 });
+  }
+
+  void GetSearch(UnaryContext* context, const v1::GetSearchRequest* request, v1::Search* response) {
+    return Show(context, request, response, [context, request](const Orchestrator& orchestrator) {
+      return inlier::GetSearch(orchestrator.state(), *request, context->caller().name);
+    });
   }
 
   void ListTrials(UnaryContext* context, const v1::ListTrialsRequest* request,
@@ -220,6 +239,12 @@ class SweepService {
     return ChangeSweep(context, request, request->spec(), check, response, &Orchestrator::OnEdit);
   }
 
+  void ImportSweep(UnaryContext* context, const v1::ImportSweepRequest* request,
+                   v1::ImportSweepResponse* response) {
+    const auto check = [request] { return CheckImport(*request); };
+    return ChangeSweep(context, request, request->spec(), check, response, &Orchestrator::OnImport);
+  }
+
   // Adds why the fleet brings no more workers, where something waits for one.
   void AddFleetReasons(v1::Explanation& explanation) {
     v1::Explanation* waits = nullptr;
@@ -230,6 +255,37 @@ class SweepService {
     if (waits == nullptr) return;
     for (const std::string& reason : fleet_.Reasons())
       waits->add_because()->set_text(absl::StrCat("fleet: ", reason));
+  }
+
+  // Bytes of the models of these trainings.
+  absl::StatusOr<std::uint64_t> ModelBytes(const std::vector<StageId>& trainings) {
+    std::vector<std::int64_t> ids;
+    for (const StageId id : trainings) ids.push_back(id.value());
+    ASSIGN_OR_RETURN(const SqlRows rows,
+                     reader_.Select("SELECT coalesce(sum(bytes), 0) FROM (SELECT DISTINCT sha256, bytes FROM "
+                                    "json_each(?1) JOIN stage ON stage.id = value JOIN artifact ON "
+                                    "artifact.token = stage.result_token AND artifact.final = 1)",
+                                    {nlohmann::json(ids).dump()}));
+    return static_cast<std::uint64_t>(Integer(rows.rows.front().front()));
+  }
+
+  void RemoveSweep(UnaryContext* context, const v1::RemoveSweepRequest* request,
+                   v1::RemoveSweepResponse* response) {
+    if (!request->dry_run()) return Change(context, request, response, &inlier::RemoveSweep);
+    return calls_.OnLoop(context, response, [this, context, request](Reply<v1::RemoveSweepResponse> reply) {
+      if (absl::Status fits = CheckWords(*request); !fits.ok()) return reply(std::move(fits));
+      NoteNames(context, *request);
+      const State& state = calls_.loop().orchestrator().state();
+      absl::StatusOr<Removal> removal = PlanRemoval(state, *request, context->caller());
+      if (!removal.ok()) return reply(removal.status());
+      const auto add = [this, removal = *std::move(removal), reply]() mutable {
+        const absl::StatusOr<std::uint64_t> bytes = ModelBytes(removal.trainings);
+        if (!bytes.ok()) return reply(bytes.status());
+        removal.answer.set_bytes(*bytes);
+        reply(std::move(removal.answer));
+      };
+      calls_.reads().Run(context->caller().name, add, reply);
+    });
   }
 
   void Explain(UnaryContext* context, const v1::ExplainRequest* request, v1::Explanation* response) {
@@ -266,6 +322,13 @@ class SweepService {
     // Only the state in memory knows who is connected.
     return Show(context, request, response, [this, request](const Orchestrator&) {
       return inlier::ListWorkers(calls_.loop().orchestrator().state(), *request);
+    });
+  }
+
+  void GetDeviceTracks(UnaryContext* context, const v1::GetDeviceTracksRequest* request,
+                       v1::DeviceTracks* response) {
+    return Show(context, request, response, [request](const Orchestrator& orchestrator) {
+      return orchestrator.state().workers.devices().Tracks(*request);
     });
   }
 
@@ -339,10 +402,15 @@ void AddSweepService(Door& door, Calls& calls, WatchHub& watches, Reader& reader
   };
   add(&SweepService::SubmitSweep);
   add(&SweepService::EditSweep);
+  add(&SweepService::ImportSweep);
+  change(&inlier::ExtendSweep);
   change(&inlier::Cancel);
   change(&inlier::Retry);
   change(&inlier::PauseSweep);
   change(&inlier::ResumeSweep);
+  change(&inlier::LabelSweep);
+  change(&inlier::RestoreSweep);
+  add(&SweepService::RemoveSweep);
   change(&inlier::DrainWorker);
   change(&inlier::StoreAnalysis);
   change_fleet(&FleetService::Set);
@@ -350,10 +418,12 @@ void AddSweepService(Door& door, Calls& calls, WatchHub& watches, Reader& reader
   change_fleet(&FleetService::StopFleet);
   add(&SweepService::ListSweeps);
   add(&SweepService::GetSweep);
+  add(&SweepService::GetSearch);
   add(&SweepService::ListTrials);
   add(&SweepService::GetMatrix);
   add(&SweepService::Explain);
   add(&SweepService::ListWorkers);
+  add(&SweepService::GetDeviceTracks);
   add(&SweepService::ListFleet);
   add(&SweepService::Query);
   add(&SweepService::BuildTable);

@@ -2,7 +2,9 @@
 #ifndef INLIER_COORDINATOR_STATE_CALLER_H_
 #define INLIER_COORDINATOR_STATE_CALLER_H_
 
+#include <optional>
 #include <string>
+#include <type_traits>
 
 #include "absl/status/status.h"
 #include "base/status.h"
@@ -30,11 +32,12 @@ absl::Status CheckMayChange(const State& state, const Caller& caller, SweepId id
 template <typename Request>
 absl::Status CheckOwner(const State& state, const Caller& caller, const Request& request) {
   if constexpr (requires { request.trial(); }) {
-    if (const auto id = FindTrial(state, request.trial()); id.ok())
+    if (const auto id = TrialId::Parse(request.trial()); id && state.trials.contains(*id))
       RETURN_IF_ERROR(CheckMayChange(state, caller, state.trials.at(*id).sweep));
   }
-  if constexpr (requires { request.sweep(); }) {
-    if (const auto id = FindSweep(state, request.sweep(), caller.name); id.ok())
+  // A name in a request to restore is a removed sweep's first: that call finds and checks it.
+  if constexpr (requires { request.sweep(); } && !std::is_same_v<Request, v1::RestoreSweepRequest>) {
+    if (const auto id = FindAnySweep(state, request.sweep(), caller.name))
       RETURN_IF_ERROR(CheckMayChange(state, caller, *id));
   }
   return absl::OkStatus();

@@ -15,10 +15,29 @@ namespace inlier {
 absl::StatusOr<SweepId> FindSweep(const State& state, const std::string& id_or_name,
                                   const std::string& caller) {
   if (const std::optional<SweepId> id = SweepId::Parse(id_or_name)) {
-    if (state.sweeps.contains(*id)) return *id;
+    if (state.sweeps.contains(*id)) {
+      const SweepOrder& order = state.sweeps.at(*id).order;
+      if (!order.removed) return *id;
+      return WasRemoved(id_or_name, id_or_name, order.freed);
+    }
   }
   if (const std::optional<SweepId> id = state.sweeps.FindNewest(id_or_name, caller)) return *id;
   return NoSuchSweep(id_or_name, state.sweeps.NewestNames(kNamesCompared));
+}
+
+std::optional<SweepId> FindAnySweep(const State& state, const std::string& id_or_name,
+                                    const std::string& caller) {
+  if (const absl::StatusOr<SweepId> found = FindSweep(state, id_or_name, caller); found.ok()) return *found;
+  const std::optional<SweepId> id = SweepId::Parse(id_or_name);
+  return id && state.sweeps.contains(*id) ? id : std::nullopt;
+}
+
+absl::StatusOr<SweepId> FindRemovedSweep(const State& state, const std::string& id_or_name,
+                                         const std::string& caller) {
+  const std::optional<SweepId> id = SweepId::Parse(id_or_name);
+  if (id && state.sweeps.contains(*id) && state.sweeps.at(*id).order.removed) return *id;
+  if (const std::optional<SweepId> named = state.sweeps.FindRemoved(id_or_name, caller)) return *named;
+  return FindSweep(state, id_or_name, caller);
 }
 
 std::string NoteOnName(const State& state, const std::string& id_or_name, const std::string& caller,
@@ -46,8 +65,10 @@ std::string NoteOnName(const State& state, const std::string& id_or_name, const 
 
 absl::StatusOr<TrialId> FindTrial(const State& state, const std::string& id) {
   const std::optional<TrialId> trial = TrialId::Parse(id);
-  if (trial && state.trials.contains(*trial)) return *trial;
-  return NoSuchTrial(id);
+  if (!trial || !state.trials.contains(*trial)) return NoSuchTrial(id);
+  const Sweep& sweep = state.sweeps.at(state.trials.at(*trial).sweep);
+  if (!sweep.order.removed) return *trial;
+  return WasRemoved(id, sweep.id.ToString(), sweep.order.freed);
 }
 
 absl::StatusOr<std::string> FindWorker(const State& state, const std::string& name) {

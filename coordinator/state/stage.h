@@ -67,15 +67,20 @@ struct Stage {
   Digest fingerprint{};
   v1::StageKind kind = v1::TRAIN_STAGE;
   StageState state = v1::PENDING;
+  StageFate fate = StageFate::kWhole;
   bool ready = false;                  // In the ready queue.
   std::uint32_t open_evaluations = 0;  // TRAIN: those of `evaluations` without a result.
   std::uint32_t attempts = 0;          // So far, over all retries.
   std::uint32_t steps = 0;             // Updates of the training; 0: it counts epochs.
-  DataId data;    // TRAIN: the data that it is bound to; a row without a digest while they are not known.
+  // The data that it is bound to; a row without a digest while they are not known. Zero for an evaluation without files of its
+  // own.
+  DataId data;
   StageId train;  // EVALUATE: the stage whose checkpoint it needs.
   StageId start;  // TRAIN: the training that it starts from; zero: none of this coordinator.
   absl::InlinedVector<StageId, 2> evaluations;  // TRAIN: the stages that need its checkpoint, oldest first.
   absl::InlinedVector<SweepId, 2> sweeps;       // Sweeps with a trial on this stage.
+
+  bool IsFreed() const { return fate == StageFate::kFreed || fate == StageFate::kEmpty; }
 
   // Work in training steps, for shares of the whole.
   double Weight() const;

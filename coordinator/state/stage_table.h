@@ -27,6 +27,10 @@ class StageTable : private IdTable<StageId, Stage> {
     return {&added, true};
   }
 
+  // The stage that is bound to the data which an attempt at `stage` reads: itself, or its training.
+  Stage& BoundFor(Stage& stage) { return stage.data ? stage : at(stage.train); }
+  const Stage& BoundFor(const Stage& stage) const { return stage.data ? stage : at(stage.train); }
+
   // nullptr: there is none.
   Stage* Find(const Digest& fingerprint) const {
     const auto at = by_fingerprint_.find(fingerprint);

@@ -57,6 +57,8 @@ struct LostModel {
 struct Models {
   absl::flat_hash_map<StageId, Trained> trained;  // Of train stages that have SUCCEEDED. Never walked.
   std::map<std::string, LostModel> lost;          // By SHA-256.
+  std::set<StageId> freed;                        // Stages that are kFreed: they are emptied one by one.
+  Timestamp empty_next;                           // The next of them.
 };
 
 struct State {

@@ -19,6 +19,7 @@
 
 #include "base/time.h"
 #include "coordinator/state/device_health.h"
+#include "coordinator/state/device_history.h"
 #include "coordinator/state/resources.h"
 #include "inlier/v1/worker_service.pb.h"
 
@@ -63,7 +64,8 @@ struct WorkerEntry {
   bool slots_reported = false;  // By the worker itself; before that the slots are the stored ones.
   WorkerResources resources;    // Of the slots, with what its attempts have taken.
   DeviceHealths devices;        // Of devices that have failed since their last success.
-  std::vector<v1::GpuReading> gpus;  // The latest that it reported; at most kGpusMax.
+  std::vector<v1::DeviceReading> gpus;  // The latest that it reported; at most kGpusMax.
+  v1::DeviceReading machine;         // The latest; without `device`: none yet.
   bool keeps_artifacts = false;      // Apart from the coordinator and the others.
   Unavailable unavailable;
   bool connected = false;
@@ -123,6 +125,10 @@ class WorkerRegistry {
     return at == shares_.end() ? Share() : at->second;
   }
 
+  // What they reported of their devices, also those that are forgotten.
+  DeviceHistory& devices() { return devices_; }
+  const DeviceHistory& devices() const { return devices_; }
+
   std::optional<Timestamp> NextDeadline() const;
 
   const std::map<std::string, WorkerEntry>& all() const { return workers_; }
@@ -135,6 +141,7 @@ class WorkerRegistry {
   void Count(const WorkerEntry& worker, bool add);
 
   Duration term_;
+  DeviceHistory devices_;
   std::map<std::string, WorkerEntry> workers_;
   std::set<std::pair<Timestamp, std::string>> by_silence_;  // (last seen, incarnation) of the connected.
   std::set<std::string> silent_;                            // Incarnations of the others.

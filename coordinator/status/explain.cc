@@ -18,6 +18,7 @@
 #include "coordinator/state/feature.h"
 #include "coordinator/state/lookup.h"
 #include "coordinator/status/status.h"
+#include "spec/program/import_source.h"
 #include "spec/sweep/point_labels.h"
 
 namespace inlier {
@@ -233,6 +234,8 @@ v1::Explanation ExplainTrial(const State& state, const Trial& trial, Moment now)
   if (trial.withdrawn) Because(node, "an edit of its sweep took its point away");
   if (IsTerminal(trial.state)) {
     const StageId start = trial.train ? state.stages.at(trial.train).start : StageId();
+    if (const Sweep& sweep = state.sweeps.at(trial.sweep); sweep.spec.has_imported())
+      Because(node, ImportText(sweep.spec.imported(), sweep.owner, sweep.submission.at));
     if (trial.state == v1::SUCCEEDED) {
       Because(node, "finished");
     } else if (trial.state == v1::DIVERGED && start && state.stages.at(start).state == v1::DIVERGED) {

@@ -6,17 +6,23 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
 #include "coordinator/scheduling/gather.h"
 #include "coordinator/scheduling/placement.h"
 #include "coordinator/state/feature.h"
 #include "coordinator/state/sweeps/sweep_expander.h"
 #include "coordinator/status/work.h"
+#include "spec/sweep/point_labels.h"
 
 namespace inlier {
 namespace {
 
 constexpr std::uint32_t kSweepsAPage = 100;
 constexpr std::uint32_t kWorkersAPage = 1000;
+constexpr std::size_t kSearchedTextMax = 200;
+// A page of a search ends above so many bytes of notes.
+constexpr std::size_t kNoteBytesAPage = 16 << 20;
 // A page of workers ends above it: any client takes a message of this size.
 constexpr std::size_t kWorkersBytesAPage = 2 << 20;
 
@@ -69,8 +75,25 @@ v1::WorkerStatus StatusOfWorker(const State& state, const WorkerEntry& worker) {
   if (worker.unavailable.outdated) status.set_outdated(true);
   if (!worker.unavailable.trouble.empty()) status.set_trouble(worker.unavailable.trouble);
   *status.mutable_gpus() = {worker.gpus.begin(), worker.gpus.end()};
+  if (worker.machine.has_device()) *status.mutable_machine() = worker.machine;
   ForEachFeature(&Feature::describe_worker, worker, status);
   return status;
+}
+
+bool IsListed(const Sweep& sweep, const v1::ListSweepsRequest& request) {
+  const SweepOrder& order = sweep.order;
+  if (request.active() && sweep.state != v1::ACTIVE) return false;
+  if (request.removed() != order.removed.has_value() || order.freed) return false;
+  if (order.archived && !request.all() && !request.removed()) return false;
+  if (request.has_owner() && request.owner() != sweep.owner) return false;
+  for (const std::string& tag : request.tags()) {
+    if (!std::ranges::binary_search(order.tags, tag)) return false;
+  }
+  if (request.text().empty()) return true;
+  const auto has = [&wanted = request.text()](const std::string& text) {
+    return !std::ranges::search(text, wanted, {}, absl::ascii_tolower, absl::ascii_tolower).empty();
+  };
+  return has(sweep.spec.name()) || has(order.note) || std::ranges::any_of(order.tags, has);
 }
 
 }  // namespace
@@ -132,7 +155,12 @@ v1::SweepStatus StatusOf(const State& state, SweepId id, Timestamp now, bool wit
     if (const std::string never = WhyNowhere(state, sweep.request); !never.empty())
       status.add_warnings(never);
   }
-  if (with_spec) *status.mutable_spec() = sweep.spec;
+  if (sweep.order.archived) status.set_archived(true);
+  *status.mutable_tags() = {sweep.order.tags.begin(), sweep.order.tags.end()};
+  if (sweep.order.removed) status.set_removed_unix_ms(sweep.order.removed->unix_ms);
+  if (!with_spec) return status;
+  if (!sweep.order.note.empty()) status.set_note(sweep.order.note);
+  *status.mutable_spec() = sweep.spec;
   return status;
 }
 
@@ -155,20 +183,28 @@ absl::StatusOr<v1::ListSweepsResponse> ListSweeps(const State& state, const v1::
                                                   Timestamp now) {
   const std::optional<SweepId> before = SweepId::Parse(request.page_token());
   if (!request.page_token().empty() && !before)
-    return absl::InvalidArgumentError("page_token: not one that ListSweeps gave; start without one");
+    return absl::InvalidArgumentError("page_token: not one of an earlier page of sweeps; start without one");
   if (request.page_size() == 0) return absl::InvalidArgumentError("page_size: must be at least 1");
+  if (request.text().size() > kSearchedTextMax)
+    return absl::InvalidArgumentError(
+        absl::StrCat("text: has more than ", kSearchedTextMax, " bytes; search for less"));
   const std::size_t most = std::min(request.page_size(), kSweepsAPage);
   const SweepId end = before.value_or(SweepId());
-  std::vector<SweepId> ids;  // One more than fit: then there is another page.
-  for (SweepId id = end && end < state.sweeps.NextId() ? end : state.sweeps.NextId();
-       id > SweepId(1) && ids.size() <= most;) {
+  std::vector<SweepId> ids;    // One more than fit: then there is another page.
+  std::size_t note_bytes = 0;  // That were searched.
+  SweepId id = end && end < state.sweeps.NextId() ? end : state.sweeps.NextId();
+  while (id > SweepId(1) && ids.size() <= most && note_bytes <= kNoteBytesAPage) {
     id = SweepId(id.value() - 1);
-    if (!request.active() || state.sweeps.at(id).state == v1::ACTIVE) ids.push_back(id);
+    const Sweep& sweep = state.sweeps.at(id);
+    if (IsListed(sweep, request)) ids.push_back(id);
+    if (!request.text().empty()) note_bytes += sweep.order.note.size();
   }
   v1::ListSweepsResponse response;
   if (ids.size() > most) {
     ids.pop_back();
     response.set_next_page_token(ids.back().ToString());
+  } else if (id > SweepId(1)) {
+    response.set_next_page_token(id.ToString());
   }
   for (const SweepId id : ids) *response.add_sweeps() = StatusOf(state, id, now, /*with_spec=*/false);
   return response;

@@ -7,8 +7,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <concepts>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,6 +20,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "coordinator/store/import_writer.h"
 #include "coordinator/store/row_inserter.h"
 #include "coordinator/store/statement.h"
 #include "coordinator/store/store.h"
@@ -42,7 +45,9 @@ inline const std::string& StoredState(v1::TrialState state) {
 // change that comes from a worker requires the live attempt of its token. Errors are SQLite::Exception.
 class Store::Writer {
  public:
-  explicit Writer(SQLite::Database& database) : database_(database) {}
+  // `leftovers` gets the stages that StageGone has emptied in part.
+  Writer(SQLite::Database& database, std::set<StageId>& leftovers)
+      : database_(database), leftovers_(leftovers) {}
 
   // Applies the first of `changes` and returns their number. `live` becomes false when they were dropped
   // because their token's attempt is not live.
@@ -72,6 +77,22 @@ class Store::Writer {
     return 1;
   }
 
+  // Deletes a part of the rows of a stage that is EMPTY; true when nothing of it is left.
+  bool Thin(StageId stage) {
+    // Not the latest row: the numbers of rows only grow.
+    const int measurements = Run(
+        "DELETE FROM measurement WHERE id IN (SELECT id FROM measurement WHERE token IN (SELECT token FROM "
+        "attempt WHERE stage = (SELECT id FROM stage WHERE id = ?1 AND fate = 'EMPTY')) "
+        "AND id < (SELECT max(id) FROM measurement) LIMIT ?2)",
+        stage, kRowsThinned);
+    const int lines =
+        Run("DELETE FROM log WHERE id IN (SELECT id FROM log WHERE token IN (SELECT token FROM "
+            "attempt WHERE stage = (SELECT id FROM stage WHERE id = ?1 AND fate = 'EMPTY')) "
+            "AND id < (SELECT max(id) FROM log) LIMIT ?2)",
+            stage, kRowsThinned);
+    return measurements < kRowsThinned && lines < kRowsThinned;
+  }
+
   // Stores, before COMMIT, what depends on the whole transaction.
   void Finish() {
     if (next_token_ != 0) Run("UPDATE meta SET value = max(value, ?1) WHERE key = 'next_token'", next_token_);
@@ -99,9 +120,7 @@ class Store::Writer {
     const bool live = is_live_.Next();
     is_live_.Restart();
     if (!live) return false;
-    measurements_.Insert(std::span(rows), [](const MeasurementRow& row, Statement& values) {
-      values.Bind(row.token, row.name, row.step, row.value, row.site, row.final, row.at);
-    });
+    measurements_.Insert(std::span(rows), BindMeasurement);
     return true;
   }
 
@@ -140,10 +159,12 @@ class Store::Writer {
   }
 
   // ApplyFirst inserts these in runs.
-  bool Apply(const AttemptRow&) { INLIER_CHECK(false); }
-  bool Apply(const StageRow&) { INLIER_CHECK(false); }
-  bool Apply(const TrialRow&) { INLIER_CHECK(false); }
-  bool Apply(const MeasurementRow&) { INLIER_CHECK(false); }
+  template <typename Row>
+    requires std::same_as<Row, AttemptRow> || std::same_as<Row, StageRow> || std::same_as<Row, TrialRow> ||
+             std::same_as<Row, MeasurementRow>
+  bool Apply(const Row&) {
+    INLIER_CHECK(false);
+  }
 
   // The specification as it is stored with its sweep. Its program's source has a row of its own.
   std::string Stored(const v1::SweepSpec& spec) {
@@ -164,6 +185,7 @@ class Store::Writer {
         row.id, row.spec.name(), Stored(row.spec), row.points, row.trials, row.trials_known,
         OrNull(row.request_id), row.request_digest, row.submitted_at, row.trials_at_submit, row.owner,
         row.again);
+    if (row.spec.has_imported()) Run("INSERT INTO import (sweep) VALUES (?1)", row.id);
     return true;
   }
 
@@ -172,6 +194,7 @@ class Store::Writer {
       Update("UPDATE sweep SET state = ?2, ended_ms = iif(?2 = 'ACTIVE', NULL, ?3) WHERE id = ?1", change.id,
              v1::SweepState_Name(*change.state), change.at);
     if (change.paused) Update("UPDATE sweep SET paused = ?2 WHERE id = ?1", change.id, *change.paused);
+    if (change.trials) Update("UPDATE sweep SET trials = ?2 WHERE id = ?1", change.id, *change.trials);
     if (change.next_point)
       Update("UPDATE sweep SET next_point = ?2 WHERE id = ?1", change.id, *change.next_point);
     return true;
@@ -181,6 +204,27 @@ class Store::Writer {
     return Update(
         "UPDATE sweep SET spec = ?2, points = ?3, trials = ?4, next_point = ?5, revision = ?6 WHERE id = ?1",
         change.id, Stored(change.spec), change.points, change.trials, change.next_point, change.revision);
+  }
+
+  bool Apply(const SweepLabelled& change) {
+    const SweepOrder& order = change.order;
+    return Update(
+        "UPDATE OR ROLLBACK sweep SET name = ?2, spec = iif(name = ?2, spec, json_set(spec, '$.name', ?2)), "
+        "archived = ?3, tags = ?4, note = ?5, removed_ms = ?6, freed = ?7 WHERE id = ?1",
+        change.id, change.name, order.archived, nlohmann::json(order.tags).dump(), order.note, order.removed,
+        order.freed);
+  }
+
+  bool Apply(const StageGone& change) {
+    Update("UPDATE OR ROLLBACK stage SET fate = ?2 WHERE id = ?1", change.id, FateName(change.fate));
+    if (change.fate == StageFate::kEmpty && !Thin(change.id)) leftovers_.insert(change.id);
+    return true;
+  }
+
+  bool Apply(const RunImported& run) {
+    imports_.Write(run);
+    next_token_ = std::max(next_token_, run.token + 2);
+    return true;
   }
 
   // The point of a withdrawn trial is unique, and below every point of the grid.
@@ -325,10 +369,18 @@ class Store::Writer {
 
   bool Apply(const PruningDecision& row) {
     return Run("INSERT INTO pruning_decision (sweep, stage, token, rung, step, value, verdict, others, "
-               "threshold, at_ms) SELECT ?1, ?2, ?3, ?4, ?5, ?6, iif(?7, 'PRUNE', 'CONTINUE'), ?8, ?9, ?10 "
+               "threshold, at_ms, bracket) SELECT ?1, ?2, ?3, ?4, ?5, ?6, iif(?7, 'PRUNE', 'CONTINUE'), ?8, "
+               "?9, "
+               "?10, ?11 "
                "FROM attempt WHERE token = ?3 AND ended_ms IS NULL",
                row.sweep, row.stage, row.token, row.rung, row.step, row.value, row.prune, row.others,
-               row.threshold, row.at) == 1;
+               row.threshold, row.at, row.bracket) == 1;
+  }
+
+  bool Apply(const SearchPointRow& row) {
+    Run("INSERT INTO search_point (sweep, number, point_values, told, at_ms) VALUES (?1, ?2, ?3, ?4, ?5)",
+        row.sweep, row.number, ValuesJson(row.point), ToldJson(row.point), row.at);
+    return true;
   }
 
   bool Apply(const TrialPruning& row) {
@@ -374,9 +426,11 @@ class Store::Writer {
   }
 
   SQLite::Database& database_;
+  std::set<StageId>& leftovers_;
   std::map<std::string_view, Statement> statements_;  // By their SQL.
   Statement is_live_{database_, "SELECT 1 FROM attempt WHERE token = ?1 AND ended_ms IS NULL"};
-  RowInserter measurements_{database_, "measurement (token, name, step, value, site, final, at_ms)"};
+  RowInserter measurements_{database_, kMeasurementColumns};
+  ImportWriter imports_{database_};
   RowInserter stages_{database_,
                       "stage (id, kind, fingerprint, train_stage, start_stage, spec, steps, data, previous)"};
   RowInserter trials_{

@@ -35,6 +35,32 @@ struct SweepChange {
   std::optional<std::uint64_t> next_point{};  // Points of the grid expanded so far.
   WallTime at{};
   std::optional<bool> paused{};
+  std::optional<std::uint64_t> trials{};  // Number of trials when fully expanded.
+};
+
+// The sweep gets this name, and what people see of it besides.
+struct SweepLabelled {
+  SweepId id{};
+  std::string name{};
+  SweepOrder order{};
+};
+
+// The stage has ended, and this is left of it. kEmpty: with the change its measurements and log lines go, where they are many
+// by and by (Store::Thin).
+struct StageGone {
+  StageId id{};
+  StageFate fate = StageFate::kFreed;
+};
+
+// The numbers of an imported run, and with them the results of its stages, which are in the batch before it. They are held by
+// two rows of attempt that no worker has: `token` of the training, the next one of the evaluation.
+struct RunImported {
+  SweepId sweep{};
+  StageId train{};
+  StageId evaluate{};
+  Token token = 0;
+  WallTime at{};
+  std::vector<MeasurementRow> numbers{};  // All with `token`.
 };
 
 // A user edited the sweep. TrialMoved follows for each trial that it keeps.
@@ -140,11 +166,12 @@ struct ServiceStatement {
   std::vector<SqlValue> values{};
 };
 
-using Change = std::variant<SweepRow, SweepChange, SweepEdited, StageRow, TrialRow, TrialMoved, TrialChange,
-                            StageChange, AttemptRow, AttemptYields, AttemptInfo, AttemptEnded, MeasurementRow,
-                            LogRow, CheckpointRow, EventRow, WorkerRow, WorkerAcknowledged, WorkerForgotten,
-                            RequestRow, PruningDecision, TrialPruning, AttemptPeak, StageMemory, AuditRow,
-                            DataRow, StageData, TokenTaken, ServiceStatement, SweepUsage, AnalysisRow>;
+using Change =
+    std::variant<SweepRow, SweepChange, SweepEdited, StageRow, TrialRow, TrialMoved, TrialChange, StageChange,
+                 AttemptRow, AttemptYields, AttemptInfo, AttemptEnded, MeasurementRow, LogRow, CheckpointRow,
+                 EventRow, WorkerRow, WorkerAcknowledged, WorkerForgotten, RequestRow, PruningDecision,
+                 SearchPointRow, TrialPruning, AttemptPeak, StageMemory, AuditRow, DataRow, StageData,
+                 TokenTaken, ServiceStatement, SweepUsage, AnalysisRow, SweepLabelled, StageGone, RunImported>;
 
 // Which queue of the committer a batch waits in.
 enum class Lane {

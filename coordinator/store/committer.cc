@@ -116,6 +116,7 @@ void Committer::Run() {
   while (WaitForWork(lock)) {
     Commit(lock, queue_.Take(options_.commit_rows_max));
     busy_ = !queue_.empty();
+    if (!ended_) Thin(lock);
     if (!ended_) CheckpointIfLarge(lock);
   }
   while (!queue_.empty()) {
@@ -129,6 +130,8 @@ bool Committer::WaitForWork(std::unique_lock<std::mutex>& lock) {
   while (!ended_ && queue_.empty()) {
     busy_ = false;
     if (stopping_) return false;
+    if (Thin(lock)) continue;
+    if (ended_) return false;
     const auto ready = [this] { return stopping_ || !queue_.empty(); };
     if (work_.wait_for(lock, dirty_ ? options_.idle_checkpoint : kCheckPeriod, ready)) continue;
     if (std::exchange(dirty_, false)) CheckpointWal(lock);
@@ -155,6 +158,16 @@ void Committer::Commit(std::unique_lock<std::mutex>& lock, std::vector<QueuedBat
     one.push_back(std::move(queued));
     Commit(lock, std::move(one));
   }
+}
+
+bool Committer::Thin(std::unique_lock<std::mutex>& lock) {
+  if (!store_.HasLeftovers()) return false;
+  lock.unlock();
+  const absl::Status status = store_.Thin();
+  lock.lock();
+  dirty_ = true;
+  if (OutcomeOf(status) == CommitOutcome::kFatal) Fail(lock, status);
+  return status.ok();
 }
 
 void Committer::Fail(std::unique_lock<std::mutex>& lock, const absl::Status& status) {

@@ -15,7 +15,8 @@
 //     !Health().status.ok(). Bulk above queued_bytes_max is refused.
 // (5) I/O error, of a commit or a checkpoint. `fatal` is called once and nothing more is committed; queued
 //     batches get an error. The process must end.
-// (6) Checkpoints. The writer makes them between commits when the WAL is large, and when it is idle.
+// (6) Emptied stages. Their rows are deleted a part after each commit, and while it is idle.
+// (7) Checkpoints. The writer makes them between commits when the WAL is large, and when it is idle.
 //
 // Thread safety: all methods may be called from any thread. Callbacks run on the writer's thread (a refused
 // batch's: on the caller's) and must only hand over; they must not call Submit and wait.
@@ -116,6 +117,8 @@ class Committer {
   void CheckpointIfLarge(std::unique_lock<std::mutex>& lock);
   void CheckpointWal(std::unique_lock<std::mutex>& lock);
   void CheckPlace(std::unique_lock<std::mutex>& lock);
+  // Deletes a part of what emptied stages have left; false when there is none, or it failed.
+  bool Thin(std::unique_lock<std::mutex>& lock);
   void Fail(std::unique_lock<std::mutex>& lock, const absl::Status& status);
   void Finish(std::unique_lock<std::mutex>& lock, std::vector<QueuedBatch> group, const absl::Status& status);
 

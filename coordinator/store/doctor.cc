@@ -101,6 +101,11 @@ class Examination {
     report_.checks.push_back(check);
     auto rows = QueryTexts(database_.get(), sql);
     if (rows.ok()) return *std::move(rows);
+    if (report_.schema_version < report_.schema_version_known) {
+      Note(check, "is not checked: the database is of an earlier version",
+           "check again when the coordinator has brought it forward");
+      return {};
+    }
     Problem(check, absl::StrCat("the check cannot run: ", std::string(rows.status().message())),
             "restore a backup, or salvage the file with `sqlite3 inlier.db .recover`");
     return {};
@@ -209,7 +214,8 @@ class Examination {
     }
   }
 
-  // Checks final artifacts only: a checkpoint to resume from is removed when it is no longer needed.
+  // Checks final artifacts only, of stages that `inlier gc` has left whole: a checkpoint to resume from is removed when it is no
+  // longer needed.
   void CheckArtifactRows() {
     const std::string check = "artifact_row";
     std::error_code error;
@@ -218,9 +224,10 @@ class Examination {
     if (!bucket.empty())
       Note(check, absl::StrCat("models are in ", bucket, ", which is not checked"),
            "`inlier gc --dry-run` lists the files there");
-    for (const auto& row : Ask(check,
-                               "SELECT DISTINCT path, bytes, sha256 FROM artifact JOIN stage ON "
-                               "stage.result_token = artifact.token WHERE final = 1 ORDER BY path")) {
+    for (const auto& row :
+         Ask(check,
+             "SELECT DISTINCT path, bytes, sha256 FROM artifact JOIN stage ON "
+             "stage.result_token = artifact.token WHERE final = 1 AND fate = 'WHOLE' ORDER BY path")) {
       const fs::path file = state_dir_ / row[0];
       const std::string remedy =
           "copy the file back from a worker or a backup; without it, stages that need it cannot run here";

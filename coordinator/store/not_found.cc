@@ -15,6 +15,13 @@ absl::Status NoSuchSweep(const std::string& id_or_name, std::vector<std::string>
   return absl::NotFoundError(absl::StrCat("there is no sweep \"", id_or_name, "\"", hint));
 }
 
+absl::Status WasRemoved(const std::string& what, const std::string& sweep, bool freed) {
+  return absl::NotFoundError(absl::StrCat(
+      what == sweep ? "sweep " + what : absl::StrCat(what, " is of sweep ", sweep, ", which"), " was removed",
+      freed ? absl::StrCat(", and `inlier gc` has freed it for good; submit it again")
+            : absl::StrCat("; `inlier restore ", sweep, "` brings it back")));
+}
+
 absl::Status NoSuchTrial(const std::string& id) {
   return absl::NotFoundError(
       absl::StrCat("there is no trial \"", id,

@@ -16,6 +16,8 @@ inline constexpr std::size_t kNamesCompared = 1000;
 // NotFound, with the one of `names` that comes close.
 absl::Status NoSuchSweep(const std::string& id_or_name, std::vector<std::string> names);
 absl::Status NoSuchTrial(const std::string& id);
+// NotFound: the sweep was removed, which also took `what` (the sweep or one of its trials) out of sight.
+absl::Status WasRemoved(const std::string& what, const std::string& sweep, bool freed);
 
 }  // namespace inlier
 

@@ -219,13 +219,19 @@ absl::StatusOr<std::vector<v1::ProgramDescription>> Reader::Programs() {
 absl::StatusOr<SweepId> Reader::FindSweep(const std::string& id_or_name, const std::string& caller) {
   const std::optional<SweepId> id = SweepId::Parse(id_or_name);
   ASSIGN_OR_RETURN(const SqlRows found,
-                   Select("SELECT id FROM sweep WHERE name = ?1 OR id = ?2 "
+                   Select("SELECT id, removed_ms, freed FROM sweep "
+                          "WHERE name = ?1 AND removed_ms IS NULL OR id = ?2 "
                           "ORDER BY id = ?2 DESC, owner = ?3 AND ?3 <> '' DESC, id DESC LIMIT 1",
                           {id_or_name, id.has_value() ? SqlValue(id->value()) : SqlValue(), caller}));
-  if (!found.rows.empty()) return SweepId(Integer(found.rows[0][0]));
-  ASSIGN_OR_RETURN(const SqlRows names,
-                   Select("SELECT name FROM sweep GROUP BY name ORDER BY max(id) DESC LIMIT ?1",
-                          {static_cast<std::int64_t>(kNamesCompared)}));
+  if (!found.rows.empty()) {
+    const SweepId sweep(Integer(found.rows[0][0]));
+    if (IsNull(found.rows[0][1])) return sweep;
+    return WasRemoved(sweep.ToString(), sweep.ToString(), Integer(found.rows[0][2]) == 1);
+  }
+  ASSIGN_OR_RETURN(
+      const SqlRows names,
+      Select("SELECT name FROM sweep WHERE removed_ms IS NULL GROUP BY name ORDER BY max(id) DESC LIMIT ?1",
+             {static_cast<std::int64_t>(kNamesCompared)}));
   std::vector<std::string> known;
   for (const auto& row : names.rows) known.push_back(Text(row[0]));
   return NoSuchSweep(id_or_name, std::move(known));
@@ -234,8 +240,13 @@ absl::StatusOr<SweepId> Reader::FindSweep(const std::string& id_or_name, const s
 absl::StatusOr<TrialId> Reader::FindTrial(const std::string& id) {
   const std::optional<TrialId> trial = TrialId::Parse(id);
   if (!trial.has_value()) return NoSuchTrial(id);
-  ASSIGN_OR_RETURN(const SqlRows found, Select("SELECT id FROM trial WHERE id = ?1", {trial->value()}));
+  ASSIGN_OR_RETURN(const SqlRows found,
+                   Select("SELECT sweep, removed_ms, freed FROM trial JOIN sweep ON sweep.id = trial.sweep "
+                          "WHERE trial.id = ?1",
+                          {trial->value()}));
   if (found.rows.empty()) return NoSuchTrial(id);
+  if (!IsNull(found.rows[0][1]))
+    return WasRemoved(id, SweepId(Integer(found.rows[0][0])).ToString(), Integer(found.rows[0][2]) == 1);
   return *trial;
 }
 
@@ -269,7 +280,8 @@ absl::StatusOr<v1::ListTrialsResponse> Reader::ListTrials(const v1::ListTrialsRe
   if (!request.page_token().empty()) {
     const std::optional<TrialId> last = TrialId::Parse(request.page_token());
     if (!last.has_value())
-      return absl::InvalidArgumentError("page_token: not one that ListTrials gave; start without one");
+      return absl::InvalidArgumentError(
+          "page_token: not one of an earlier page of trials; start without one");
     after = last->value();
   }
   if (request.page_size() == 0) return absl::InvalidArgumentError("page_size: must be at least 1");
@@ -300,7 +312,7 @@ absl::StatusOr<v1::ListTrialsResponse> Reader::ListTrials(const v1::ListTrialsRe
       absl::StrCat("SELECT trial.id, ", TrialStateSql(),
                    " AS now, trial.message, trial.train_stage, trial.evaluate_stage, labels, ", kWholeSpecSql,
                    ", (SELECT count(*) FROM attempt WHERE attempt.stage IN (trial.train_stage, "
-                   "trial.evaluate_stage)) FROM trial",
+                   "trial.evaluate_stage) AND attempt.worker <> '') FROM trial",
                    kStagesOfTrialJoin,
                    " WHERE trial.sweep = ?1 AND point >= 0 AND trial.id > ?2 "
                    "AND (?3 IS NULL OR now = ?3) ORDER BY trial.id LIMIT ?4"),
@@ -334,7 +346,7 @@ absl::Status Reader::AddPastAttempts(const std::string& trial, v1::Explanation& 
              "CROSS JOIN stage ON stage.id IN (trial.train_stage, trial.evaluate_stage) "
              "CROSS JOIN attempt ON attempt.stage = stage.id "
              "LEFT JOIN worker ON worker.incarnation = attempt.worker "
-             "WHERE trial.id = ?1 AND attempt.ended_ms IS NOT NULL ORDER BY attempt.token DESC LIMIT ?2) "
+             "WHERE trial.id = ?1 AND attempt.ended_ms IS NOT NULL AND attempt.worker <> '' ORDER BY attempt.token DESC LIMIT ?2) "
              "ORDER BY token",
              {id.value(), static_cast<std::int64_t>(kAttemptsListed)}));
   // Only the database has the labels of a trial that ended.

@@ -57,6 +57,24 @@ struct SweepUsage {
   WallTime at{};
 };
 
+// What people see of a sweep besides its specification.
+struct SweepOrder {
+  bool archived = false;
+  std::vector<std::string> tags{};  // In their order.
+  std::string note{};               // Markdown.
+  std::optional<WallTime> removed{};
+  bool freed = false;  // Removed, and what only it needed is gone for good.
+  friend bool operator==(const SweepOrder&, const SweepOrder&) = default;
+};
+
+// What is left of a stage that has ended.
+enum class StageFate {
+  kWhole,
+  kNoModel,  // A training with its measurements, whose model a rule of the collection let go.
+  kFreed,    // Only sweeps that are gone needed it: no trial gets it any more.
+  kEmpty,    // The same, and its measurements and log lines are deleted.
+};
+
 struct SweepRow {
   SweepId id{};
   v1::SweepSpec spec{};
@@ -75,6 +93,7 @@ struct SweepRow {
   bool again = false;  // Also runs what has a result.
   std::uint64_t revision = 1;
   std::uint64_t notices = 0;  // Number of its latest notice; derived from the events.
+  SweepOrder order{};         // Not inserted: a new sweep has none.
   SweepUsage usage{};         // A row of its own; not stored yet: zero, with `at` the submission.
 };
 
@@ -94,10 +113,12 @@ struct StageRow {
   Digest fingerprint{};     // Unique over all sweeps.
   StageId train_stage{};    // EVALUATE: the training whose checkpoint it needs; TRAIN: zero.
   std::uint32_t steps = 0;  // Updates of the training; 0: it counts epochs.
-  DataId data{};            // TRAIN: without a digest while no attempt has reported one.
-  StageId start_stage{};    // TRAIN: the training that it starts from; zero: none of this coordinator.
-  StageId previous{};       // The stage that ran the same before; not read back.
+  DataId
+      data{};  // Without a digest while no attempt has reported one; zero: an evaluation on its training's data.
+  StageId start_stage{};  // TRAIN: the training that it starts from; zero: none of this coordinator.
+  StageId previous{};     // The stage that ran the same before; not read back.
   StageState state = v1::PENDING;
+  StageFate fate = StageFate::kWhole;
   std::optional<Digest> checkpoint{};  // TRAIN, SUCCEEDED: the trained model.
   // Its part of the resolved TrialSpec (canonical.h) with every field, for the views. Read back while the
   // stage, or an evaluation of the training, lacks a result.
@@ -217,17 +238,26 @@ struct WorkerRow {
   std::uint64_t acknowledged_sequence = 0;         // Stored by WorkerAcknowledged.
 };
 
+// A point that a sampler asked for; those of a sweep are numbered from 0.
+struct SearchPointRow {
+  SweepId sweep{};
+  std::uint32_t number = 0;
+  v1::SearchPoint point{};
+  WallTime at{};
+};
+
 // The verdict of pruning for a training at a rung. Applied where its token's attempt is live, like the
 // measurement that it rests on, which is in the same batch.
 struct PruningDecision {
   SweepId sweep{};
   StageId stage{};
   Token token = 0;
-  std::uint64_t rung = 0;  // Step from which on the sweep's trainings are compared here.
-  std::uint64_t step = 0;  // Step of the value.
-  double value = 0;        // NaN is stored as NULL.
+  std::uint32_t bracket = 1;  // Of asha.brackets.
+  std::uint64_t rung = 0;     // Step from which on the trainings of the bracket are compared here.
+  std::uint64_t step = 0;     // Step of the value.
+  double value = 0;           // NaN is stored as NULL.
   bool prune = false;
-  std::uint64_t others = 0;           // Values that were there at this rung before.
+  std::uint64_t others = 0;           // Values that were there at this rung of the bracket before.
   std::optional<double> threshold{};  // A worse value is pruned.
   WallTime at{};
 };

@@ -25,6 +25,7 @@ struct Snapshot {
   std::vector<AttemptRow> live_attempts{};
   std::vector<CheckpointRow> checkpoints{};  // To resume from; those of a stage in the order to try them.
   std::vector<WorkerRow> workers{};
+  std::vector<SearchPointRow> search_points{};       // By sweep and number, from 0 without gaps.
   std::vector<PruningDecision> pruning_decisions{};  // In the order of their commits.
   std::vector<TrialPruning> trial_prunings{};        // By trial.
   std::vector<RequestRow> requests{};

@@ -55,11 +55,9 @@ absl::Status CheckStages(const Snapshot& snapshot) {
                        ", which is not a training before it");
       }
     }
-    if (!has_train) {
-      if (Find(snapshot.data, stage.data) == nullptr)
-        return Damaged(stage.id.ToString(), " names data that are not there");
-      continue;
-    }
+    if ((!has_train || stage.data) && Find(snapshot.data, stage.data) == nullptr)
+      return Damaged(stage.id.ToString(), " names data that are not there");
+    if (!has_train) continue;
     const StageRow* train = Find(snapshot.stages, stage.train_stage);
     if (train == nullptr || train->kind != v1::TRAIN_STAGE || stage.id.value() <= train->id.value()) {
       return Damaged(stage.id.ToString(), " has the train stage ", stage.train_stage.ToString(),
@@ -141,6 +139,18 @@ absl::Status CheckData(const Snapshot& snapshot) {
   return absl::OkStatus();
 }
 
+absl::Status CheckSearchPoints(const Snapshot& snapshot) {
+  const SearchPointRow* before = nullptr;
+  for (const SearchPointRow& point : snapshot.search_points) {
+    RETURN_IF_ERROR(CheckThere(snapshot.sweeps, point.sweep, "a point that was asked for is of "));
+    const std::uint32_t number = before != nullptr && before->sweep == point.sweep ? before->number + 1 : 0;
+    if (point.number != number)
+      return Damaged("point ", number, " that was asked for sweep ", point.sweep.ToString(), " is missing");
+    before = &point;
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckPruning(const Snapshot& snapshot) {
   for (const TrialPruning& pruning : snapshot.trial_prunings)
     RETURN_IF_ERROR(CheckThere(snapshot.trials, pruning.id, "a pruning is of "));
@@ -172,6 +182,7 @@ absl::Status CheckSnapshot(const Snapshot& snapshot) {
   std::vector<bool> needed;
   RETURN_IF_ERROR(CheckTrials(snapshot, needed));
   RETURN_IF_ERROR(CheckAttempts(snapshot, needed));
+  RETURN_IF_ERROR(CheckSearchPoints(snapshot));
   RETURN_IF_ERROR(CheckPruning(snapshot));
   RETURN_IF_ERROR(CheckRequests(snapshot));
   for (const WorkerRow& worker : snapshot.workers) {

@@ -32,6 +32,20 @@ v1::TrialState StateNamed(std::string_view name) {
   }
 }
 
+// REQUIRES: as StateNamed.
+StageFate FateNamed(std::string_view name) {
+  switch (name.empty() ? '\0' : name.front()) {
+    case 'N':
+      return StageFate::kNoModel;
+    case 'F':
+      return StageFate::kFreed;
+    case 'E':
+      return StageFate::kEmpty;
+    default:
+      return StageFate::kWhole;
+  }
+}
+
 std::int64_t OneInteger(SQLite::Database& database, const char* sql) {
   return database.execAndGet(sql).getInt64();
 }
@@ -43,16 +57,21 @@ absl::Status LoadSweeps(SQLite::Database& database, Snapshot& snapshot) {
       "request_digest, submitted_ms, ended_ms, paused, revision, "
       "(SELECT coalesce(max(notice), 0) FROM event WHERE event.sweep = sweep.id AND notice IS NOT NULL), "
       "trials_at_submit, owner, again, coalesce(attempt_ms, 0), coalesce(gpu_ms, 0), "
-      "coalesce(charged_gpu_ms, 0), coalesce(at_ms, submitted_ms), coalesce(log_lines, 0) "
+      "coalesce(charged_gpu_ms, 0), coalesce(at_ms, submitted_ms), coalesce(log_lines, 0), archived, tags, "
+      "note, removed_ms, freed "
       "FROM sweep LEFT JOIN sweep_usage ON sweep_usage.sweep = sweep.id ORDER BY id");
   while (rows.Next()) {
     SweepRow& sweep = snapshot.sweeps.emplace_back();
-    std::string spec, state;
+    std::string spec, state, tags;
     rows.Read(sweep.id, spec, state, sweep.points, sweep.trials, sweep.trials_known, sweep.next_point,
               sweep.request_id, sweep.request_digest, sweep.submitted_at, sweep.ended_at, sweep.paused,
               sweep.revision, sweep.notices, sweep.trials_at_submit, sweep.owner, sweep.again,
               sweep.usage.attempt_ms, sweep.usage.gpu_ms, sweep.usage.charged_gpu_ms, sweep.usage.at,
-              sweep.usage.log_lines);
+              sweep.usage.log_lines, sweep.order.archived, tags, sweep.order.note, sweep.order.removed,
+              sweep.order.freed);
+    for (const nlohmann::json& tag : nlohmann::json::parse(tags, nullptr, /*allow_exceptions=*/false)) {
+      if (tag.is_string()) sweep.order.tags.push_back(tag.get<std::string>());
+    }
     sweep.usage.id = sweep.id;
     ASSIGN_OR_RETURN(sweep.spec, SweepSpecFromJson(spec));
     v1::SweepState_Parse(state, &sweep.state);
@@ -92,19 +111,20 @@ absl::Status LoadStages(SQLite::Database& database, Snapshot& snapshot) {
   Statement rows(database,
                  "SELECT id, kind, fingerprint, train_stage, state, steps, checkpoint, crashes, "
                  "out_of_memory, losses, invalid, message, memory_mib, gpu_memory_mib, spec, data, ran_ms, "
-                 "start_stage FROM stage ORDER BY id");
+                 "start_stage, fate FROM stage ORDER BY id");
   const auto lacks = [](const StageRow& stage, const char* what) {
     return Damaged(stage.id.ToString(), " has no SHA-256 as its ", what);
   };
   while (rows.Next()) {
     StageRow& stage = snapshot.stages.emplace_back();
-    std::string_view kind, fingerprint, state, checkpoint, message, spec;
+    std::string_view kind, fingerprint, state, checkpoint, message, spec, fate;
     StageFailures failures;
     std::uint64_t memory_mib = 0, gpu_memory_mib = 0;
     std::int64_t ran_ms = 0;
     rows.Read(stage.id, kind, fingerprint, stage.train_stage, state, stage.steps, checkpoint,
               failures.crashes, failures.out_of_memory, failures.losses, failures.invalid, message,
-              memory_mib, gpu_memory_mib, spec, stage.data, ran_ms, stage.start_stage);
+              memory_mib, gpu_memory_mib, spec, stage.data, ran_ms, stage.start_stage, fate);
+    stage.fate = FateNamed(fate);
     stage.kind = kind.starts_with('T') ? v1::TRAIN_STAGE : v1::EVALUATE_STAGE;
     if (fingerprint.size() != stage.fingerprint.size()) return lacks(stage, "fingerprint");
     std::copy(fingerprint.begin(), fingerprint.end(), stage.fingerprint.begin());
@@ -203,14 +223,26 @@ void LoadCheckpoints(SQLite::Database& database, Snapshot& snapshot) {
   }
 }
 
+absl::Status LoadSearchPoints(SQLite::Database& database, Snapshot& snapshot) {
+  Statement rows(database,
+                 "SELECT sweep, number, point_values, told, at_ms FROM search_point ORDER BY sweep, number");
+  while (rows.Next()) {
+    SearchPointRow& row = snapshot.search_points.emplace_back();
+    std::string values, told;
+    rows.Read(row.sweep, row.number, values, told, row.at);
+    ASSIGN_OR_RETURN(row.point, SearchPointFromJson(values, told));
+  }
+  return absl::OkStatus();
+}
+
 void LoadPruning(SQLite::Database& database, Snapshot& snapshot) {
   Statement decisions(database,
-                      "SELECT sweep, stage, token, rung, step, value, verdict = 'PRUNE', others, threshold, "
-                      "at_ms FROM pruning_decision ORDER BY id");
+                      "SELECT sweep, stage, token, bracket, rung, step, value, verdict = 'PRUNE', others, "
+                      "threshold, at_ms FROM pruning_decision ORDER BY id");
   while (decisions.Next()) {
     PruningDecision& row = snapshot.pruning_decisions.emplace_back();
-    decisions.Read(row.sweep, row.stage, row.token, row.rung, row.step, row.value, row.prune, row.others,
-                   row.threshold, row.at);
+    decisions.Read(row.sweep, row.stage, row.token, row.bracket, row.rung, row.step, row.value, row.prune,
+                   row.others, row.threshold, row.at);
   }
   Statement trials(database, "SELECT trial, state = 'PRUNED' FROM trial_pruning ORDER BY trial");
   while (trials.Next()) {
@@ -260,6 +292,7 @@ absl::StatusOr<Snapshot> LoadSnapshot(SQLite::Database& database) {
   RETURN_IF_ERROR(LoadStages(database, snapshot));
   LoadTrials(database, snapshot);
   LoadLiveAttempts(database, snapshot);
+  RETURN_IF_ERROR(LoadSearchPoints(database, snapshot));
   LoadPruning(database, snapshot);
   LoadRequests(database, snapshot);
   RETURN_IF_ERROR(LoadWorkers(database, snapshot));

@@ -28,6 +28,20 @@ std::set<std::string> ProgramsOf(std::span<const ChangeBatch* const> batches) {
   return programs;
 }
 
+// The stages that are EMPTY and have rows: the process ended before they were deleted.
+std::set<StageId> LeftoversOf(SQLite::Database& connection) {
+  SQLite::Statement rows(
+      connection,
+      "SELECT DISTINCT stage FROM attempt WHERE stage IN (SELECT id FROM stage WHERE fate <> 'WHOLE' AND "
+      "fate = 'EMPTY') AND "
+      "(EXISTS (SELECT 1 FROM measurement WHERE token = attempt.token AND id < (SELECT max(id) FROM "
+      "measurement)) OR EXISTS (SELECT 1 FROM log WHERE token = attempt.token AND id < (SELECT max(id) FROM "
+      "log)))");
+  std::set<StageId> leftovers;
+  while (rows.executeStep()) leftovers.insert(StageId(rows.getColumn(0).getInt64()));
+  return leftovers;
+}
+
 }  // namespace
 
 Store::Store(Database& database) : database_(database) {}
@@ -37,9 +51,26 @@ absl::StatusOr<Snapshot> Store::Load() {
   SQLite::Database& connection = database_.connection();
   try {
     SQLite::Transaction transaction(connection);  // One moment for all tables.
+    leftovers_ = LeftoversOf(connection);
     return LoadSnapshot(connection);
   } catch (const SQLite::Exception& exception) {
     return SqliteStatus(exception, "loading the state from " + database_.path().string());
+  }
+}
+
+absl::Status Store::Thin() {
+  if (leftovers_.empty()) return absl::OkStatus();
+  SQLite::Database& connection = database_.connection();
+  try {
+    if (writer_ == nullptr) writer_ = std::make_unique<Writer>(connection, leftovers_);
+    SQLite::Transaction transaction(connection);
+    const bool all = writer_->Thin(*leftovers_.begin());
+    transaction.commit();
+    if (all) leftovers_.erase(leftovers_.begin());
+    return absl::OkStatus();
+  } catch (const SQLite::Exception& exception) {
+    writer_.reset();
+    return database_.WriteStatus(exception);
   }
 }
 
@@ -51,7 +82,7 @@ absl::StatusOr<ApplyStats> Store::Apply(const ChangeBatch& batch) {
 absl::StatusOr<ApplyStats> Store::Apply(std::span<const ChangeBatch* const> batches) {
   SQLite::Database& connection = database_.connection();
   try {
-    if (writer_ == nullptr) writer_ = std::make_unique<Writer>(connection);
+    if (writer_ == nullptr) writer_ = std::make_unique<Writer>(connection, leftovers_);
     connection.exec("BEGIN IMMEDIATE");
     ApplyStats stats;
     for (const ChangeBatch* batch : batches) {

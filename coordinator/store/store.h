@@ -35,12 +35,20 @@ class Store {
   absl::StatusOr<ApplyStats> Apply(std::span<const ChangeBatch* const> batches);
   absl::StatusOr<ApplyStats> Apply(const ChangeBatch& batch);
 
+  // Rows of a kind that one transaction deletes of an emptied stage: it must not hold up the others.
+  static constexpr int kRowsThinned = 5'000;
+  // True while stages that are EMPTY have rows left, of those that Load found or Apply emptied.
+  bool HasLeftovers() const { return !leftovers_.empty(); }
+  // Deletes a part of them, in a transaction of its own. Errors as of Apply.
+  absl::Status Thin();
+
   Database& database() { return database_; }
 
  private:
   class Writer;  // Holds the prepared statements.
   Database& database_;
   std::unique_ptr<Writer> writer_;
+  std::set<StageId> leftovers_;
   std::set<std::string> programs_;  // Descriptions of which the views have the columns, serialised.
 };
 

@@ -27,12 +27,12 @@ const std::vector<StoreRule>& StoreRules() {
       {"one_fingerprint", "a fingerprint has one stage",
        "SELECT 'stages ' || group_concat('st-' || id, ', ') || ' have the fingerprint ' || "
        "lower(hex(fingerprint)) FROM stage GROUP BY fingerprint HAVING count(*) > 1"},
-      {"data_of_a_result", "a result is of the data that its training is bound to",
+      {"data_of_a_result", "a result is of the data that it, or its training, is bound to",
        "SELECT 'st-' || stage.id || ' is bound to the data ' || coalesce(data.digest, 'not known') || "
        "', and its result is of ' || attempt.dataset_digest FROM stage "
        "JOIN attempt ON attempt.token = stage.result_token "
        "JOIN stage AS train ON train.id = coalesce(stage.train_stage, stage.id) "
-       "JOIN data ON data.id = train.data "
+       "JOIN data ON data.id = coalesce(stage.data, train.data) "
        "WHERE coalesce(attempt.dataset_digest, '') <> '' AND attempt.dataset_digest IS NOT data.digest"},
       {"specification_of_a_stage", "every stage has the part of the specification that it runs",
        "SELECT 'st-' || id || ' has a specification that is not a JSON object' FROM stage "
@@ -43,7 +43,8 @@ const std::vector<StoreRule>& StoreRules() {
       {"trained_has_a_checkpoint", "a training that succeeded has its checkpoint recorded",
        "SELECT 'st-' || id || ' has no final artifact ' || coalesce(checkpoint, '') FROM stage "
        "WHERE kind = 'TRAIN_STAGE' AND state = 'SUCCEEDED' AND NOT EXISTS (SELECT 1 FROM artifact WHERE "
-       "artifact.token = stage.result_token AND artifact.final = 1 AND artifact.sha256 = stage.checkpoint)"},
+       "artifact.token = stage.result_token AND artifact.final = 1 AND artifact.sha256 = stage.checkpoint) "
+       "AND (SELECT worker FROM attempt WHERE attempt.token = stage.result_token) <> ''"},
       {"evaluated_after_training", "an evaluation ran only with the checkpoint of its training",
        "SELECT 'st-' || stage.id || ' has attempts, and its training st-' || train.id || ' has no "
        "checkpoint' "
@@ -68,6 +69,11 @@ const std::vector<StoreRule>& StoreRules() {
        "JOIN stage AS evaluate ON evaluate.id = trial.evaluate_stage WHERE trial.state = 'PENDING' "
        "AND (evaluate.state <> 'PENDING' OR train.state IN ('FAILED', 'CANCELLED', 'DIVERGED'))",
        nullptr, "cancel and retry the trial: inlier cancel TRIAL; inlier retry TRIAL"},
+      {"imported_never_runs", "what has no worker is of an imported sweep, and has ended",
+       "SELECT 'the attempt with token ' || token || ' of s-' || attempt.sweep || ' has ' || "
+       "iif(worker = '', 'no worker', 'a worker') FROM attempt LEFT JOIN import ON import.sweep = "
+       "attempt.sweep "
+       "WHERE (worker = '') <> (import.sweep IS NOT NULL) OR worker = '' AND ended_ms IS NULL"},
       {"complete_sweep_has_ended", "a sweep that is COMPLETE has no open trial",
        "SELECT 's-' || sweep.id || ' is COMPLETE and has ' || count(*) || ' open trials' FROM sweep "
        "JOIN trial ON trial.sweep = sweep.id WHERE sweep.state = 'COMPLETE' AND trial.state = 'PENDING' "

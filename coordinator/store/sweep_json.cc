@@ -1,11 +1,14 @@
 #include "coordinator/store/sweep_json.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "google/protobuf/util/json_util.h"
 #include "nlohmann/json.hpp"
+#include "spec/schema/struct_value.h"
 
 namespace inlier {
 namespace {
@@ -57,6 +60,37 @@ absl::StatusOr<v1::SweepSpec> SweepSpecFromJson(const std::string& json) {
     for (const double number : numbers[i]) values.Add()->set_number_value(number);
   }
   return spec;
+}
+
+std::string ValuesJson(const v1::SearchPoint& point) {
+  nlohmann::json json = nlohmann::json::object();
+  for (const auto& [name, value] : point.values().fields()) {
+    const double number = value.number_value();
+    if (value.kind_case() != google::protobuf::Value::kNumberValue) {
+      json[name] = ValueText(value);
+    } else if (std::trunc(number) == number && std::abs(number) < 1e15) {
+      json[name] = static_cast<std::int64_t>(number);
+    } else {
+      json[name] = number;
+    }
+  }
+  return json.dump();
+}
+
+std::string ToldJson(const v1::SearchPoint& point) {
+  return nlohmann::json(std::vector<std::uint32_t>(point.told().begin(), point.told().end())).dump();
+}
+
+absl::StatusOr<v1::SearchPoint> SearchPointFromJson(const std::string& values, const std::string& told) {
+  v1::SearchPoint point;
+  const auto numbers = nlohmann::json::parse(told, nullptr, /*allow_exceptions=*/false);
+  bool read = google::protobuf::util::JsonStringToMessage(values, point.mutable_values()).ok();
+  for (const nlohmann::json& number : numbers) {
+    read = read && number.is_number_unsigned();
+    if (read) point.add_told(number.get<std::uint32_t>());
+  }
+  if (read && numbers.is_array()) return point;
+  return absl::DataLossError(absl::StrCat("a stored point of a search cannot be read: ", values, " ", told));
 }
 
 }  // namespace inlier

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "inlier/v1/sweep_service.pb.h"
 #include "inlier/v1/sweep_spec.pb.h"
 
 namespace inlier {
@@ -15,6 +16,12 @@ absl::StatusOr<std::string> SweepSpecToJson(const v1::SweepSpec& spec);
 
 // The inverse. Unknown fields are ignored; DataLoss for anything else.
 absl::StatusOr<v1::SweepSpec> SweepSpecFromJson(const std::string& json);
+
+// The parts of a point that a sampler asked for: {"learning_rate": 0.001} and [0, 1]. REQUIRES: its numbers are finite.
+std::string ValuesJson(const v1::SearchPoint& point);
+std::string ToldJson(const v1::SearchPoint& point);
+// The inverse; DataLoss for anything else.
+absl::StatusOr<v1::SearchPoint> SearchPointFromJson(const std::string& values, const std::string& told);
 
 }  // namespace inlier
 

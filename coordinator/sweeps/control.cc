@@ -15,9 +15,15 @@
 #include "coordinator/state/transitions.h"
 #include "coordinator/sweeps/expand.h"
 #include "coordinator/sweeps/settle.h"
+#include "spec/program/import_source.h"
 
 namespace inlier {
 namespace {
+
+absl::Status CheckRuns(const State& state, SweepId id) {
+  const Sweep& sweep = state.sweeps.at(id);
+  return CheckNotImported(sweep.spec, absl::StrCat(id.ToString(), " (", sweep.spec.name(), ")"));
+}
 
 bool RetryTrial(Context& context, Trial& trial, bool pruned_too) {
   if (trial.withdrawn) return false;
@@ -81,6 +87,7 @@ absl::StatusOr<v1::CancelResponse> Cancel(Context& context, const v1::CancelRequ
     return response;
   }
   ASSIGN_OR_RETURN(const SweepId id, FindSweep(state, request.sweep(), caller.name));
+  RETURN_IF_ERROR(CheckRuns(state, id));
   response.set_cancelled(EndSweep(context, state.sweeps.at(id), v1::SWEEP_CANCELLED, "sweep_cancelled",
                                   "the sweep was cancelled"));
   return response;
@@ -96,6 +103,7 @@ absl::StatusOr<v1::RetryResponse> Retry(Context& context, const v1::RetryRequest
   std::uint64_t retried = 0;
   SweepId sweep_id;
   const auto within_limits = [&](SweepId id) {
+    RETURN_IF_ERROR(CheckRuns(state, id));
     std::string why;
     ForEachFeature(&Feature::refuse_retry, state.sweeps.at(id), context.now.at, why);
     return why.empty() ? absl::OkStatus()
@@ -142,6 +150,7 @@ absl::StatusOr<v1::PauseSweepResponse> PauseSweep(Context& context, const v1::Pa
                                                   const Caller& caller) {
   State& state = context.state;
   ASSIGN_OR_RETURN(const SweepId id, FindSweep(state, request.sweep(), caller.name));
+  RETURN_IF_ERROR(CheckRuns(state, id));
   Sweep& sweep = state.sweeps.at(id);
   if (sweep.state != v1::ACTIVE) {
     return absl::FailedPreconditionError(absl::StrCat("sweep ", id.ToString(), " has ended (",
@@ -171,6 +180,7 @@ absl::StatusOr<v1::ResumeSweepResponse> ResumeSweep(Context& context, const v1::
                                                     const Caller& caller) {
   State& state = context.state;
   ASSIGN_OR_RETURN(const SweepId id, FindSweep(state, request.sweep(), caller.name));
+  RETURN_IF_ERROR(CheckRuns(state, id));
   Sweep& sweep = state.sweeps.at(id);
   v1::ResumeSweepResponse response;
   response.set_changed(sweep.paused);
@@ -182,7 +192,7 @@ absl::StatusOr<v1::DrainWorkerResponse> DrainWorker(Context& context, const v1::
                                                     const Caller&) {
   State& state = context.state;
   if (request.resume() && request.now()) {
-    return absl::InvalidArgumentError("DrainWorker: resume and now exclude each other; give one of the two");
+    return absl::InvalidArgumentError("resume and now exclude each other; give one of the two");
   }
   ASSIGN_OR_RETURN(const std::string incarnation, FindWorker(state, request.worker()));
   WorkerEntry& worker = *state.workers.Find(incarnation);

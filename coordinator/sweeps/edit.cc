@@ -17,6 +17,7 @@
 #include "coordinator/state/transitions.h"
 #include "coordinator/sweeps/start_source.h"
 #include "google/protobuf/util/message_differencer.h"
+#include "spec/program/import_source.h"
 #include "spec/sweep/sweep_edit.h"
 
 namespace inlier {
@@ -111,17 +112,19 @@ absl::StatusOr<std::optional<SweepEdit>> GridEdit(const State& state, const Swee
     from = sweep.expansion.expander->grid();
   } else {
     ASSIGN_OR_RETURN(from, SweepGrid::Create(before));
+    if (from->is_search()) RETURN_IF_ERROR(from->Append(sweep.expansion.asked));
   }
   if (!grid) {
     ASSIGN_OR_RETURN(grid, SweepGrid::Create(spec));
   }
+  if (grid->is_search()) RETURN_IF_ERROR(grid->Append(sweep.expansion.asked));
   ASSIGN_OR_RETURN(SweepEdit edit, SweepEdit::Create(before, *std::move(from), spec, *std::move(grid)));
   RETURN_IF_ERROR(CheckStarts(state, edit.to()));
   const std::uint64_t trials = edit.to().kept();
   if (trials > sweep.Total() && trials > trials_max) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "sweep ", spec.name(), " would have ", trials, " trials, more than the limit of ", trials_max,
-        "; make the grid narrower, or edit it with --yes (max_trials in EditSweepRequest)"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("sweep ", spec.name(), " would have ", trials, " trials, more than the limit of ",
+                     trials_max, "; make the grid narrower, or edit it with --yes (in Python max_trials)"));
   }
   return edit;
 }
@@ -155,6 +158,8 @@ absl::StatusOr<v1::EditSweepResponse> EditSweep(Context& context, const v1::Edit
   State& state = context.state;
   ASSIGN_OR_RETURN(const SweepId id, FindSweep(state, request.sweep(), caller.name));
   Sweep& sweep = state.sweeps.at(id);
+  for (const v1::SweepSpec* spec : {&std::as_const(sweep.spec), &request.spec()})
+    RETURN_IF_ERROR(CheckNotImported(*spec, absl::StrCat(id.ToString(), " (", sweep.spec.name(), ")")));
   if (request.has_revision() && request.revision() != sweep.revision &&
       !INLIER_BUG("edit_of_an_old_revision_accepted")) {
     return absl::FailedPreconditionError(absl::StrCat(

@@ -1,6 +1,7 @@
 #include "coordinator/sweeps/expand.h"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -35,7 +36,7 @@ StageId PreviousOf(const State& state, const Digest& specification, std::uint32_
   return StageId();
 }
 
-// The stage of `part` with the number of `choice`; `train` is zero for a training, `start` what it starts from.
+// The stage of `part` with the number and data of `choice`; `train` is zero for a training, `start` what it starts from.
 StageId FindOrAddStage(Context& context, v1::StageKind kind, const StagePart& part, std::uint32_t steps,
                        StageId train, StageId start, const TrainingChoice& choice) {
   State& state = context.state;
@@ -51,12 +52,12 @@ StageId FindOrAddStage(Context& context, v1::StageKind kind, const StagePart& pa
   made.steps = steps;
   made.train = train;
   made.start = start;
+  made.data = train ? choice.evaluation_data : choice.data;
+  const DataId data = made.data;
   if (train) {
     Stage& training = state.stages.at(train);
     training.evaluations.push_back(id);
     ++training.open_evaluations;
-  } else {
-    made.data = choice.data;
   }
   INLIER_CHECK(state.stages.Add(std::move(made)).second);
   ++state.counts.stages[{kind, v1::PENDING}];
@@ -65,7 +66,7 @@ StageId FindOrAddStage(Context& context, v1::StageKind kind, const StagePart& pa
                                    .fingerprint = digest,
                                    .train_stage = train,
                                    .steps = steps,
-                                   .data = train ? DataId() : choice.data,
+                                   .data = data,
                                    .start_stage = start,
                                    .previous = PreviousOf(state, specification, choice.number),
                                    .spec_json = part.json});
@@ -102,8 +103,10 @@ void Materialise(Context& context, Sweep& sweep, ExpandedTrial expanded, StageId
         .train = !train.HasSweep(sweep.id), .evaluate = !evaluate.HasSweep(sweep.id), .sources = false};
     RegisterStage(state, train, sweep);
     RegisterStage(state, evaluate, sweep);
-    if (const DataId data = ExpectedData(state, train))
-      sweep.bound.of_source.emplace(state.data.SourceOf(data), data);
+    for (const Stage* stage : {&train, &evaluate}) {
+      if (const DataId data = stage->data ? ExpectedData(state, *stage) : DataId())
+        sweep.bound.of_source.emplace(state.data.SourceOf(data), data);
+    }
     trial.state = Link(context, trial, reopens, message);
     // Not one that shares a training or an evaluation with another trial of the sweep.
     trial.known =
@@ -145,6 +148,7 @@ StageId LinkStart(const State& state, Sweep& sweep, ExpandedTrial& expanded) {
 // program refuses: that of a program before it was less strict.
 absl::Status MakeExpander(State& state, Sweep& sweep) {
   ASSIGN_OR_RETURN(SweepGrid grid, SweepGrid::Create(sweep.spec));
+  if (grid.is_search()) RETURN_IF_ERROR(grid.Append(sweep.expansion.asked));
   sweep.expansion.points = grid.size();
   sweep.expansion.kept = grid.kept();
   if (!sweep.Exhausted())
@@ -260,9 +264,14 @@ std::uint64_t Expand(Context& context, Sweep& sweep, std::uint64_t limit) {
                                                                 state.options.passed_per_tick)) {
     std::optional<TrainingChoice> choice = TrainingChoice();
     StageId start;
+    const std::shared_ptr<const v1::TrialSpec> unlinked = expanded.unlinked;  // LinkStart gives it up.
     if (expanded.problem.ok() && expanded.unlinked && !waits) start = LinkStart(state, sweep, expanded);
     // Points after one that waits are made after it, too; but their data are asked for now.
-    if (expanded.problem.ok() && expanded.train) choice = ChooseTraining(context, sweep, *expanded.train);
+    if (expanded.problem.ok() && expanded.train) choice = ChooseTraining(context, sweep, expanded);
+    if (choice && start) {
+      expanded.problem = CheckStartModel(state, start, expanded, choice->number);
+      if (!expanded.problem.ok()) expanded.spec_json = ResolvedJson(*unlinked);
+    }
     if (!choice && !waits) waits = expanded.point;
     if (waits) {
       if (const auto start = likely.find(expanded.start_point.value_or(expanded.point));

@@ -5,15 +5,30 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/digest.h"
-#include "coordinator/state/lookup.h"
+#include "coordinator/store/not_found.h"
+#include "coordinator/sweeps/training_choice.h"
 #include "spec/schema/limits.h"
 #include "spec/schema/problems.h"
 
 namespace inlier {
 namespace {
 
-absl::StatusOr<StageId> TrainingOf(const Trial& trial) {
-  if (trial.train) return trial.train;
+absl::Status ModelIsGone(const std::string& of) {
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the model of ", of,
+      " was removed by `inlier gc`; train it again (`inlier submit --again`), and name that one"));
+}
+
+absl::StatusOr<StageId> NotFreed(const State& state, StageId training, const std::string& name) {
+  if (!state.stages.at(training).IsFreed()) return training;
+  return ModelIsGone(name);
+}
+
+absl::StatusOr<StageId> TrainingOf(const State& state, const Trial& trial) {
+  if (state.sweeps.at(trial.sweep).spec.has_imported())
+    return absl::InvalidArgumentError(absl::StrCat(
+        trial.id.ToString(), " was imported and has no model to start from; name a trial of this coordinator"));
+  if (trial.train) return NotFreed(state, trial.train, trial.id.ToString());
   return absl::InvalidArgumentError(absl::StrCat(trial.id.ToString(), " can never run (", trial.message(),
                                                  "); name another trial, or mend that one"));
 }
@@ -23,7 +38,7 @@ absl::StatusOr<StageId> TrainingAt(const State& state, Sweep& sweep, std::uint64
     for (const TrialId id : sweep.trials) sweep.expansion.by_point.emplace(state.trials.at(id).point, id);
   }
   const auto at = sweep.expansion.by_point.find(point);
-  if (at != sweep.expansion.by_point.end()) return TrainingOf(state.trials.at(at->second));
+  if (at != sweep.expansion.by_point.end()) return TrainingOf(state, state.trials.at(at->second));
   return absl::InvalidArgumentError(
       absl::StrCat("point ", point, " of the sweep, which it names, has no trial"));
 }
@@ -31,13 +46,15 @@ absl::StatusOr<StageId> TrainingAt(const State& state, Sweep& sweep, std::uint64
 // `start` names a trial or a training.
 absl::StatusOr<StageId> TrainingNamed(const State& state, const v1::StartFromSpec& start) {
   if (start.has_trial()) {
-    const absl::StatusOr<TrialId> trial = FindTrial(state, start.trial());
-    if (!trial.ok()) return absl::InvalidArgumentError(trial.status().message());
-    return TrainingOf(state.trials.at(*trial));
+    // Also one of a removed sweep: a sweep that named it before makes its trials later.
+    const std::optional<TrialId> trial = TrialId::Parse(start.trial());
+    if (trial && state.trials.contains(*trial)) return TrainingOf(state, state.trials.at(*trial));
+    return absl::InvalidArgumentError(NoSuchTrial(start.trial()).message());
   }
   const std::optional<Digest> fingerprint = ParseSha256Hex(start.training());
   const Stage* stage = fingerprint ? state.stages.Find(*fingerprint) : nullptr;
-  if (stage != nullptr && stage->kind == v1::TRAIN_STAGE) return stage->id;
+  if (stage != nullptr && stage->kind == v1::TRAIN_STAGE)
+    return NotFreed(state, stage->id, "the training that it names");
   return absl::InvalidArgumentError(absl::StrCat("this coordinator has no training with fingerprint ",
                                                  start.training(), "; name a trial, such as {trial: t-17}"));
 }
@@ -61,6 +78,27 @@ absl::Status CheckStarts(const State& state, const SweepGrid& grid) {
     if (!training.ok()) problems.Add(path, std::string(training.status().message()));
   }
   return problems.ToStatus();
+}
+
+std::set<StageId> StartsToCome(const State& state, const Sweep& sweep) {
+  std::set<StageId> trainings;
+  if (sweep.state != v1::ACTIVE || sweep.Exhausted()) return trainings;
+  const absl::StatusOr<SweepGrid> grid = SweepGrid::Create(sweep.spec);
+  if (!grid.ok()) return trainings;  // It makes no trials.
+  for (const auto& [path, start] : grid->Starts()) {
+    if (const absl::StatusOr<StageId> training = TrainingNamed(state, start); training.ok())
+      trainings.insert(*training);
+  }
+  return trainings;
+}
+
+absl::Status CheckStartModel(const State& state, StageId start, const ExpandedTrial& trial,
+                             std::uint32_t number) {
+  if (state.stages.at(start).fate == StageFate::kWhole) return absl::OkStatus();
+  const Stage* own = state.stages.Find(FingerprintOf(DigestOfHex(trial.train->fingerprint), number));
+  if (own != nullptr && IsResult(own->state)) return absl::OkStatus();  // It has started from it.
+  return absl::InvalidArgumentError(
+      absl::StrCat("training.start_from: ", std::string(ModelIsGone("that training").message())));
 }
 
 absl::StatusOr<StageId> FindStart(const State& state, Sweep& sweep, const ExpandedTrial& expanded) {

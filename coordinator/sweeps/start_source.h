@@ -4,6 +4,8 @@
 #ifndef INLIER_COORDINATOR_SWEEPS_START_SOURCE_H_
 #define INLIER_COORDINATOR_SWEEPS_START_SOURCE_H_
 
+#include <set>
+
 #include "coordinator/state/context.h"
 #include "spec/sweep/sweep_grid.h"
 
@@ -15,6 +17,14 @@ absl::Status CheckStarts(const State& state, const SweepGrid& grid);
 // The stage; InvalidArgument where there is none, or too many trainings start from each other. REQUIRES: expanded.unlinked,
 // and the points before it have their trials.
 absl::StatusOr<StageId> FindStart(const State& state, Sweep& sweep, const ExpandedTrial& expanded);
+
+// InvalidArgument when the model of `start` is gone, and the trial's training with this number, which starts from it, has no
+// result. REQUIRES: trial.train.
+absl::Status CheckStartModel(const State& state, StageId start, const ExpandedTrial& trial,
+                             std::uint32_t number);
+
+// The trainings that the sweep's file names, of trials and by fingerprint, while it has trials to make; else none.
+std::set<StageId> StartsToCome(const State& state, const Sweep& sweep);
 
 }  // namespace inlier
 

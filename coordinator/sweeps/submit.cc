@@ -11,6 +11,7 @@
 #include "coordinator/state/transitions.h"
 #include "coordinator/sweeps/expand.h"
 #include "coordinator/sweeps/start_source.h"
+#include "spec/program/import_source.h"
 
 namespace inlier {
 namespace {
@@ -60,7 +61,7 @@ Sweep Made(const Context& context, const v1::SubmitSweepRequest& request, const 
   made.submission.at = context.now.wall;
   made.began = context.now.at;
   made.time.stored = {.id = made.id, .at = context.now.wall};
-  made.again = request.again();
+  made.submission.again = request.again();
   made.bound.since = context.state.next_token;
   return made;
 }
@@ -77,6 +78,7 @@ absl::StatusOr<v1::SubmitSweepResponse> SubmitSweep(Context& context, const v1::
                      EarlierAnswer(state, request.request_id(), digest, caller));
     if (earlier) return *earlier;
   }
+  RETURN_IF_ERROR(CheckNotImported(request.sweep(), request.sweep().name()));
   RETURN_IF_ERROR(CheckCallerLimits(state, caller, request.sweep()));
   v1::SweepSpec spec = request.sweep();
   spec.clear_scales();  // Other sizes are for the reader of the file.
@@ -91,7 +93,7 @@ absl::StatusOr<v1::SubmitSweepResponse> SubmitSweep(Context& context, const v1::
   if (trials > request.max_trials()) {
     return absl::FailedPreconditionError(absl::StrCat(
         "sweep ", spec.name(), " has ", trials, " trials, more than the limit of ", request.max_trials(),
-        "; make the grid narrower, or submit it with --yes (max_trials in SubmitSweepRequest)"));
+        "; make the grid narrower, or submit it with --yes (in Python max_trials)"));
   }
   Sweep& sweep = state.sweeps.Add(std::move(made));
   const SweepId id = sweep.id;
@@ -115,7 +117,7 @@ absl::StatusOr<v1::SubmitSweepResponse> SubmitSweep(Context& context, const v1::
                                    .request_digest = digest,
                                    .owner = sweep.owner,
                                    .submitted_at = context.now.wall,
-                                   .again = sweep.again});
+                                   .again = sweep.submission.again});
   sweep.submission.trials = trials;
   const bool large = sweep.expansion.points > state.options.expand_at_submit;
   sweep.submission.known =

@@ -31,19 +31,43 @@ std::vector<const Stage*> StagesOf(const State& state, const Digest& specificati
   }
 }
 
-}  // namespace
-
-Digest FingerprintOf(const Digest& specification, std::uint32_t number) {
-  if (number == 1) return specification;
-  return DigestOfHex(Sha256Hex(absl::StrCat("number ", number, "\n", HexOf(specification))));
+// A new trial may have the training with this number: it is whole, or only its model has gone, and the trial's evaluation of it
+// has its result.
+bool MayHave(const State& state, const Stage& train, const ExpandedTrial& trial, std::uint32_t number) {
+  if (train.fate != StageFate::kNoModel) return !train.IsFreed() || INLIER_BUG("freed_stage_given_again");
+  const Stage* evaluate = state.stages.Find(FingerprintOf(DigestOfHex(trial.evaluate.fingerprint), number));
+  return evaluate != nullptr && IsResult(evaluate->state);
 }
 
-std::optional<TrainingChoice> ChooseTraining(Context& context, Sweep& sweep, const StagePart& train) {
+// Makes the digest of the evaluation's own files a part of its fingerprint; those data, zero where it has none. Nullopt: they are
+// not known, and the sweep waits for them.
+std::optional<DataId> BindEvaluation(Context& context, Sweep& sweep, ExpandedTrial& trial) {
+  if (trial.evaluate.names == nullptr) return DataId();
+  State& state = context.state;
+  const DataId source = FindOrAddSource(context, *trial.evaluate.names);
+  const DataId data = DataOf(state, sweep, source);
+  if (!data) {
+    WaitForData(context, sweep, source, /*ask=*/true);
+    return std::nullopt;
+  }
+  // Where no worker could read them, an attempt tells why; no other sweep gets that stage.
+  const std::string found = state.data.IsKnown(data)
+                                ? HexOf(*state.data.at(data).digest)
+                                : absl::StrCat("unread ", state.data.source(source).as_of);
+  trial.evaluate.fingerprint = Sha256Hex(absl::StrCat("data ", found, "\n", trial.evaluate.fingerprint));
+  return data;
+}
+
+std::optional<TrainingChoice> ChooseKnown(Context& context, Sweep& sweep, const ExpandedTrial& trial) {
+  const StagePart& train = *trial.train;
   State& state = context.state;
   const std::vector<const Stage*> stages = StagesOf(state, DigestOfHex(train.fingerprint));
-  const auto number_at = [&](auto at) { return static_cast<std::uint32_t>(stages.rend() - at); };
-  for (auto at = stages.rbegin(); at != stages.rend(); ++at) {
-    if ((*at)->HasSweep(sweep.id)) return TrainingChoice{.number = number_at(at)};
+  std::vector<std::uint32_t> numbers;  // Of those that it may have, the newest first.
+  for (auto number = static_cast<std::uint32_t>(stages.size()); number > 0; --number) {
+    if (MayHave(state, *stages[number - 1], trial, number)) numbers.push_back(number);
+  }
+  for (const std::uint32_t number : numbers) {
+    if (stages[number - 1]->HasSweep(sweep.id)) return TrainingChoice{.number = number};
   }
   const DataId source = FindOrAddSource(context, *train.names);
   // A sweep may name the version of its program's source.
@@ -55,17 +79,18 @@ std::optional<TrainingChoice> ChooseTraining(Context& context, Sweep& sweep, con
     return std::nullopt;
   }
   TrainingChoice fresh{.number = static_cast<std::uint32_t>(stages.size()) + 1, .data = data ? data : source};
-  if (stages.empty()) return fresh;
-  const Stage& newest = *stages.back();
+  if (numbers.empty()) return fresh;
+  const Stage& newest = *stages[numbers.front() - 1];
   // It could not start, and never will.
   if (newest.state == v1::DIVERGED && !ExpectedData(state, newest))
-    return TrainingChoice{.number = fresh.number - 1};
+    return TrainingChoice{.number = numbers.front()};
   const bool untouched = !ExpectedData(state, newest) && newest.live() == 0 && !IsResult(newest.state);
-  if (sweep.again && !untouched) return fresh;
-  for (auto at = stages.rbegin(); data && !sweep.again && at != stages.rend(); ++at) {
-    if (ExpectedData(state, **at) == data) return TrainingChoice{.number = number_at(at)};
+  if (sweep.submission.again && !untouched) return fresh;
+  for (const std::uint32_t number : numbers) {
+    if (data && !sweep.submission.again && ExpectedData(state, *stages[number - 1]) == data)
+      return TrainingChoice{.number = number};
   }
-  if (untouched) return TrainingChoice{.number = fresh.number - 1};
+  if (untouched) return TrainingChoice{.number = numbers.front()};
   if (!data) {
     WaitForData(context, sweep, source, /*ask=*/true);
     return std::nullopt;
@@ -77,6 +102,21 @@ std::optional<TrainingChoice> ChooseTraining(Context& context, Sweep& sweep, con
   return fresh;
 }
 
+}  // namespace
+
+Digest FingerprintOf(const Digest& specification, std::uint32_t number) {
+  if (number == 1) return specification;
+  return DigestOfHex(Sha256Hex(absl::StrCat("number ", number, "\n", HexOf(specification))));
+}
+
+std::optional<TrainingChoice> ChooseTraining(Context& context, Sweep& sweep, ExpandedTrial& trial) {
+  const std::optional<DataId> evaluation = BindEvaluation(context, sweep, trial);
+  if (!evaluation) return std::nullopt;
+  std::optional<TrainingChoice> choice = ChooseKnown(context, sweep, trial);
+  if (choice) choice->evaluation_data = *evaluation;
+  return choice;
+}
+
 std::string LikelyTraining(const State& state, const StagePart& train) {
   const std::vector<const Stage*> stages = StagesOf(state, DigestOfHex(train.fingerprint));
   return stages.empty() ? "" : HexOf(stages.back()->fingerprint);
@@ -85,7 +125,7 @@ std::string LikelyTraining(const State& state, const StagePart& train) {
 bool HasKnownResult(const State& state, const ExpandedTrial& trial) {
   if (!trial.problem.ok() || trial.train == nullptr) return false;
   const std::vector<const Stage*> stages = StagesOf(state, DigestOfHex(trial.train->fingerprint));
-  if (stages.empty()) return false;
+  if (stages.empty() || stages.back()->IsFreed()) return false;
   if (stages.back()->state == v1::DIVERGED) return true;
   const auto number = static_cast<std::uint32_t>(stages.size());
   const Stage* evaluate = state.stages.Find(FingerprintOf(DigestOfHex(trial.evaluate.fingerprint), number));

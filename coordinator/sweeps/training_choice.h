@@ -7,7 +7,9 @@
 // is shared at once: it will read the data of that time.
 //
 // The stages of one specification are numbered: the first has the fingerprint of the specification, the n-th that
-// of it and n. An evaluation has the number of its training.
+// of it and n. An evaluation has the number of its training. One with files of its own (evaluation.multiple_choice) is known by
+// their digest, with that of the training's files, in its fingerprint: where they change, it runs again, and the training does not.
+// Its sweep waits for a worker that finds the digest, known training or not.
 #ifndef INLIER_COORDINATOR_SWEEPS_TRAINING_CHOICE_H_
 #define INLIER_COORDINATOR_SWEEPS_TRAINING_CHOICE_H_
 
@@ -25,11 +27,13 @@ Digest FingerprintOf(const Digest& specification, std::uint32_t number);
 
 struct TrainingChoice {
   std::uint32_t number = 1;
-  DataId data{};  // Of a new training: what it is bound to, or its source where that is not known.
+  DataId data{};             // Of a new training: what it is bound to, or its source where that is not known.
+  DataId evaluation_data{};  // The same of the evaluation; zero: it has no files of its own.
 };
 
-// Nullopt: it cannot be chosen yet, and the sweep waits for data.
-std::optional<TrainingChoice> ChooseTraining(Context& context, Sweep& sweep, const StagePart& train);
+// Of those that are not freed; the digest of the evaluation's own files becomes a part of its fingerprint. Nullopt: it cannot be
+// chosen yet, and the sweep waits for data. REQUIRES: trial.train.
+std::optional<TrainingChoice> ChooseTraining(Context& context, Sweep& sweep, ExpandedTrial& trial);
 
 // Fingerprint of the latest stage of the specification, which a waiting trial has if its data are unchanged; empty: none.
 std::string LikelyTraining(const State& state, const StagePart& train);

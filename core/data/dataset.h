@@ -31,6 +31,10 @@ class Dataset {
   // Tokens in an example, padding included; 0 for images, whose number of tokens depends on the model.
   virtual std::int64_t sequence_length() const = 0;
 
+  // Bytes of the text of each token, (V) int64, on the CPU: none of a special one. Undefined where what is predicted is not
+  // the text itself.
+  virtual torch::Tensor token_bytes() const { return {}; }
+
   // Micro-batch number `index` of training. All micro-batches are full: examples are read epoch after epoch,
   // each epoch in its own order drawn from (seed, epoch), and a batch may cross the end of an epoch.
   virtual Batch TrainBatch(std::uint64_t seed, std::uint64_t index, std::int64_t batch_size) const = 0;

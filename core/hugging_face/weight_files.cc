@@ -1,12 +1,17 @@
 #include "core/hugging_face/weight_files.h"
 
+#include <cstdio>
+#include <fstream>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "base/files/mapped_file.h"
 #include "base/json_text.h"
+#include "base/log.h"
 #include "base/status.h"
 #include "nlohmann/json.hpp"
 #include "spec/hugging_face/config_keys.h"
@@ -46,7 +51,11 @@ double FewestValues(const v1::TrialSpec& spec) {
   VisitArchitecture(spec.model(), [&](std::string_view, const auto& model) {
     const double width = model.hidden_size();
     const double gates = spec.attention().gate().mlp().hidden_size();
-    values = model.layers() * (2.0 * width * width + 2.0 * width * model.ffn_size() + width * gates);
+    double inner = width;
+    if constexpr (requires { model.head_size(); }) {
+      if (model.has_head_size()) inner = static_cast<double>(model.head_size()) * model.heads();
+    }
+    values = model.layers() * (2.0 * width * inner + 2.0 * width * model.ffn_size() + width * gates);
     if constexpr (requires { model.vocab_size(); }) {
       double row = width;
       if constexpr (requires { model.embedding_size(); }) row = model.embedding_size();
@@ -60,6 +69,18 @@ double FewestValues(const v1::TrialSpec& spec) {
     }
   });
   return values;
+}
+
+// Bytes, as Linux estimates them; nothing where it does not say.
+std::optional<double> FreeMemory() {
+  std::ifstream meminfo("/proc/meminfo");
+  for (std::string line; std::getline(meminfo, line);) {
+    double kibibytes = 0;
+    if (line.starts_with("MemAvailable:") &&
+        std::sscanf(line.c_str(), "MemAvailable: %lf kB", &kibibytes) == 1)
+      return kibibytes * 1024;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -112,18 +133,7 @@ std::string WeightFiles::PlaceOf(const std::string& name) const {
                       readers_[tensors_.at(name)].path().filename().string(), "'s header");
 }
 
-absl::Status WeightFiles::CheckSizes(const v1::TrialSpec& spec) const {
-  double layers = 0;
-  VisitArchitecture(spec.model(),
-                    [&layers](std::string_view, const auto& model) { layers = model.layers(); });
-  const std::string architecture(ArchitectureName(spec.model()));
-  const auto key = [&architecture](const char* field) {
-    return std::string(KeyOfField(architecture, absl::StrCat("model.", architecture, ".", field)));
-  };
-  if (layers > static_cast<double>(tensors_.size())) {
-    return absl::InvalidArgumentError(absl::StrCat(key("layers"), ": is ", layers, ", and the weights have ",
-                                                   tensors_.size(), " tensors; they do not belong together"));
-  }
+double WeightFiles::values() const {
   double values = 0;
   for (const SafetensorsReader& reader : readers_) {
     for (const auto& [name, entry] : reader.entries()) {
@@ -132,10 +142,38 @@ absl::Status WeightFiles::CheckSizes(const v1::TrialSpec& spec) const {
       values += size;
     }
   }
-  if (FewestValues(spec) <= values) return absl::OkStatus();
+  return values;
+}
+
+absl::Status WeightFiles::CheckMemory() const {
+  constexpr double kGib = 1 << 30;
+  const double needed = values() * sizeof(float) / kGib;
+  if (needed < 1) return absl::OkStatus();
+  const std::optional<double> free = FreeMemory();
+  spdlog::info("model_memory gib={:.1f} free_gib={:.1f} format=float32", needed, free.value_or(0) / kGib);
+  if (!free || needed < *free / kGib) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrFormat(
+      "%s: the weights take %.1f GiB of memory in float32, and %.1f GiB are free on this machine; use one "
+      "with more, or a smaller model",
+      readers_[0].path().parent_path().string(), needed, *free / kGib));
+}
+
+absl::Status WeightFiles::CheckSizes(const v1::TrialSpec& spec, std::string_view model_type) const {
+  double layers = 0;
+  VisitArchitecture(spec.model(),
+                    [&layers](std::string_view, const auto& model) { layers = model.layers(); });
+  const std::string architecture(ArchitectureName(spec.model()));
+  const auto key = [&](const char* field) {
+    return std::string(KeyOfField(model_type, absl::StrCat("model.", architecture, ".", field)));
+  };
+  if (layers > static_cast<double>(tensors_.size())) {
+    return absl::InvalidArgumentError(absl::StrCat(key("layers"), ": is ", layers, ", and the weights have ",
+                                                   tensors_.size(), " tensors; they do not belong together"));
+  }
+  if (FewestValues(spec) <= values()) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
-      key("hidden_size"), ": with the other sizes of config.json it makes a model of more than the ", values,
-      " values that the weights have; they do not belong together"));
+      key("hidden_size"), ": with the other sizes of config.json it makes a model of more than the ",
+      values(), " values that the weights have; they do not belong together"));
 }
 
 }  // namespace inlier

@@ -29,9 +29,16 @@ class WeightFiles {
   std::string PlaceOf(const std::string& name) const;
   const std::map<std::string, std::size_t>& names() const { return tensors_; }
 
+  // Of all tensors.
+  double values() const;
+
+  // ResourceExhausted where the values take more memory in float32 than is free on this machine; says how much they take where
+  // it is more than 1 GiB.
+  absl::Status CheckMemory() const;
+
   // OK where a model of this spec is not larger than these tensors allow, so that making it takes memory in proportion
   // to files that exist. InvalidArgument begins with the key of config.json.
-  absl::Status CheckSizes(const v1::TrialSpec& spec) const;
+  absl::Status CheckSizes(const v1::TrialSpec& spec, std::string_view model_type) const;
 
  private:
   absl::Status Add(const std::filesystem::path& path, const DataRoots& roots);

@@ -19,9 +19,11 @@
 #include "base/utf8.h"
 #include "core/hugging_face/export_folder.h"
 #include "core/hugging_face/own_code.h"
+#include "core/hugging_face/stored_forms.h"
 #include "core/hugging_face/weight_files.h"
 #include "core/io/safetensors.h"
 #include "core/models/bert_classifier.h"
+#include "core/models/embedding_projection.h"
 #include "core/models/make_model.h"
 #include "core/models/parameter_names.h"
 #include "nlohmann/json.hpp"
@@ -29,13 +31,6 @@
 
 namespace inlier {
 namespace {
-
-// The name of a model's body in transformers' classes: the first component of its parameters.
-std::string BodyOf(const v1::ModelSpec& model) {
-  if (model.has_bert()) return "bert.";
-  if (model.has_gpt2()) return "transformer.";
-  return model.has_vit() ? "vit." : "model.";
-}
 
 bool StartsWithAny(std::string_view name, std::initializer_list<std::string_view> beginnings) {
   return std::any_of(beginnings.begin(), beginnings.end(),
@@ -104,10 +99,10 @@ std::string TableRemedy(const std::string& wanted_by, const std::string& name,
 
 // How the tensors of files become a model.
 struct Copying {
+  StoredForms forms;                     // Of the class that saved them.
   std::string where;                     // The source, in messages.
   std::string wanted_by;                 // kConfig or kTrial.
   bool (*may_lack)(const std::string&);  // Parameters without a tensor.
-  std::string body;                      // BodyOf.
   bool other_head = false;               // The files have a head that the model does not have.
   // The stored row of each of a classifier's outputs; empty: as they are.
   std::vector<std::int64_t> outputs_in = {};
@@ -132,14 +127,16 @@ class WeightCopy {
  private:
   absl::Status Copy(const std::string& parameter, at::Tensor& value) {
     masked_model_ = masked_model_ || absl::StartsWith(parameter, "cls.predictions.");
-    std::string stored;
-    const SafetensorsEntry* entry = nullptr;
-    for (const std::string& name : StoredNames(parameter, how_.body)) {
-      entry = files_.Find(name);
-      stored = name;
-      if (entry != nullptr) break;
+    const StoredForm form = how_.forms.Of(parameter);
+    std::vector<std::string> stored;
+    for (const std::string& tensor : form.tensors) {
+      for (const std::string& name : StoredNames(tensor, how_.forms.body())) {
+        if (files_.Find(name) == nullptr) continue;
+        stored.push_back(name);
+        break;
+      }
     }
-    if (entry == nullptr) {
+    if (stored.size() < form.tensors.size()) {
       if (!how_.may_lack(parameter)) {
         return absl::InvalidArgumentError(absl::StrCat(how_.where, ": the tensor ", parameter, " that ",
                                                        how_.wanted_by, " asks for is missing"));
@@ -147,34 +144,50 @@ class WeightCopy {
       missing_.push_back(parameter);
       return absl::OkStatus();
     }
-    if (value.sizes() != at::IntArrayRef(entry->shape)) {
-      return absl::InvalidArgumentError(absl::StrCat(how_.where, ": the tensor ", parameter, " has shape ",
-                                                     Shape(entry->shape), " where ", how_.wanted_by,
-                                                     " asks for ", Shape(value.sizes()),
-                                                     TableRemedy(how_.wanted_by, parameter, entry->shape)));
+    if (form.make == nullptr) RETURN_IF_ERROR(CheckShape(parameter, value, files_.Find(stored[0])->shape));
+    std::vector<at::Tensor> tensors;
+    for (const std::string& name : stored) {
+      ASSIGN_OR_RETURN(tensors.emplace_back(), files_.Load(name));
     }
-    ASSIGN_OR_RETURN(at::Tensor tensor, files_.Load(stored));
+    at::Tensor tensor;
+    if (form.make != nullptr) {
+      ASSIGN_OR_RETURN(tensor, form.make(tensors));
+      RETURN_IF_ERROR(CheckShape(parameter, value, tensor.sizes().vec()));
+    } else {
+      tensor = tensors[0];
+    }
     if (!how_.outputs_in.empty() && absl::StartsWith(parameter, "classifier."))
       tensor = tensor.index_select(0, at::tensor(how_.outputs_in, at::kLong));
     value.copy_(tensor);
-    used_.insert(stored);
-    has_body_ = has_body_ || absl::StartsWith(stored, how_.body) || absl::StartsWith(stored, "transformer.");
+    for (const std::string& name : stored) {
+      used_.insert(name);
+      has_body_ =
+          has_body_ || absl::StartsWith(name, how_.forms.body()) || absl::StartsWith(name, "transformer.");
+    }
     return absl::OkStatus();
+  }
+
+  absl::Status CheckShape(const std::string& parameter, const at::Tensor& value,
+                          const std::vector<std::int64_t>& shape) const {
+    if (value.sizes() == at::IntArrayRef(shape)) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat(
+        how_.where, ": the tensor ", parameter, " has shape ", Shape(shape), " where ", how_.wanted_by,
+        " asks for ", Shape(value.sizes()), TableRemedy(how_.wanted_by, parameter, shape)));
   }
 
   // Tensors that a file may have in addition to the parameters: buffers, tied copies, and heads for other purposes.
   bool MayBeLeft(const std::string& name) const {
-    if (EndsWithAny(name, {"position_ids", ".attn.bias", ".attn.masked_bias", "rotary_emb.inv_freq",
-                           "embeddings.mask_token"})) {
+    if (EndsWithAny(name, {"position_ids", ".attn.bias", ".attn.masked_bias", "attention.bias",
+                           "attention.masked_bias", "rotary_emb.inv_freq", "embeddings.mask_token"})) {
       return true;
     }
     if (absl::StartsWith(name, "optimizer/")) return true;
-    const std::string bare(absl::StripPrefix(name, how_.body));
+    const std::string bare(absl::StripPrefix(name, how_.forms.body()));
     // A class of transformers is a body and other parts.
     if (how_.other_head && has_body_ && bare == name) return true;
     if (!masked_model_ && absl::StartsWith(bare, "cls.predictions.")) return true;
     return StartsWithAny(bare, {"pooler.", "cls.predictions.decoder.", "cls.seq_relationship.", "lm_head.",
-                                "classifier.", "multiple_choice_head."});
+                                "classifier.", "multiple_choice_head.", "vocab_projector.", "embed_out."});
   }
 
   const Copying& how_;
@@ -234,10 +247,25 @@ absl::StatusOr<std::vector<std::int64_t>> OutputsOf(const std::vector<std::strin
   return outputs;
 }
 
+// Multiplies the projections of EmbProj, where there are any, into table and head.
+void AbsorbEmbeddingProjection(const v1::TrialSpec& spec, TensorMap& tensors) {
+  if (!spec.embedding_projection()) return;
+  const auto take = [&tensors](const char* name) {
+    return tensors.extract(absl::StrCat(name, ".weight")).mapped();
+  };
+  const EmbeddingProjection projection{take(kEmbeddingProjection), take(kHeadProjection)};
+  at::Tensor& table =
+      tensors.at(spec.model().has_gpt2() ? "transformer.wte.weight" : "model.embed_tokens.weight");
+  at::Tensor& head = tensors.at("lm_head.weight");
+  table = projection.Embedded(table).contiguous();
+  head = projection.AbsorbedHead(head).contiguous();
+}
+
 // The tensors that transformers expects in the file: our parameters, with those that it requires filled in.
 TensorMap TensorsToExport(const v1::TrialSpec& spec, const Model& model) {
   TensorMap tensors;
   for (const auto& item : model.named_parameters()) tensors[item.key()] = item.value().detach();
+  AbsorbEmbeddingProjection(spec, tensors);
   if (spec.norm() == v1::RMS_NORM_S && spec.model().has_llama()) {
     // One gain for all channels equals a vector of it.
     for (auto& [name, tensor] : tensors) {
@@ -274,7 +302,8 @@ TensorMap TensorsToExport(const v1::TrialSpec& spec, const Model& model) {
 absl::StatusOr<HuggingFaceModel> Open(const std::filesystem::path& folder, FolderPart part) {
   ASSIGN_OR_RETURN(HuggingFaceConfig config, ReadHuggingFaceConfig(folder, part));
   ASSIGN_OR_RETURN(const WeightFiles files, WeightFiles::Open(folder, {}));
-  RETURN_IF_ERROR(InFile(folder / kConfig, files.CheckSizes(config.spec)));
+  RETURN_IF_ERROR(InFile(folder / kConfig, files.CheckSizes(config.spec, config.model_type)));
+  RETURN_IF_ERROR(files.CheckMemory());
   ModelShape shape;
   if (config.spec.data().has_classification()) {
     const SafetensorsEntry* classifier = files.Find(kClassifierWeight);
@@ -286,10 +315,10 @@ absl::StatusOr<HuggingFaceModel> Open(const std::filesystem::path& folder, Folde
   }
   HuggingFaceModel opened{.spec = std::move(config.spec), .model = nullptr};
   ASSIGN_OR_RETURN(opened.model, MakeModel(opened.spec, shape));
-  const Copying how{.where = folder.string(),
+  const Copying how{.forms = StoredForms(config.model_type, opened.spec.model()),
+                    .where = folder.string(),
                     .wanted_by = kConfig,
                     .may_lack = IsHead,
-                    .body = BodyOf(opened.spec.model()),
                     .other_head = config.other_head};
   ASSIGN_OR_RETURN(const std::vector<std::string> missing, WeightCopy(how, files).Into(*opened.model));
   opened.has_head = missing.empty() && !config.other_head;
@@ -311,10 +340,10 @@ absl::StatusOr<std::vector<std::string>> LoadStartingWeights(const std::filesyst
                                                              const StartingTrial& trial, Model& model,
                                                              const DataRoots& roots) {
   RETURN_IF_ERROR(roots.Check(source));
-  Copying how{.where = source.string(),
+  Copying how{.forms = StoredForms("", trial.spec.model()),
+              .where = source.string(),
               .wanted_by = kTrial,
-              .may_lack = IsHeadOrVariant,
-              .body = BodyOf(trial.spec.model())};
+              .may_lack = IsHeadOrVariant};
   ASSIGN_OR_RETURN(const WeightFiles files, WeightFiles::Open(source, roots));
   std::vector<std::string> stored_classes = trial.source_classes;
   if (std::filesystem::is_directory(source)) {
@@ -322,7 +351,8 @@ absl::StatusOr<std::vector<std::string>> LoadStartingWeights(const std::filesyst
     ASSIGN_OR_RETURN(
         const HuggingFaceConfig config,
         ReadHuggingFaceConfig(source, classifies ? FolderPart::kWhole : FolderPart::kBody, roots));
-    RETURN_IF_ERROR(InFile(source / kConfig, CheckSameFunction(config.spec, trial.spec, /*by_key=*/true)));
+    RETURN_IF_ERROR(InFile(source / kConfig, CheckSameFunction(config.spec, trial.spec, config.model_type)));
+    how.forms = StoredForms(config.model_type, trial.spec.model());
     how.other_head = config.other_head;
     stored_classes = config.class_names;
   }
@@ -345,10 +375,14 @@ absl::Status ExportHuggingFaceModel(const v1::TrialSpec& resolved, const Model& 
   ExportedData data = options.data;
   if (const auto* classifier = dynamic_cast<const BertClassifier*>(&model))
     data.outputs = classifier->outputs();
-  ASSIGN_OR_RETURN(const nlohmann::json config, HuggingFaceConfigOfSpec(resolved, data, options.quantized));
+  ASSIGN_OR_RETURN(nlohmann::json config, HuggingFaceConfigOfSpec(resolved, data, options.quantized));
+  TensorMap tensors = TensorsToExport(resolved, model);
+  if (options.compress) {
+    options.compress(&tensors);
+    config["quantization_config"] = nlohmann::json::parse(options.quantization_config);
+  }
   ASSIGN_OR_RETURN(ExportFolder made, ExportFolder::Make(folder, options.replace));
-  RETURN_IF_ERROR(SaveSafetensors(made.path() / "model.safetensors", TensorsToExport(resolved, model),
-                                  {{"format", "pt"}}));
+  RETURN_IF_ERROR(SaveSafetensors(made.path() / "model.safetensors", tensors, {{"format", "pt"}}));
   RETURN_IF_ERROR(made.Write(kConfig, config.dump(2) + "\n"));
   if (config.contains("auto_map")) {
     for (const auto& [name, content] : OwnCode()) RETURN_IF_ERROR(made.Write(name, content));

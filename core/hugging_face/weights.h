@@ -7,6 +7,7 @@
 #define INLIER_CORE_HUGGING_FACE_WEIGHTS_H_
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -15,6 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/data/data_roots.h"
+#include "core/io/safetensors.h"
 #include "core/models/model.h"
 #include "inlier/v1/trial_spec.pb.h"
 #include "spec/hugging_face/config.h"
@@ -59,6 +61,9 @@ struct ExportOptions {
   bool quantized = false;                    // `files` has kQuantizationFile (own_parts.h).
   std::map<std::string, std::string> files;  // More files of the folder: name -> content.
   ExportedData data = {};                    // Without `outputs`.
+  // Changes the tensors that are written, by their names in transformers; null: nothing. With `quantization_config` of config.json.
+  std::function<void(TensorMap*)> compress = nullptr;
+  std::string quantization_config = {};  // JSON.
 };
 
 // Writes config.json, model.safetensors and what else the model needs (own_parts.h), so that transformers'

@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "core/images/decode_budget.h"
+#include "spec/data/image_files.h"
 
 namespace inlier {
 namespace {
@@ -24,9 +25,6 @@ constexpr std::int64_t kDecodeBytesMax = std::int64_t{1} << 30;
 // Red, green and blue; of a JPEG also the coefficients of a progressive one and four inks.
 constexpr std::int64_t kPngBytesPerPixel = 4;
 constexpr std::int64_t kJpegBytesPerPixel = 16;
-
-constexpr std::string_view kPngMagic = "\x89PNG\r\n\x1a\n";
-constexpr std::string_view kJpegMagic = "\xff\xd8\xff";
 
 absl::Status Damaged(const char* format, const std::string& reason) {
   return absl::InvalidArgumentError(absl::StrCat("a damaged ", format, " (", reason, ")"));
@@ -203,11 +201,6 @@ class JpegReader {
   int sampling_ = 0;
   int colors_ = 0;
 };
-
-absl::Status NoImage() {
-  return absl::InvalidArgumentError(
-      "neither a PNG nor a JPEG: convert it to one of them, or take it out of the folder");
-}
 
 }  // namespace
 

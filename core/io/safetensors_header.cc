@@ -22,12 +22,13 @@ struct DtypeName {
   const char* name;
   c10::ScalarType type;
 };
-constexpr std::array<DtypeName, 8> kDtypes = {{{"F64", c10::kDouble},
+constexpr std::array<DtypeName, 9> kDtypes = {{{"F64", c10::kDouble},
                                                {"F32", c10::kFloat},
                                                {"BF16", c10::kBFloat16},
                                                {"F16", c10::kHalf},
                                                {"I64", c10::kLong},
                                                {"I32", c10::kInt},
+                                               {"I8", c10::kChar},
                                                {"U8", c10::kByte},
                                                {"BOOL", c10::kBool}}};
 

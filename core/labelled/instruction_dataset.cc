@@ -1,22 +1,15 @@
 #include "core/labelled/instruction_dataset.h"
 
 #include <algorithm>
-#include <filesystem>
-#include <system_error>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "base/data/data_folder.h"
-#include "base/data/text_lines.h"
 #include "base/data/text_split.h"
-#include "base/data/utf8_text.h"
 #include "base/digest.h"
-#include "base/files/mapped_file.h"
-#include "base/json_text.h"
 #include "base/status.h"
-#include "core/text/json_line.h"
 #include "core/text/masking.h"
 #include "core/text/tokenizer_of_spec.h"
+#include "spec/data/instruction_source.h"
 #include "torch/types.h"
 
 namespace inlier {
@@ -33,42 +26,13 @@ std::string Framed(const std::string& prompt, const std::string& input) {
 // Prompt and answer of each pair, alternating.
 absl::StatusOr<std::vector<std::string>> ReadPairs(const v1::InstructionDataSpec& spec,
                                                    const DataRoots& roots) {
-  std::error_code error;
-  if (!std::filesystem::exists(spec.path(), error)) {
-    return absl::NotFoundError(absl::StrCat("data.instructions.path: no file ", spec.path(),
-                                            " on this machine; name a .jsonl file, one object a line"));
-  }
-  absl::StatusOr<MappedFile> file = MappedFile::Open(spec.path(), roots);
-  if (!file.ok()) return Unreadable(file.status());
-  RETURN_IF_ERROR(CheckUtf8(file->bytes(), spec.path()));
+  ASSIGN_OR_RETURN(const Records pairs, ReadInstructions(spec, {.roots = roots}));
   std::vector<std::string> texts;
-  const auto add = [&](const absl::StatusOr<JsonLine>& parsed) -> absl::Status {
-    ASSIGN_OR_RETURN(const JsonLine line, parsed);
-    ASSIGN_OR_RETURN(const std::string prompt,
-                     line.Text(spec.prompt_field(), "data.instructions.prompt_field"));
-    ASSIGN_OR_RETURN(const std::string input,
-                     line.OptionalText(spec.input_field(), "data.instructions.input_field"));
-    ASSIGN_OR_RETURN(std::string answer, line.Text(spec.answer_field(), "data.instructions.answer_field"));
-    texts.push_back(Framed(prompt, input));
-    texts.push_back(std::move(answer));
-    return absl::OkStatus();
-  };
-  const std::size_t first = file->bytes().find_first_not_of(" \t\r\n");
-  if (first != std::string_view::npos && file->bytes()[first] == '[') {  // As Alpaca is published.
-    ASSIGN_OR_RETURN(nlohmann::json array, ParseJsonText(file->bytes(), spec.path()));
-    for (std::size_t i = 0; i < array.size(); ++i) {
-      const std::string place = absl::StrCat(spec.path(), ": element ", i + 1);
-      RETURN_IF_ERROR(add(JsonLine::Of(std::move(array[i]), place, spec.prompt_field())));
-    }
-  } else {
-    for (TextLines lines(file->bytes()); lines.Next();) {
-      if (IsBlank(lines.line())) continue;
-      RETURN_IF_ERROR(add(JsonLine::Parse(lines.line(), spec.path(), lines.number(), spec.prompt_field())));
-    }
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    texts.push_back(Framed(std::string(pairs.Value(i, 0)), std::string(pairs.Value(i, 1))));
+    texts.emplace_back(pairs.Value(i, 2));
   }
-  if (texts.size() >= 4) return texts;
-  return absl::InvalidArgumentError(absl::StrCat(spec.path(), " has ", texts.size() / 2,
-                                                 " pairs; one object a line is needed, two at least"));
+  return texts;
 }
 
 // Puts the pairs for training first; returns their number.

@@ -1,7 +1,6 @@
 // Prompts with the answer to each, for causal models: only the answer is predicted.
 //
-// A .jsonl file, one object a line, or a file with an array of objects. A fixed template surrounds the prompt,
-// without its middle part where there is no input; prompt and answer are encoded separately:
+// A file of records (base/data/record_form.h). A fixed template surrounds the prompt, without its middle part where there is no input; prompt and answer are encoded separately:
 //
 //   <begin> "Instruction:\n" prompt "\n\nInput:\n" input "\n\nAnswer:\n" | answer <end of text> <pad>…
 //

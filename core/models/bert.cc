@@ -9,7 +9,9 @@ Bert::Bert(const BertOptions& options) : encoder_(ParameterScope(*this), options
   const ParameterScope head = ParameterScope(*this).Child("cls.predictions");
   head_bias_ = head.Create("bias", {options.vocab_size});
   head_dense_ = Linear::Create(head.Child("transform.dense"), width, width);
-  head_norm_ = Norm::Create(head.Child("transform.LayerNorm"), width, options.layer.norm);
+  NormOptions norm = options.layer.norm;
+  norm.gate_rank = 0;  // Of the residual stream's norms alone.
+  head_norm_ = Norm::Create(head.Child("transform.LayerNorm"), width, norm);
 }
 
 at::Tensor Bert::Encode(const ModelInput& input, ActivationTap* tap) {

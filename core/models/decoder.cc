@@ -27,6 +27,7 @@ Decoder::Decoder(const DecoderStyle& style, const DecoderOptions& options)
     : style_(style),
       options_(options),
       frame_(FrameOptionsOf(options.layer, options.position, /*causal=*/true)) {
+  frame_.window = options.window;
   const ParameterScope root(*this);
   const std::int64_t width = options.layer.attention.hidden_size;
   tokens_ = root.Child(style.tokens).Create("weight", {options.vocab_size, width});
@@ -34,7 +35,9 @@ Decoder::Decoder(const DecoderStyle& style, const DecoderOptions& options)
     positions_ = root.Child(style.positions).Create("weight", {options.max_positions, width});
   }
   for (std::int64_t i = 0; i < options.layers; ++i) {
-    layers_.emplace_back(root.Child(style.layers + std::to_string(i)), *style.layer, options.layer);
+    LayerOptions layer = options.layer;
+    layer.attention.windowed = !options.windowed.empty() && options.windowed[static_cast<std::size_t>(i)];
+    layers_.emplace_back(root.Child(style.layers + std::to_string(i)), *style.layer, layer);
   }
   if (options.layer.pre_norm)
     final_norm_.push_back(Norm::Create(root.Child(style.final_norm), width, options.layer.norm));
@@ -42,11 +45,16 @@ Decoder::Decoder(const DecoderStyle& style, const DecoderOptions& options)
     head_ =
         Linear::Create(root.Child(std::string(kTiedHeadSite)), width, options.vocab_size, {.bias = false});
   }
+  if (options.embedding_projection) projection_ = EmbeddingProjection::Create(root, width);
 }
 
 at::Tensor Decoder::Embed(const ModelInput& input, const ForwardContext& context) const {
   CheckLengthFits(input.ids.size(1), max_positions(), style_.architecture);
-  at::Tensor x = at::embedding(context.Weight(style_.tokens, tokens_), input.ids);
+  // A tap sees the table that has absorbed its projection.
+  at::Tensor x = context.tap == nullptr
+                     ? AtLeastFloat32(projection_.Embedded(at::embedding(tokens_, input.ids)))
+                     : at::embedding(context.Weight(style_.tokens, projection_.Embedded(tokens_)), input.ids);
+  if (options_.embedding_factor != 1) x = x * options_.embedding_factor;
   if (positions_.defined())
     x = x + context.Weight(style_.positions, positions_).slice(0, 0, input.ids.size(1));
   return DropOut(x, options_.layer.dropout, context);
@@ -63,8 +71,12 @@ at::Tensor Decoder::Encode(const ModelInput& input, ActivationTap* tap) {
 at::Tensor Decoder::Head(const at::Tensor& hidden, ActivationTap* tap) {
   const ForwardContext context{.tap = tap, .training = is_training()};
   static const std::string kSite(kTiedHeadSite);
-  if (head_.weight.defined()) return head_(hidden, context);
-  return context.Activation(kSite, LinearProduct(kSite, hidden, tokens_, context));
+  if (tap == nullptr) {
+    const Vocabulary vocabulary = HeadVocabulary();
+    return Capped(at::linear(HeadInput(hidden, context), vocabulary.weight, vocabulary.bias), options_.logit_cap);
+  }
+  const at::Tensor weight = projection_.AbsorbedHead(HeadVocabulary().weight);
+  return Capped(context.Activation(kSite, LinearProduct(kSite, hidden, weight, context)), options_.logit_cap);
 }
 
 }  // namespace inlier

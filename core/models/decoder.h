@@ -1,7 +1,9 @@
 // GPT-2 and Llama as causal language models: one class, two sets of names.
 //
 //   x = drop(token + position);  layers: core/nn/transformer_layer.h;  pre-LN: a final norm;  head: x . W^T,
-//   with W the token table when tied, no bias
+//   with W the token table when tied, no bias;  EmbProj: embedding_projection.h
+// A Llama may also scale its embeddings, x = factor * token, and cap its logits, c tanh(y / c), and some of its layers may
+// have a window (Gemma 2, Mistral; core/nn/attention/self_attention.h).
 // GPT-2: Radford et al. 2019; positions are learned, and 0 … T - 1 also after padding. Llama: Touvron et al.
 // 2023; positions are rotary, and the feed-forward network is gated.
 #ifndef INLIER_CORE_MODELS_DECODER_H_
@@ -10,8 +12,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/models/embedding_projection.h"
 #include "core/models/language_model.h"
 #include "core/models/layer_stack.h"
+#include "core/nn/precision.h"
 
 namespace inlier {
 
@@ -34,6 +38,11 @@ struct DecoderOptions {
   std::int64_t max_positions = 0;
   PositionOptions position;
   bool tied_head = true;
+  bool embedding_projection = false;  // EmbProj. REQUIRES: !tied_head.
+  std::int64_t window = 0;            // Of the layers that are `windowed`.
+  std::vector<bool> windowed = {};    // Of each layer; empty: none.
+  double logit_cap = 0;               // 0: none.
+  double embedding_factor = 1;
   LayerOptions layer;  // Its dropout follows the embeddings too.
 };
 
@@ -43,7 +52,10 @@ class Decoder : public LanguageModel {
 
   bool causal() const override { return true; }
   std::int64_t prefix_tokens() const override { return frame_.prefix; }
-  bool can_fuse(layer::Place place) const override { return CanFuseLayers(layers_, place); }
+  // The fused loss has no cap.
+  bool can_fuse(layer::Place place) const override {
+    return options_.logit_cap == 0 && CanFuseLayers(layers_, place);
+  }
   std::int64_t pad_id() const override { return -1; }
   std::int64_t vocab_size() const override { return options_.vocab_size; }
   std::int64_t max_positions() const override { return options_.max_positions; }
@@ -51,6 +63,9 @@ class Decoder : public LanguageModel {
  protected:
   at::Tensor Encode(const ModelInput& input, ActivationTap* tap) override;
   at::Tensor Head(const at::Tensor& hidden, ActivationTap* tap) override;
+  at::Tensor HeadInput(const at::Tensor& hidden, const ForwardContext&) const override {
+    return AtLeastFloat32(projection_.BeforeHead(hidden));
+  }
   Vocabulary HeadVocabulary() const override {
     return {head_.weight.defined() ? head_.weight : tokens_, head_.bias};
   }
@@ -66,6 +81,7 @@ class Decoder : public LanguageModel {
   std::vector<TransformerLayer> layers_;
   std::vector<Norm> final_norm_;  // One with pre-LN, else none.
   Linear head_;                   // Without a weight when tied.
+  EmbeddingProjection projection_;
 };
 
 }  // namespace inlier

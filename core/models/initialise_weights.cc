@@ -8,7 +8,9 @@
 #include <string_view>
 
 #include "base/check.h"
+#include "core/models/embedding_projection.h"
 #include "core/models/make_model.h"
+#include "core/models/norms.h"
 #include "core/models/parameter_names.h"
 #include "spec/trial/architecture.h"
 
@@ -71,6 +73,12 @@ std::int64_t FanIn(const torch::OrderedDict<std::string, at::Tensor>& parameters
   return IsStoredInOut(weight) ? values.size(0) : values.numel() / values.size(0);
 }
 
+// Q of the QR decomposition of normal numbers, with R's diagonal positive: uniform among orthogonal matrices.
+at::Tensor Orthogonal(const at::Tensor& normal) {
+  const auto [q, r] = at::linalg_qr(normal.to(at::kDouble));
+  return (q * r.diagonal().sign()).to(normal.scalar_type());
+}
+
 // Initial distribution of an architecture's ordinary weights.
 struct Start {
   v1::Initialisation how = v1::LIBRARY;
@@ -88,11 +96,20 @@ Start StartOf(const v1::ModelSpec& model) {
   return start;
 }
 
+// Of a norm's parameter other than its gain: 0 for offsets.
+double StartOfScalar(const NormOptions& norm, std::string_view name) {
+  for (const NormScalar& scalar : norm.scalars) {
+    if (name.ends_with("." + scalar.name)) return scalar.start;
+  }
+  return 0;
+}
+
 }  // namespace
 
 void InitialiseWeights(Model& model, const v1::TrialSpec& resolved, std::uint64_t seed) {
   const Start from = StartOf(resolved.model());
   const std::optional<double> gate_logit = GateLogit(resolved.attention().gate());
+  const NormOptions norm = NormFromSpec(resolved, /*epsilon=*/0);
   const std::int64_t pad_id = model.pad_id();
   const bool uniform_patches = resolved.model().vit().patch_initialisation() == v1::CONVOLUTION;
 
@@ -121,8 +138,10 @@ void InitialiseWeights(Model& model, const v1::TrialSpec& resolved, std::uint64_
       }
     } else if (name.ends_with(".sinks")) {
       start.normal_(0, resolved.attention().softmax().sink().initial_std(), generator);
+    } else if (name.starts_with(kEmbeddingProjection) || name.starts_with(kHeadProjection)) {
+      start = Orthogonal(start.normal_(0, 1, generator));
     } else if (IsNormParameter(name)) {
-      start.fill_(name.ends_with(".weight") ? 1 : 0);
+      start.fill_(name.ends_with(".weight") ? 1 : StartOfScalar(norm, name));
     } else if ((from.how == v1::REFERENCE && IsFreshInReference(name)) ||
                (uniform_patches && Contains(name, ".patch_embeddings.projection."))) {
       default_uniform();

@@ -11,6 +11,15 @@ at::Tensor LanguageModel::Logits(const ModelInput& input, ActivationTap* tap) {
   return Head(Encode(input, tap), tap);
 }
 
+at::Tensor LanguageModel::LogitsAt(const ModelInput& input, const at::Tensor& places, ActivationTap* tap) {
+  const at::Tensor hidden = Encode(input, tap);
+  const auto at_places = [&places](const at::Tensor& per_position) {
+    return per_position.reshape({-1, per_position.size(2)}).index_select(0, places);
+  };
+  if (tap != nullptr && tap_sees_head()) return at_places(Head(hidden, tap));
+  return Head(at_places(hidden), nullptr);
+}
+
 at::Tensor LanguageModel::Predicting(const at::Tensor& per_position) const {
   const at::Tensor kept = causal() ? per_position.slice(1, 0, per_position.size(1) - 1) : per_position;
   return kept.reshape({-1, per_position.size(2)});

@@ -30,6 +30,10 @@ class LanguageModel : public Model {
                                                 ActivationTap* tap = nullptr) override;
 
   std::int64_t pad_id() const override = 0;
+  // Logits (N, V) at the positions `places` (N) of the flattened (B, T). A head that the tap does not see is computed there
+  // only.
+  at::Tensor LogitsAt(const ModelInput& input, const at::Tensor& places, ActivationTap* tap = nullptr);
+
   virtual std::int64_t vocab_size() const = 0;
   virtual std::int64_t max_positions() const = 0;
 

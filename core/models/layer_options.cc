@@ -1,6 +1,5 @@
 #include "core/models/layer_options.h"
 
-#include <cmath>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -8,6 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "base/files/mapped_file.h"
 #include "base/status.h"
+#include "core/models/norms.h"
+#include "core/models/softmaxes.h"
 #include "spec/trial/data_kind.h"
 
 namespace inlier {
@@ -16,21 +17,6 @@ absl::Status InvalidField(const std::string& path, const std::string& what) {
   return absl::InvalidArgumentError(absl::StrCat(path, ": ", what));
 }
 
-RowSum RowSumFromSpec(v1::ScriptSoftmaxSpec::RowSum sum) {
-  switch (sum) {
-    case v1::ScriptSoftmaxSpec::ONE:
-      return RowSum::kOne;
-    case v1::ScriptSoftmaxSpec::AT_MOST_ONE:
-      return RowSum::kAtMostOne;
-    case v1::ScriptSoftmaxSpec::ANY:
-      break;
-  }
-  return RowSum::kAny;
-}
-
-namespace {
-
-// The script that `field` names.
 absl::StatusOr<std::shared_ptr<const Script>> ReadScript(const std::string& field, const std::string& path,
                                                          const DataRoots& roots) {
   const absl::StatusOr<MappedFile> file = MappedFile::Open(path, roots);
@@ -38,77 +24,7 @@ absl::StatusOr<std::shared_ptr<const Script>> ReadScript(const std::string& fiel
   return Script::Load(file->bytes(), absl::StrCat(field, ": ", path));
 }
 
-absl::StatusOr<SoftmaxOptions> ScriptFromSpec(const v1::ScriptSoftmaxSpec& spec, std::int64_t heads,
-                                              const DataRoots& roots) {
-  SoftmaxOptions options{.kind = SoftmaxOptions::Kind::kScript};
-  ASSIGN_OR_RETURN(options.script, ReadScript("attention.softmax.script.file", spec.file(), roots));
-  RETURN_IF_ERROR(CheckSoftmaxScript(*options.script, RowSumFromSpec(spec.row_sum()), heads));
-  return options;
-}
-
-absl::StatusOr<SoftmaxOptions> ClippedFromSpec(const v1::TrialSpec& spec) {
-  const v1::ClippedSoftmaxSpec& clipped = spec.attention().softmax().clipped();
-  SoftmaxOptions options{.kind = SoftmaxOptions::Kind::kClipped, .zeta = clipped.zeta()};
-  switch (clipped.lower_case()) {
-    case v1::ClippedSoftmaxSpec::kGamma:
-      options.gamma = clipped.gamma();
-      break;
-    case v1::ClippedSoftmaxSpec::kAlpha:
-      options.gamma = -clipped.alpha() / SequenceLength(spec);
-      break;
-    case v1::ClippedSoftmaxSpec::LOWER_NOT_SET:
-      return InvalidField("attention.softmax.clipped", "gamma or alpha must be given");
-  }
-  return options;
-}
-
-SoftmaxOptions NcsFromSpec(const v1::TrialSpec& spec) {
-  using RowLength = SoftmaxOptions::RowLength;
-  const v1::NcsSpec& ncs = spec.attention().softmax().ncs();
-  SoftmaxOptions options{.kind = SoftmaxOptions::Kind::kNcs, .zeta = ncs.zeta(), .beta = ncs.beta()};
-  options.configured_length = SequenceLength(spec);
-  switch (ncs.length()) {
-    case v1::NcsSpec::CONFIGURED:
-      options.length = RowLength::kConfigured;
-      break;
-    case v1::NcsSpec::RUN:
-      options.length = RowLength::kRun;
-      break;
-    case v1::NcsSpec::UNPADDED:
-      options.length = RowLength::kUnpadded;
-      break;
-    case v1::NcsSpec::ROW:
-      options.length = RowLength::kRow;
-      break;
-  }
-  return options;
-}
-
-absl::StatusOr<SoftmaxOptions> SoftmaxFromSpec(const v1::TrialSpec& spec, std::int64_t heads,
-                                               const DataRoots& roots) {
-  const v1::SoftmaxSpec& softmax = spec.attention().softmax();
-  switch (softmax.kind_case()) {
-    case v1::SoftmaxSpec::kVanilla:
-    case v1::SoftmaxSpec::KIND_NOT_SET:
-      break;
-    case v1::SoftmaxSpec::kClipped:
-      return ClippedFromSpec(spec);
-    case v1::SoftmaxSpec::kNcs:
-      return NcsFromSpec(spec);
-    case v1::SoftmaxSpec::kSoftmaxN:
-      return SoftmaxOptions{.kind = SoftmaxOptions::Kind::kNullKey,
-                            .null_score = std::log(softmax.softmax_n().n())};
-    case v1::SoftmaxSpec::kSink:
-      return SoftmaxOptions{.kind = SoftmaxOptions::Kind::kSink};
-    case v1::SoftmaxSpec::kSoftpick:
-      return SoftmaxOptions{.kind = SoftmaxOptions::Kind::kSoftpick, .epsilon = softmax.softpick().epsilon()};
-    case v1::SoftmaxSpec::kSigmoid:
-      return SoftmaxOptions{.kind = SoftmaxOptions::Kind::kSigmoid};
-    case v1::SoftmaxSpec::kScript:
-      return ScriptFromSpec(softmax.script(), heads, roots);
-  }
-  return SoftmaxOptions();
-}
+namespace {
 
 // Without a gate for ProjectedGateSpec, which ProjectedGateFromSpec reads.
 absl::StatusOr<GateOptions> GateFromSpec(const v1::GateSpec& gate, const LayerSizes& sizes,
@@ -207,18 +123,6 @@ absl::StatusOr<kernels::Activation> NonlinearityFromSpec(v1::Activation activati
   return InvalidField("model activation", absl::StrCat("unknown value ", static_cast<int>(activation)));
 }
 
-kernels::NormKind NormFromSpec(v1::NormKind norm) {
-  switch (norm) {
-    case v1::LAYER_NORM:
-      return kernels::NormKind::kLayerNorm;
-    case v1::RMS_NORM_M:
-      return kernels::NormKind::kRmsPerChannel;
-    case v1::RMS_NORM_S:
-      return kernels::NormKind::kRmsSingle;
-  }
-  return kernels::NormKind::kLayerNorm;
-}
-
 }  // namespace
 
 absl::StatusOr<LayerOptions> MakeLayerOptions(const v1::TrialSpec& trial, const LayerSizes& sizes,
@@ -228,7 +132,7 @@ absl::StatusOr<LayerOptions> MakeLayerOptions(const v1::TrialSpec& trial, const 
         std::pair("heads", sizes.heads), std::pair("ffn_size", sizes.ffn_size)}) {
     if (size == 0) return InvalidField(absl::StrCat(path, ".", name), "must be given and at least 1");
   }
-  if (sizes.hidden_size % sizes.heads != 0) {
+  if (sizes.head_size == 0 && sizes.hidden_size % sizes.heads != 0) {
     return InvalidField(path + ".heads",
                         absl::StrCat(sizes.heads, " does not divide hidden_size ", sizes.hidden_size));
   }
@@ -240,6 +144,7 @@ absl::StatusOr<LayerOptions> MakeLayerOptions(const v1::TrialSpec& trial, const 
   layer.attention.hidden_size = sizes.hidden_size;
   layer.attention.heads = sizes.heads;
   layer.attention.kv_heads = sizes.kv_heads;
+  layer.attention.head_size = sizes.head_size;
   layer.attention.dropout = trial.attention().dropout();
   layer.attention.linear.bias = sizes.biases;
   ASSIGN_OR_RETURN(layer.attention.softmax, SoftmaxFromSpec(trial, sizes.heads, roots));
@@ -251,8 +156,9 @@ absl::StatusOr<LayerOptions> MakeLayerOptions(const v1::TrialSpec& trial, const 
   layer.attention.prefix_tokens = trial.attention().prefix_tokens();
   layer.ffn_size = sizes.ffn_size;
   ASSIGN_OR_RETURN(layer.nonlinearity, NonlinearityFromSpec(sizes.activation));
-  layer.norm = {.kind = NormFromSpec(trial.norm()), .epsilon = sizes.norm_epsilon};
-  layer.pre_norm = sizes.norm_placement == v1::PRE;
+  layer.norm = NormFromSpec(trial, sizes.norm_epsilon);
+  layer.pre_norm = sizes.norm_placement != v1::POST;
+  layer.output_norms = sizes.norm_placement == v1::PERI;
   layer.dropout = trial.dropout();
   return layer;
 }
@@ -262,7 +168,7 @@ PositionOptions MakePositionOptions(v1::Position position, double rotary_theta) 
     case v1::LEARNED:
       return {.kind = PositionOptions::Kind::kLearned};
     case v1::ROTARY:
-      return {.kind = PositionOptions::Kind::kRotary, .rotary_theta = rotary_theta};
+      return {.kind = PositionOptions::Kind::kRotary, .rotary = {.theta = rotary_theta}};
     case v1::NONE:
       return {.kind = PositionOptions::Kind::kNone};
   }

@@ -3,6 +3,7 @@
 #define INLIER_CORE_MODELS_LAYER_OPTIONS_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -17,7 +18,9 @@ namespace inlier {
 // "path: what".
 absl::Status InvalidField(const std::string& path, const std::string& what);
 
-RowSum RowSumFromSpec(v1::ScriptSoftmaxSpec::RowSum sum);
+// The script that `field` names.
+absl::StatusOr<std::shared_ptr<const Script>> ReadScript(const std::string& field, const std::string& path,
+                                                         const DataRoots& roots);
 
 // Shared parts of the architectures' messages.
 struct LayerSizes {
@@ -30,6 +33,7 @@ struct LayerSizes {
   v1::Activation activation;
   v1::NormPlacement norm_placement;
   bool biases;
+  std::int64_t head_size = 0;  // 0: hidden_size / heads.
 };
 
 template <typename Spec>
@@ -47,6 +51,7 @@ LayerSizes SizesOf(const Spec& spec) {
     if (spec.has_kv_heads()) sizes.kv_heads = spec.kv_heads();
   }
   if constexpr (requires { spec.biases(); }) sizes.biases = spec.biases();
+  if constexpr (requires { spec.head_size(); }) sizes.head_size = spec.head_size();
   return sizes;
 }
 
@@ -55,7 +60,7 @@ LayerSizes SizesOf(const Spec& spec) {
 absl::StatusOr<LayerOptions> MakeLayerOptions(const v1::TrialSpec& trial, const LayerSizes& sizes,
                                               const std::string& path, const DataRoots& roots);
 
-PositionOptions MakePositionOptions(v1::Position position, double rotary_theta);
+PositionOptions MakePositionOptions(v1::Position position, double rotary_theta = 0);
 
 }  // namespace inlier
 

@@ -1,5 +1,6 @@
 #include "core/models/layer_stack.h"
 
+#include <algorithm>
 #include <string>
 
 namespace inlier {
@@ -10,8 +11,8 @@ FrameOptions FrameOptionsOf(const LayerOptions& layer, const PositionOptions& po
                      .softmax = layer.attention.softmax,
                      .added_keys = layer.attention.key_value_bias ? 1 : 0};
   if (position.kind == PositionOptions::Kind::kRotary) {
-    frame.rotary_size = layer.attention.hidden_size / layer.attention.heads;
-    frame.rotary_theta = position.rotary_theta;
+    frame.rotary = position.rotary;
+    if (frame.rotary.size == 0) frame.rotary.size = layer.attention.head_width();
   }
   return frame;
 }
@@ -22,7 +23,8 @@ void CheckLengthFits(std::int64_t tokens, std::int64_t max_positions, const char
 }
 
 bool CanFuseLayers(const std::vector<TransformerLayer>& layers, layer::Place place) {
-  return layers.empty() || layers.front().can_fuse(place);
+  return std::all_of(layers.begin(), layers.end(),
+                     [place](const TransformerLayer& layer) { return layer.can_fuse(place); });
 }
 
 at::Tensor RunLayers(const std::vector<TransformerLayer>& layers, const std::vector<Norm>& final_norm,

@@ -14,7 +14,7 @@ namespace inlier {
 struct PositionOptions {
   enum class Kind { kLearned, kRotary, kNone };
   Kind kind = Kind::kLearned;
-  double rotary_theta = 0;  // kRotary only.
+  RotaryOptions rotary = {};  // kRotary only; size 0: the whole head.
 };
 
 // The inputs of such layers' attentions for one batch.

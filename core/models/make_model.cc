@@ -1,6 +1,8 @@
 #include "core/models/make_model.h"
 
+#include <cmath>
 #include <string>
+#include <type_traits>
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
@@ -55,6 +57,69 @@ absl::StatusOr<std::shared_ptr<LanguageModel>> MakeOpt(const v1::TrialSpec& tria
   return std::make_shared<Opt>(options);
 }
 
+bool IsWindowed(const v1::LlamaSpec& spec, std::int64_t layer) {
+  if (!spec.has_window() || layer < spec.window_from()) return false;
+  return !spec.has_window_period() || (layer + 1) % spec.window_period() != 0;
+}
+
+RotaryScaling ScalingOf(const v1::RotaryScalingSpec& spec) {
+  using Kind = RotaryScaling::Kind;
+  switch (spec.kind_case()) {
+    case v1::RotaryScalingSpec::kNone:
+    case v1::RotaryScalingSpec::KIND_NOT_SET:
+      break;
+    case v1::RotaryScalingSpec::kLinear:
+      return {.kind = Kind::kLinear, .factor = spec.linear().factor()};
+    case v1::RotaryScalingSpec::kDynamic:
+      return {.kind = Kind::kDynamic,
+              .factor = spec.dynamic().factor(),
+              .original_positions = spec.dynamic().original_positions()};
+    case v1::RotaryScalingSpec::kLlama3:
+      return {.kind = Kind::kLlama3,
+              .factor = spec.llama3().factor(),
+              .original_positions = spec.llama3().original_positions(),
+              .low = spec.llama3().low_factor(),
+              .high = spec.llama3().high_factor()};
+    case v1::RotaryScalingSpec::kYarn: {
+      const v1::YarnRotarySpec& yarn = spec.yarn();
+      return {.kind = Kind::kYarn,
+              .factor = yarn.factor(),
+              .original_positions = yarn.original_positions(),
+              .low = yarn.beta_slow(),
+              .high = yarn.beta_fast(),
+              .truncate = yarn.truncate(),
+              .amplitude =
+                  yarn.has_attention_factor() ? yarn.attention_factor() : 0.1 * std::log(yarn.factor()) + 1};
+    }
+  }
+  return {};
+}
+
+// What other decoders do not have.
+absl::Status TakeLlama(const v1::LlamaSpec& spec, DecoderOptions* options) {
+  LayerOptions& layer = options->layer;
+  SelfAttentionOptions& attention = layer.attention;
+  if (spec.has_qkv_biases()) attention.qkv_bias = spec.qkv_biases();
+  if (spec.has_ffn_biases()) layer.ffn_bias = spec.ffn_biases();
+  attention.score_cap = spec.score_cap();
+  attention.score_size = spec.score_size();
+  layer.gated_ffn = spec.gated_ffn();
+  layer.parallel = spec.parallel();
+  options->window = spec.window();
+  for (std::int64_t i = 0; i < options->layers; ++i) options->windowed.push_back(IsWindowed(spec, i));
+  options->logit_cap = spec.logit_cap();
+  options->embedding_factor = spec.embedding_factor();
+  if (spec.position() != v1::ROTARY) return absl::OkStatus();
+  RotaryOptions& rotary = options->position.rotary;
+  rotary.scaling = ScalingOf(spec.rotary_scaling());
+  rotary.size = static_cast<std::int64_t>(static_cast<double>(attention.head_width()) * spec.rotary_share());
+  attention.whole_rotary = rotary.size == attention.head_width();
+  if (rotary.size >= 2 && rotary.size % 2 == 0) return absl::OkStatus();
+  return InvalidField("model.llama.rotary_share",
+                      absl::StrCat("rotates ", rotary.size, " features of a head of ", attention.head_width(),
+                                   ", and pairs of them are rotated: choose an even number"));
+}
+
 // Gpt2Spec or LlamaSpec.
 template <typename Spec>
 absl::StatusOr<std::shared_ptr<LanguageModel>> MakeDecoder(const v1::TrialSpec& trial, const Spec& spec,
@@ -65,6 +130,8 @@ absl::StatusOr<std::shared_ptr<LanguageModel>> MakeDecoder(const v1::TrialSpec& 
       TextOptions<DecoderOptions>(trial, spec, absl::StrCat("model.", style.architecture), roots));
   options.position = MakePositionOptions(spec.position(), spec.rotary_theta());
   options.tied_head = spec.tied_head();
+  options.embedding_projection = trial.embedding_projection();
+  if constexpr (std::is_same_v<Spec, v1::LlamaSpec>) RETURN_IF_ERROR(TakeLlama(spec, &options));
   return std::make_shared<Decoder>(style, options);
 }
 
@@ -85,7 +152,7 @@ absl::StatusOr<std::shared_ptr<Model>> MakeVit(const v1::TrialSpec& trial, const
   if (options.classes == 0) return InvalidField("model.vit.classes", "must be given and at least 2");
   options.patch_norm = spec.patch_norm();
   options.registers = spec.registers();
-  options.position = MakePositionOptions(spec.position(), /*rotary_theta=*/0);
+  options.position = MakePositionOptions(spec.position());
   return std::make_shared<Vit>(options);
 }
 

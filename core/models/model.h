@@ -26,9 +26,10 @@ struct ModelInput {
   at::Tensor token_type_ids;  // (B, T) int64, BERT only; undefined = all zeros.
   at::Tensor pixels;          // (B, channels, side, side), image classifiers only, without the other fields.
   layer::Products products = layer::Products::kReference;  // Other ones only where Model::can_fuse().
-  std::uint64_t dropout_seed = 0;                          // Of the draws of dropout in this pass.
-  std::int64_t first_example = 0;     // The place of row 0 in the micro-batch, where this is a part of one.
-  FfnPenalty* ffn_penalty = nullptr;  // Gathers what the layers of a pass add to it; null: none.
+  std::uint64_t dropout_seed = 0;       // Of the draws of dropout and of roundings in this pass.
+  std::int64_t first_example = 0;       // The place of row 0 in the micro-batch, where this is a part of one.
+  FfnPenalty* ffn_penalty = nullptr;    // Gathers what the layers of a pass add to it; null: none.
+  LinearArithmetic* linears = nullptr;  // How linears multiply; null: as LibTorch's. Only with kReference.
 
   std::int64_t examples() const { return (pixels.defined() ? pixels : ids).size(0); }
 };
@@ -79,7 +80,8 @@ class Model : public torch::nn::Module {
             .dropout_seed = input.dropout_seed,
             .examples = input.examples(),
             .first_example = input.first_example,
-            .ffn_penalty = input.ffn_penalty};
+            .ffn_penalty = input.ffn_penalty,
+            .linears = input.linears};
   }
 };
 

@@ -1,6 +1,6 @@
 #include "core/models/sites.h"
 
-#include <cctype>
+#include <charconv>
 
 namespace inlier {
 
@@ -18,15 +18,19 @@ bool IsFfnOutputWeight(std::string_view name) {
   return name.ends_with(kWeight) && IsFfnOutputSite(name.substr(0, name.size() - kWeight.size()));
 }
 
-bool IsWithinLayer(std::string_view site) {
+std::optional<std::int64_t> LayerOf(std::string_view site) {
   for (const std::string_view layers : {".layers.", ".h.", ".layer."}) {
     const std::size_t at = site.find(layers);
     if (at == std::string_view::npos) continue;
-    const std::size_t number = at + layers.size();
-    return number < site.size() && std::isdigit(static_cast<unsigned char>(site[number])) &&
-           site.find('.', number) != std::string_view::npos;
+    const std::string_view rest = site.substr(at + layers.size());
+    const std::size_t dot = rest.find('.');
+    if (dot == std::string_view::npos) return std::nullopt;
+    std::int64_t layer = 0;
+    const auto [end, error] = std::from_chars(rest.data(), rest.data() + dot, layer);
+    if (error != std::errc() || end != rest.data() + dot) return std::nullopt;
+    return layer;
   }
-  return false;
+  return std::nullopt;
 }
 
 }  // namespace inlier

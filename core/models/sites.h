@@ -10,6 +10,9 @@
 //
 // B sequences, T tokens, d hidden_size, H heads, h = d / H, F ffn_size, V vocab_size, E width of the token embedding.
 //
+// With head_size h of a Llama, H h in place of d between the projections. Its scores are capped before their site, its logits behind
+// theirs.
+//
 // K = T, or T + 1 with key_value_bias, whose key is the last of every row of scores and probabilities.
 //
 // In every architecture, below its attention S, in no table of quantizers (the reference has none of them), only with the part:
@@ -112,12 +115,15 @@
 //   W A  L.mlp.c_proj;  L.mlp.down_proj
 //   O    L.mlp.residual;  L.mlp.residual
 //   O    L, and the same as hidden.<i + 1>         (B, T, d)  layer output
+//   W A  L.attention_output_layernorm; L.ffn_output_layernorm   (d); (B, T, d)  norm_placement PERI, of every architecture
 //   W A  transformer.ln_f;  model.norm
 //   W A  lm_head (V, d), tied or not
 // clang-format on
 #ifndef INLIER_CORE_MODELS_SITES_H_
 #define INLIER_CORE_MODELS_SITES_H_
 
+#include <cstdint>
+#include <optional>
 #include <string_view>
 
 namespace inlier {
@@ -130,8 +136,9 @@ bool IsFfnOutputSite(std::string_view site);
 // True of that linear's weight, by its Hugging Face name.
 bool IsFfnOutputWeight(std::string_view name);
 
-// True at a part of a layer, and not of the embeddings or the head: a component of the path is the layer's number.
-bool IsWithinLayer(std::string_view site);
+// The number of the layer that a part belongs to, a component of its path; nothing for the embeddings and the head.
+std::optional<std::int64_t> LayerOf(std::string_view site);
+inline bool IsWithinLayer(std::string_view site) { return LayerOf(site).has_value(); }
 
 }  // namespace inlier
 

@@ -9,11 +9,19 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace inlier {
+
+// Which keys and values of a cache a query sees as they were before OnKeys and OnValues: (T, T), true where query t sees
+// those of token j so. Undefined: none.
+struct CacheWindow {
+  at::Tensor keys;
+  at::Tensor values;
+};
 
 class ActivationTap {
  public:
@@ -22,6 +30,9 @@ class ActivationTap {
   // A forward pass begins. attention_mask: (B, T), 1 = a real token, 0 = padding; undefined: there is no padding. Nothing
   // is passed to the tap before.
   virtual void OnPass(const at::Tensor& attention_mask) {}
+
+  // The norm at `site` is about to add `offset`, (d); before its OnWeight.
+  virtual void OnNormOffset(const std::string& site, const at::Tensor& offset) {}
 
   // `weight` is about to be used at `site`; the returned tensor is used in its place (same shape).
   virtual at::Tensor OnWeight(const std::string& site, const at::Tensor& weight) { return weight; }
@@ -46,6 +57,8 @@ class ActivationTap {
   // own, such as "model.layers.0.self_attn". The returned tensor is used in its place.
   virtual at::Tensor OnKeys(const std::string& site, const at::Tensor& keys) { return keys; }
   virtual at::Tensor OnValues(const std::string& site, const at::Tensor& values) { return values; }
+  // Of attentions over `tokens` tokens.
+  virtual CacheWindow WindowOf(std::int64_t tokens) { return {}; }
 };
 
 // Passes each tensor through all `taps` in order (quantize first, then record).
@@ -55,6 +68,9 @@ class TapChain : public ActivationTap {
 
   void OnPass(const at::Tensor& attention_mask) override {
     for (ActivationTap* tap : taps_) tap->OnPass(attention_mask);
+  }
+  void OnNormOffset(const std::string& site, const at::Tensor& offset) override {
+    for (ActivationTap* tap : taps_) tap->OnNormOffset(site, offset);
   }
   at::Tensor OnWeight(const std::string& site, const at::Tensor& weight) override {
     return Through(&ActivationTap::OnWeight, site, weight);
@@ -76,6 +92,13 @@ class TapChain : public ActivationTap {
   }
   at::Tensor OnValues(const std::string& site, const at::Tensor& values) override {
     return Through(&ActivationTap::OnValues, site, values);
+  }
+  // The first tap's that has one.
+  CacheWindow WindowOf(std::int64_t tokens) override {
+    for (ActivationTap* tap : taps_) {
+      if (const CacheWindow window = tap->WindowOf(tokens); window.keys.defined()) return window;
+    }
+    return {};
   }
 
  private:

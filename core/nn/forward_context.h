@@ -9,6 +9,7 @@
 #include "core/layer/precision.h"
 #include "core/nn/activation_tap.h"
 #include "core/nn/ffn_penalty.h"
+#include "core/nn/linear_arithmetic.h"
 
 namespace inlier {
 
@@ -18,10 +19,11 @@ struct ForwardContext {
   // The code by which layers compute; taps see the reference's operations always.
   layer::Products products = layer::Products::kReference;
   std::uint64_t dropout_seed = 0;
-  std::int64_t examples = 1;           // In this pass.
-  std::int64_t first_example = 0;      // The place of the first of them in the micro-batch.
-  FfnPenalty* ffn_penalty = nullptr;   // Null: none. Every layer adds to it.
-  mutable std::uint32_t dropouts = 0;  // So far in this pass: the number of the next one.
+  std::int64_t examples = 1;            // In this pass.
+  std::int64_t first_example = 0;       // The place of the first of them in the micro-batch.
+  FfnPenalty* ffn_penalty = nullptr;    // Null: none. Every layer adds to it.
+  LinearArithmetic* linears = nullptr;  // Null: LibTorch's. REQUIRES: products are kReference with one.
+  mutable std::uint32_t dropouts = 0;   // So far in this pass: the number of the next one.
 
   // The next dropout, of a matrix with so many rows an example. Outside of training and for p = 0 it is inactive and has
   // no number.

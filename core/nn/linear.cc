@@ -18,10 +18,12 @@ at::Tensor Apply(kernels::Activation nonlinearity, const at::Tensor& x) {
   TORCH_CHECK(false, "unknown nonlinearity ", static_cast<int>(nonlinearity));
 }
 
+at::Tensor Capped(const at::Tensor& x, double cap) { return cap > 0 ? x.div(cap).tanh().mul(cap) : x; }
+
 Linear Linear::Create(const ParameterScope& scope, std::int64_t in, std::int64_t out,
                       const LinearOptions& options) {
   Linear linear;
-  linear.site = scope.path();
+  linear.name = linear.site = scope.path();
   linear.layout = options.layout;
   linear.weight = options.layout == WeightLayout::kInOut ? scope.Create("weight", {in, out})
                                                          : scope.Create("weight", {out, in});
@@ -30,10 +32,13 @@ Linear Linear::Create(const ParameterScope& scope, std::int64_t in, std::int64_t
 }
 
 at::Tensor Linear::Product(const at::Tensor& x, const ForwardContext& context) const {
-  if (context.tap == nullptr) return at::linear(x, OutIn(), bias);
+  const auto multiply = [&](const at::Tensor& input, const at::Tensor& used) {
+    return context.linears == nullptr ? at::linear(input, used, bias)
+                                      : context.linears->Product(name, input, used, bias);
+  };
+  if (context.tap == nullptr) return multiply(x, OutIn());
   const at::Tensor input = context.tap->OnLinearInput(site, x);
-  return context.tap->OnLinearOutput(site,
-                                     at::linear(input, context.tap->OnLinearWeight(site, OutIn()), bias));
+  return context.tap->OnLinearOutput(site, multiply(input, context.tap->OnLinearWeight(site, OutIn())));
 }
 
 at::Tensor Linear::operator()(const at::Tensor& x, const ForwardContext& context) const {

@@ -13,6 +13,9 @@ namespace inlier {
 
 at::Tensor Apply(kernels::Activation nonlinearity, const at::Tensor& x);
 
+// cap * tanh(x / cap); x itself where cap is 0.
+at::Tensor Capped(const at::Tensor& x, double cap);
+
 enum class WeightLayout {
   kOutIn,  // (out, in), as torch's Linear.
   kInOut   // (in, out), as GPT-2's Conv1D.
@@ -24,7 +27,9 @@ struct LinearOptions {
 };
 
 struct Linear {
-  std::string site;
+  // Of its scope: the weight is the parameter `name` + ".weight". Empty where the weight is another's.
+  std::string name = {};
+  std::string site;  // Where it is tapped.
   at::Tensor weight;  // In the layout `layout`.
   at::Tensor bias;    // (out); undefined without one.
   WeightLayout layout = WeightLayout::kOutIn;

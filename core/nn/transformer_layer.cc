@@ -8,7 +8,7 @@
 namespace inlier {
 namespace {
 
-// All linears of a layer have the same layout, and all of them or none have a bias.
+// All linears of a layer have the same layout.
 LayerOptions WithLayout(LayerOptions options, const LayerStyle& style) {
   options.attention.linear.layout = style.weight_layout;
   return options;
@@ -24,14 +24,26 @@ TransformerLayer::TransformerLayer(const ParameterScope& scope, const LayerStyle
       attention_(scope.Child(style.attention_scope), style.attention, options_.attention) {
   const std::int64_t width = options_.attention.hidden_size;
   const LinearOptions& linear = options_.attention.linear;
-  attention_output_ = Linear::Create(scope.Child(style.attention_output), width, width, linear);
+  attention_output_ =
+      Linear::Create(scope.Child(style.attention_output),
+                     options_.attention.heads * options_.attention.head_width(), width, linear);
   attention_norm_ = Norm::Create(scope.Child(style.attention_norm), width, options_.norm);
-  if (style.ffn_gate != nullptr)
-    ffn_gate_ = Linear::Create(scope.Child(style.ffn_gate), width, options_.ffn_size, linear);
-  ffn_input_ = Linear::Create(scope.Child(style.ffn_input), width, options_.ffn_size, linear);
+  LinearOptions ffn = linear;
+  ffn.bias = options_.ffn_bias.value_or(linear.bias);
+  if (style.ffn_gate != nullptr && options_.gated_ffn)
+    ffn_gate_ = Linear::Create(scope.Child(style.ffn_gate), width, options_.ffn_size, ffn);
+  ffn_input_ = Linear::Create(scope.Child(style.ffn_input), width, options_.ffn_size, ffn);
   if (style.ffn_input_site != nullptr) ffn_input_.site = scope.Name(style.ffn_input_site);
-  ffn_output_ = Linear::Create(scope.Child(style.ffn_output), options_.ffn_size, width, linear);
+  ffn_output_ = Linear::Create(scope.Child(style.ffn_output), options_.ffn_size, width, ffn);
   ffn_norm_ = Norm::Create(scope.Child(style.ffn_norm), width, options_.norm);
+  if (!options_.output_norms) return;
+  attention_output_norm_ = Norm::Create(scope.Child("attention_output_layernorm"), width, options_.norm);
+  ffn_output_norm_ = Norm::Create(scope.Child("ffn_output_layernorm"), width, options_.norm);
+}
+
+at::Tensor TransformerLayer::OutputNorm(const Norm& norm, const at::Tensor& update,
+                                        const ForwardContext& context) const {
+  return options_.output_norms ? norm(update, context) : update;
 }
 
 at::Tensor TransformerLayer::AddTo(const at::Tensor& x, const at::Tensor& update,
@@ -43,7 +55,7 @@ at::Tensor TransformerLayer::Attend(const at::Tensor& x, const AttentionFrame& f
                                     const ForwardContext& context) const {
   const at::Tensor input = options_.pre_norm ? attention_norm_(x, context) : x;
   at::Tensor update = attention_output_(attention_(input, frame, context), context);
-  update = attention_.GateOutput(update, input, context);
+  update = OutputNorm(attention_output_norm_, attention_.GateOutput(update, input, context), context);
   const at::Tensor sum = context.Activation(site_, style_.attention_residual_site, AddTo(x, update, context));
   return options_.pre_norm ? sum : attention_norm_(sum, context);
 }
@@ -62,7 +74,8 @@ at::Tensor TransformerLayer::FeedForward(const at::Tensor& x, const ForwardConte
 
 bool TransformerLayer::can_fuse(layer::Place place) const {
   const bool even = options_.attention.hidden_size % 2 == 0 && options_.ffn_size % 2 == 0;
-  return attention_.can_fuse(place) && (place != layer::Place::kCpuBfloat16 || even);
+  return attention_.can_fuse(place) && !options_.output_norms && options_.norm.can_fuse() && !options_.parallel &&
+         (place != layer::Place::kCpuBfloat16 || even);
 }
 
 at::Tensor TransformerLayer::Fused(const at::Tensor& x, const AttentionFrame& frame,
@@ -109,8 +122,10 @@ at::Tensor TransformerLayer::operator()(const at::Tensor& x, const AttentionFram
   at::Tensor sum = Attend(x, frame, context);
   const std::vector<std::int64_t> shape = sum.sizes().vec();
   if (style_.flat_tokens) sum = sum.view({-1, shape.back()});
-  const at::Tensor update = FeedForward(options_.pre_norm ? FfnNorm(sum, context) : sum, context);
+  const at::Tensor source = options_.parallel ? x.reshape(sum.sizes()) : sum;
+  at::Tensor update = FeedForward(options_.pre_norm ? FfnNorm(source, context) : source, context);
   if (context.ffn_penalty != nullptr) context.ffn_penalty->AddOutput(update);
+  update = OutputNorm(ffn_output_norm_, update, context);
   sum = context.Activation(site_, style_.ffn_residual_site, AddTo(sum, update, context)).view(shape);
   if (!options_.pre_norm) sum = FfnNorm(sum, context);
   return style_.observe_layer_output ? context.Activation(site_, sum) : sum;

@@ -2,13 +2,19 @@
 //
 //   pre-LN:   x = x + drop(W_o attention(norm1(x)));  x = x + drop(W_2 f(W_1 norm2(x)))
 //   post-LN:  x = norm1(x + drop(W_o attention(x)));  x = norm2(x + drop(W_2 f(W_1 x)))
+//   peri-LN:  x = x + drop(norm3(W_o attention(norm1(x))));  x = x + drop(norm4(W_2 f(W_1 norm2(x))))
+//   parallel: x = x + drop(W_o attention(norm1(x))) + drop(W_2 f(W_1 norm2(x)))                         (GPT-NeoX)
 //   gated (SwiGLU): f(W_g y) * W_1 y in place of f(W_1 y)
+//
+// Peri-LN: Ding et al. 2021 (CogView, "Sandwich-LN"); Kim et al. 2025, eq. 3, without its optional norm of the embedding. Its
+// norm3 and norm4 are `attention_output_layernorm` and `ffn_output_layernorm` in every architecture.
 //
 // All architectures share the code; LayerStyle has the names of the parts and the shapes that a tap sees.
 #ifndef INLIER_CORE_NN_TRANSFORMER_LAYER_H_
 #define INLIER_CORE_NN_TRANSFORMER_LAYER_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "core/nn/attention/self_attention.h"
@@ -48,9 +54,13 @@ extern const LayerStyle kVitLayerStyle;
 struct LayerOptions {
   SelfAttentionOptions attention;  // Its `linear` applies to all linears of the layer.
   std::int64_t ffn_size = 0;
+  std::optional<bool> ffn_bias = std::nullopt;  // As `attention.linear` where nothing.
+  bool gated_ffn = true;                        // False: no LayerStyle::ffn_gate.
   kernels::Activation nonlinearity = kernels::Activation::kGeluErf;
   NormOptions norm;
   bool pre_norm = false;
+  bool output_norms = false;  // Peri-LN. REQUIRES: pre_norm.
+  bool parallel = false;      // With pre_norm, without output_norms.
   double dropout = 0;  // After the attention's output projection and after the second feed-forward linear.
 };
 
@@ -70,6 +80,8 @@ class TransformerLayer {
   at::Tensor Attend(const at::Tensor& x, const AttentionFrame& frame, const ForwardContext& context) const;
   at::Tensor FeedForward(const at::Tensor& x, const ForwardContext& context) const;
   at::Tensor FfnNorm(const at::Tensor& x, const ForwardContext& context) const;
+  // norm(update) with output_norms.
+  at::Tensor OutputNorm(const Norm& norm, const at::Tensor& update, const ForwardContext& context) const;
   // Dropout, then the residual sum.
   at::Tensor AddTo(const at::Tensor& x, const at::Tensor& update, const ForwardContext& context) const;
 
@@ -83,6 +95,8 @@ class TransformerLayer {
   Linear ffn_input_;
   Linear ffn_output_;
   Norm ffn_norm_;
+  Norm attention_output_norm_;  // With output_norms, as the next.
+  Norm ffn_output_norm_;
 };
 
 }  // namespace inlier

@@ -11,22 +11,46 @@ namespace inlier {
 double LrSchedule::At(std::int64_t k) const {
   INLIER_CHECK(k >= 0);
   if (k < warmup) return peak * static_cast<double>(k) / static_cast<double>(warmup);
+  const std::int64_t begin = warmup + stable;
+  if (decay == Decay::kConstant || k < begin) return peak;
+  const double length = static_cast<double>(std::max<std::int64_t>(1, total - begin));
+  const double done = static_cast<double>(k - begin) / length;
+  double left = 0;  // Of the decay: 1 at its begin, 0 at its end.
   switch (decay) {
     case Decay::kConstant:
-      return peak;
-    case Decay::kLinear: {
-      const double left = static_cast<double>(std::max<std::int64_t>(0, total - k));
-      return peak * (left / static_cast<double>(std::max<std::int64_t>(1, total - warmup)));
-    }
-    case Decay::kCosine: {
-      const double done =
-          static_cast<double>(k - warmup) / static_cast<double>(std::max<std::int64_t>(1, total - warmup));
-      const double factor = std::max(0.0, 0.5 * (1 + std::cos(std::numbers::pi * done)));
-      return peak * (factor * (1 - final_fraction) + final_fraction);
-    }
+      break;
+    case Decay::kLinear:
+      left = static_cast<double>(std::max<std::int64_t>(0, total - k)) / length;
+      break;
+    case Decay::kOneMinusSqrt:
+      left = std::max(0.0, 1 - std::sqrt(done));
+      break;
+    case Decay::kCosine:
+      left = std::max(0.0, 0.5 * (1 + std::cos(std::numbers::pi * done)));
+      break;
   }
-  INLIER_CHECK(false);
+  return peak * (left * (1 - final_fraction) + final_fraction);
 }
+
+namespace {
+
+LrSchedule WsdSchedule(const v1::WsdScheduleSpec& spec, double peak, std::int64_t warmup,
+                       std::int64_t steps) {
+  const std::int64_t decay = spec.has_decay_steps()
+                                 ? std::int64_t{spec.decay_steps()}
+                                 : std::llround(spec.decay_fraction() * static_cast<double>(steps));
+  LrSchedule schedule{LrSchedule::Decay::kLinear,
+                      peak,
+                      warmup,
+                      steps,
+                      spec.final_fraction(),
+                      std::max<std::int64_t>(0, steps - warmup - decay)};
+  if (spec.form() == v1::WsdScheduleSpec::ONE_MINUS_SQRT) schedule.decay = LrSchedule::Decay::kOneMinusSqrt;
+  if (spec.form() == v1::WsdScheduleSpec::COSINE) schedule.decay = LrSchedule::Decay::kCosine;
+  return schedule;
+}
+
+}  // namespace
 
 LrSchedule MakeLrSchedule(const v1::ScheduleSpec& spec, double peak, std::int64_t steps) {
   INLIER_CHECK(steps >= 1);
@@ -38,6 +62,8 @@ LrSchedule MakeLrSchedule(const v1::ScheduleSpec& spec, double peak, std::int64_
       return {LrSchedule::Decay::kConstant, peak, warmup, steps};
     case v1::ScheduleSpec::kCosine:
       return {LrSchedule::Decay::kCosine, peak, warmup, steps, spec.cosine().final_fraction()};
+    case v1::ScheduleSpec::kWsd:
+      return WsdSchedule(spec.wsd(), peak, warmup, steps);
     case v1::ScheduleSpec::kLinear:
     case v1::ScheduleSpec::KIND_NOT_SET:
       break;

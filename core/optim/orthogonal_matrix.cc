@@ -31,12 +31,16 @@ at::Tensor NormalNumbers(std::int64_t count, RandomStream& stream) {
 
 }  // namespace
 
-at::Tensor HaarMatrix(std::int64_t size, RandomStream& stream) {
-  INLIER_CHECK(size >= 1);
-  const auto [q, r] = at::linalg_qr(NormalNumbers(size * size, stream).view({size, size}));
+at::Tensor Orthonormalised(const at::Tensor& matrix) {
+  const auto [q, r] = at::linalg_qr(matrix);
   const at::Tensor diagonal = r.diagonal();
   const at::Tensor one = at::ones_like(diagonal);
   return q.mul(at::where(diagonal.lt(0), one.neg(), one));
+}
+
+at::Tensor HaarMatrix(std::int64_t size, RandomStream& stream) {
+  INLIER_CHECK(size >= 1);
+  return Orthonormalised(NormalNumbers(size * size, stream).view({size, size}));
 }
 
 at::Tensor HadamardMatrix(std::int64_t size, RandomStream& stream) {

@@ -10,8 +10,12 @@
 
 namespace inlier {
 
-// Uniform over all orthogonal matrices (Haar): Q of the QR decomposition of a matrix of normal numbers, each
-// column times the sign of R's diagonal, without which the distribution is not uniform (Mezzadri 2007).
+// `matrix` (n, n) with its columns made orthonormal, the first ones first: Q of its QR decomposition, each column times the sign
+// of R's diagonal. Same dtype and device.  REQUIRES: float32 or float64.
+at::Tensor Orthonormalised(const at::Tensor& matrix);
+
+// Uniform over all orthogonal matrices (Haar): a matrix of normal numbers orthonormalised, for which the signs
+// matter (Mezzadri 2007).
 // (size, size), float64, CPU.  REQUIRES: size >= 1.
 at::Tensor HaarMatrix(std::int64_t size, RandomStream& stream);
 

@@ -6,17 +6,17 @@
 namespace inlier {
 namespace {
 
-// The module of a gain, in lower case: "layernorm" of "bert.embeddings.LayerNorm.weight"; empty for any other name.
-std::string ModuleOfWeight(const std::string& name) {
-  if (!absl::EndsWith(name, ".weight")) return "";
+// The module of a parameter, in lower case: "layernorm" of "bert.embeddings.LayerNorm.weight"; empty for a name of one part.
+std::string ModuleOf(const std::string& name) {
   const std::size_t end = name.rfind('.');
+  if (end == std::string::npos) return "";
   const std::size_t dot = end == 0 ? std::string::npos : name.rfind('.', end - 1);
   const std::size_t begin = dot == std::string::npos ? 0 : dot + 1;
   return absl::AsciiStrToLower(name.substr(begin, end - begin));
 }
 
-bool IsGainOfNorm(const std::string& name) {
-  const std::string module = ModuleOfWeight(name);
+bool IsOfNorm(const std::string& name) {
+  const std::string module = ModuleOf(name);
   return absl::StrContains(module, "norm") || absl::StartsWith(module, "ln_");
 }
 
@@ -31,8 +31,11 @@ bool IsTokenOfVit(const std::string& name) {
 
 bool IsDecayed(const std::string& name, bool decay_norm_gamma) {
   // Of learned keys and values too: "….bias_k", "….bias_v".
-  if (absl::StrContains(name, "bias") || absl::EndsWith(name, ".sinks") || IsTokenOfVit(name)) return false;
-  return decay_norm_gamma || !IsGainOfNorm(name);
+  if (absl::StrContains(name, "bias") || absl::EndsWith(name, ".sinks") ||
+      absl::EndsWith(name, ".log_scale") || IsTokenOfVit(name))
+    return false;
+  if (!IsOfNorm(name)) return true;
+  return decay_norm_gamma && absl::EndsWith(name, ".weight");
 }
 
 ParameterGroups SplitForDecay(const std::vector<NamedParameter>& parameters, bool decay_norm_gamma) {

@@ -3,7 +3,7 @@
 // Everything decays (embeddings, gate weights and the bare vector of an unconditional gate too) except biases
 // and the gains of norms; with decay_norm_gamma the gains decay too (the reference's --wd_LN_gamma).
 // Never decayed, of what that code does not have: the learned scores of null keys ("….sinks"), which decay would pull to
-// 0 and so to softmax-1, with which they are compared; learned keys and values ("….bias_k", "….bias_v") likewise; and the
+// 0 and so to softmax-1, with which they are compared; learned scales of roundings ("….log_scale"); learned keys and values ("….bias_k", "….bias_v") likewise; and the
 // class token, positions and register tokens of a ViT, as in timm (`no_weight_decay`), with whose recipe the paper
 // trains it.
 // Names are those of Hugging Face. A norm's gain is a weight whose module (the last component before

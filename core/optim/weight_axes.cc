@@ -35,6 +35,10 @@ constexpr NamedAxes kKnown[] = {
     {"classifier", kHeadReads},
     {"patch_embeddings.projection", kStemWrites},
     {"gate", kHeadReads},  // Of all heads, or projected; of any architecture.
+    // Of any architecture: the gate of a norm, EmbProj.
+    {"gate_down", kHeadReads},
+    {"embedding_projection", kWrites},
+    {"head_projection", kReads},
     // OPT and Llama.
     {"project_in", kStemWrites},
     {"project_out", kHeadReads},

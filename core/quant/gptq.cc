@@ -48,12 +48,16 @@ void InputMoments::Add(const at::Tensor& x, const at::Tensor& token_mask) {
     rows = rows.index_select(0, token_mask.flatten().nonzero().squeeze(1));
   if (rows.size(0) == 0) return;
   rows = rows.to(at::kDouble);
-  if (!matrix_.defined()) matrix_ = at::zeros({rows.size(1), rows.size(1)}, rows.options());
+  if (!matrix_.defined()) {
+    matrix_ = at::zeros({rows.size(1), rows.size(1)}, rows.options());
+    mean_magnitude_ = at::zeros({rows.size(1)}, rows.options());
+  }
   INLIER_CHECK(matrix_.size(0) == rows.size(1));
   const double before = static_cast<double>(count_);
   count_ += rows.size(0);
   const double all = static_cast<double>(count_);
   matrix_.addmm_(rows.t(), rows, /*beta=*/before / all, /*alpha=*/2 / all);
+  mean_magnitude_.mul_(before / all).add_(rows.abs().sum(0), 1 / all);
 }
 
 // With the first channel to round last, and H = R^T R for an upper triangle R, the loss is |(W - Q) R^T|^2, and its

@@ -14,7 +14,7 @@
 
 namespace inlier {
 
-// Second moments of a linear's input over real tokens: H = 2/n sum x x^T, in double.
+// Moments of a linear's input over real tokens, in double: H = 2/n sum x x^T, and the mean of |x|.
 class InputMoments {
  public:
   // x: (…, in). token_mask: (B, T), 1 = a real token; undefined where none is padding. Tokens of x (B, T, in) or
@@ -23,10 +23,12 @@ class InputMoments {
   void Add(const at::Tensor& x, const at::Tensor& token_mask);
 
   const at::Tensor& matrix() const { return matrix_; }  // (in, in), double; undefined before the first token.
-  std::int64_t count() const { return count_; }         // n, tokens.
+  const at::Tensor& mean_magnitude() const { return mean_magnitude_; }  // (in), the same.
+  std::int64_t count() const { return count_; }                         // n, tokens.
 
  private:
   at::Tensor matrix_;
+  at::Tensor mean_magnitude_;
   std::int64_t count_ = 0;
 };
 

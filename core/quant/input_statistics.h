@@ -1,6 +1,6 @@
-// Statistics of calibration batches at the inputs of a model's linears: the largest magnitude of each feature, and second
-// moments. Linears that read the same tensor share both; it is counted once. On a GPU moments of a batch with padding
-// wait for the device.
+// Statistics of calibration batches at the inputs of a model's linears: the largest magnitude of each feature, and moments.
+// Linears that read the same tensor share both; it is counted once. On a GPU moments of a batch with padding wait for the
+// device.
 #ifndef INLIER_CORE_QUANT_INPUT_STATISTICS_H_
 #define INLIER_CORE_QUANT_INPUT_STATISTICS_H_
 

@@ -1,5 +1,7 @@
 #include "core/quant/make_quantization.h"
 
+#include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "base/status.h"
@@ -30,7 +32,9 @@ absl::StatusOr<std::unique_ptr<Quantization>> MakeQuantization(const v1::Quantiz
   ASSIGN_OR_RETURN(std::unique_ptr<Quantization> scheme, MakeScheme(spec, architecture));
   if (!spec.has_kv_cache()) return scheme;
   RETURN_IF_ERROR(CheckBits("kv_cache", spec.kv_cache().bits()));
-  return std::make_unique<KvCacheQuantization>(std::move(scheme), static_cast<int>(spec.kv_cache().bits()));
+  std::optional<std::uint32_t> rotation_seed;
+  if (spec.rotation().kv_cache()) rotation_seed = spec.rotation().seed();
+  return std::make_unique<KvCacheQuantization>(std::move(scheme), spec.kv_cache(), rotation_seed);
 }
 
 }  // namespace inlier

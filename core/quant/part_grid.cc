@@ -26,35 +26,50 @@ std::vector<std::int64_t> CoveredAxes(const at::Tensor& x, ScaleScope scope) {
 
 SliceGrid IntegerGrid(const at::Tensor& x, const Part& part, Kind kind) {
   if (part.group_size > 0) {
-    return kind == Kind::kAbsmax ? AbsmaxGroupGrid(x, part.bits, part.group_size)
+    return kind == Kind::kAbsmax ? AbsmaxGroupGrid(x, part.bits, part.group_size, part.group_rows)
                                  : ZeropointGroupGrid(x, part.bits, part.group_size);
   }
   const std::vector<std::int64_t> axes = CoveredAxes(x, part.scope);
   return kind == Kind::kAbsmax ? AbsmaxGrid(x, part.bits, axes) : ZeropointGrid(x, part.bits, axes);
 }
 
-PartGrid FloatGrid(const at::Tensor& scale, v1::NumberFormat format) {
+PartGrid FloatGrid(const at::Tensor& scale, v1::NumberFormat format, std::int64_t group_size = 0) {
   const double largest = ElementFormat(format).largest;
   return {.slices = {.scale = scale, .zero_point = {}, .integer_min = -largest, .integer_max = largest},
           .format = format,
-          .group_size = BlockSizeOf(format)};
+          .group_size = group_size};
+}
+
+// The grid of the extremes themselves, and not of a part of them.
+PartGrid WholeGrid(const at::Tensor& x, const Part& part, Kind kind) {
+  if (part.format == v1::INTEGER)
+    return {.slices = IntegerGrid(x, part, kind), .format = part.format, .group_size = part.group_size};
+  if (const std::uint32_t block = BlockSizeOf(part.format); block > 0)
+    return FloatGrid(BlockScales(x, part.format), part.format, block);
+  const at::Tensor largest = part.group_size > 0 ? GroupMaxima(x, part.group_size, part.group_rows)
+                                                 : x.abs().amax(CoveredAxes(x, part.scope), /*keepdim=*/true);
+  return FloatGrid(ScaleOfLargest(largest, ElementFormat(part.format)), part.format, part.group_size);
+}
+
+PartGrid Clipped(PartGrid grid, double ratio) {
+  if (ratio != 1) grid.slices.scale = grid.slices.scale * ratio;
+  return grid;
 }
 
 }  // namespace
 
 PartGrid GridOfPart(const at::Tensor& x, const Part& part, Kind kind) {
-  if (part.format == v1::INTEGER)
-    return {.slices = IntegerGrid(x, part, kind), .format = part.format, .group_size = part.group_size};
-  if (BlockSizeOf(part.format) > 0) return FloatGrid(BlockScales(x, part.format), part.format);
-  const at::Tensor largest = x.abs().amax(CoveredAxes(x, part.scope), /*keepdim=*/true);
-  return FloatGrid(ScaleOfLargest(largest, ElementFormat(part.format)), part.format);
+  return Clipped(WholeGrid(x, part, kind), part.clip_ratio);
 }
 
 PartGrid GridOfLargest(const at::Tensor& largest, const Part& part) {
   INLIER_CHECK(BlockSizeOf(part.format) == 0);
-  if (part.format == v1::INTEGER)
-    return {.slices = AbsmaxGridOfLargest(largest, part.bits), .format = part.format, .group_size = 0};
-  return FloatGrid(ScaleOfLargest(largest, ElementFormat(part.format)), part.format);
+  const PartGrid grid = part.format == v1::INTEGER
+                            ? PartGrid{.slices = AbsmaxGridOfLargest(largest, part.bits),
+                                       .format = part.format,
+                                       .group_size = 0}
+                            : FloatGrid(ScaleOfLargest(largest, ElementFormat(part.format)), part.format);
+  return Clipped(grid, part.clip_ratio);
 }
 
 PartGrid WithoutGroups(const PartGrid& grid, std::int64_t columns) {

@@ -22,11 +22,11 @@ struct PartGrid {
   bool defined() const { return slices.scale.defined(); }
 };
 
-// The grid of `x` from its own extremes. REQUIRES: `x` has elements; a weight with groups is (out, in).
+// The grid of `x` from its own extremes, which clips what is beyond clip_ratio of them. REQUIRES: `x` has elements; a weight with group_rows is (out, in).
 PartGrid GridOfPart(const at::Tensor& x, const LinearQuantizationOptions::Part& part,
                     LinearQuantizationOptions::Grid kind);
 
-// The absmax grid of a whole tensor whose largest magnitude is `largest`, (). REQUIRES: no format in blocks.
+// The absmax grid of a whole tensor whose largest magnitude is `largest`, (). REQUIRES: no format in blocks, no groups.
 PartGrid GridOfLargest(const at::Tensor& largest, const LinearQuantizationOptions::Part& part);
 
 // The same grid with a scale for each entry of an axis of `columns` entries where it has groups.
@@ -37,6 +37,11 @@ PartGrid ColumnOf(const PartGrid& grid, std::int64_t index);
 
 // `x` on the grid: same shape, dtype and device.
 at::Tensor RoundToPart(const at::Tensor& x, const PartGrid& grid);
+
+// `rounded`, to rounding, with the gradient of `exact`, as if it were not rounded (straight-through; Bengio et al. 2013).
+inline at::Tensor StraightThrough(const at::Tensor& exact, const at::Tensor& rounded) {
+  return exact + (rounded - exact).detach();
+}
 
 // The same numbers for a report, on the CPU.
 QuantizationGrid ReportedGrid(const SliceGrid& grid);

@@ -1,6 +1,7 @@
 // Quantization of a whole model for its evaluation, as a tap (core/nn/activation_tap.h): the interface of all schemes.
 //
 //   ASSIGN_OR_RETURN(auto quantization, MakeQuantization(spec, ModelSpec::kBert));
+//   RETURN_IF_ERROR(quantization->Learn(loss of the model with quantization.get() on a batch));
 //   if (quantization->needs_calibration()) {
 //     for (batch of calibration) model->Logits(batch, quantization.get());
 //   }
@@ -9,18 +10,20 @@
 //
 // A weight is rounded at its first use, and the rounded copy is used from then on, so the model's weights
 // must not change while the tap is in use. A tensor passed on is new: the tap never writes to the model's
-// own. Gradients are not recorded.
+// own. Gradients are not recorded but during Learn().
 //
 // Thread safety: none; one model, one thread.
 #ifndef INLIER_CORE_QUANT_QUANTIZATION_H_
 #define INLIER_CORE_QUANT_QUANTIZATION_H_
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "core/nn/activation_tap.h"
 #include "core/quant/quantizer.h"
@@ -61,8 +64,16 @@ struct QuantizerReport {
   bool is_weight() const { return part == QuantizedPart::kWeight; }
 };
 
+// The loss of the model with the quantization as its tap, on the batch of update k from 0, with gradients recorded.
+using LossOfUpdate = std::function<absl::StatusOr<at::Tensor>(std::int64_t)>;
+
 class Quantization : public ActivationTap {
  public:
+  // Before calibration, once: learns what it has to learn by gradients (RotationSpec.learned), of the model as it is rounded; calls
+  // `loss_of` once an update, or never. The model's parameters get no gradients. Its errors, and InvalidArgument
+  // where nothing finite is learned.
+  virtual absl::Status Learn(const LossOfUpdate& loss_of) { return absl::OkStatus(); }
+
   // True when the model needs calibration batches before Freeze().
   virtual bool needs_calibration() const = 0;
 
@@ -72,6 +83,10 @@ class Quantization : public ActivationTap {
 
   // Every quantizer in use, in order of first use.
   virtual std::vector<QuantizerReport> Table() const = 0;
+
+  // What the values of the attention at `site` are multiplied by before a cache rounds them, where it has been learned: (h, h), in
+  // the dtype of `values` (…, h). Else undefined.
+  virtual at::Tensor LearnedRotationOf(const std::string& site, const at::Tensor& values) { return {}; }
 
   // Reports how a quantizer has rounded the `tensor` of `part` at `site` that it has just replaced by `used`; nothing where
   // there is no quantizer.

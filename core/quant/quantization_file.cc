@@ -57,9 +57,11 @@ const char* ScopeName(ScaleScope scope) {
 std::string FieldWithoutForm(const v1::QuantizationSpec& spec) {
   if (spec.weights().format() != v1::INTEGER) return "weights.format";
   if (spec.activations().format() != v1::INTEGER) return "activations.format";
+  if (spec.activations().has_group_size()) return "activations.group_size";
   if (spec.has_rotation()) return "rotation";
   if (spec.has_smoothing()) return "smoothing";
   if (spec.has_gptq()) return "gptq";
+  if (spec.has_awq()) return "awq";
   if (spec.has_kv_cache()) return "kv_cache";
   return "";
 }

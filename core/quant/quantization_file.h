@@ -16,7 +16,7 @@ namespace inlier {
 // slice of the first axis, or with group_size for each group of its entries) with the range that they are from where
 // there is one; in their place `grid` and `scope`, where each tensor gets a grid of its own. FailedPrecondition names
 // a site whose range is not finite, or an unsupported field of `spec`: number formats, rotation, smoothing, gptq,
-// kv_cache.
+// awq, kv_cache.
 absl::StatusOr<std::string> QuantizationFile(const v1::QuantizationSpec& spec,
                                              const std::vector<QuantizerReport>& table);
 

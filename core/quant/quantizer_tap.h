@@ -20,6 +20,9 @@ class QuantizerTap : public ActivationTap {
   explicit QuantizerTap(Quantization& quantization) : quantization_(quantization) {}
 
   void OnPass(const at::Tensor& attention_mask) override { quantization_.OnPass(attention_mask); }
+  void OnNormOffset(const std::string& site, const at::Tensor& offset) override {
+    quantization_.OnNormOffset(site, offset);
+  }
   at::Tensor OnWeight(const std::string& site, const at::Tensor& weight) override {
     return Pass(site, QuantizedPart::kWeight, weight, quantization_.OnWeight(site, weight));
   }
@@ -41,6 +44,7 @@ class QuantizerTap : public ActivationTap {
   at::Tensor OnValues(const std::string& site, const at::Tensor& values) override {
     return Pass(site, QuantizedPart::kValues, values, quantization_.OnValues(site, values));
   }
+  CacheWindow WindowOf(std::int64_t tokens) override { return quantization_.WindowOf(tokens); }
 
  protected:
   // The quantization has replaced the `tensor` of `part` at `site` by `used`; the returned one is used in its place.

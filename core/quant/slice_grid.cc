@@ -42,35 +42,35 @@ SliceGrid ZeropointGrid(const at::Tensor& x, int bits, at::IntArrayRef dims) {
 
 namespace {
 
-// `grid_of` of each group: of all whole groups at once, and of the rest of the columns.
-template <typename GridOf>
-SliceGrid GroupGrid(const at::Tensor& x, std::int64_t group_size, GridOf grid_of) {
-  INLIER_CHECK(x.dim() == 2 && group_size >= 1);
-  const std::int64_t whole = x.size(1) / group_size;
-  SliceGrid grid;
-  if (whole > 0) {
-    grid = grid_of(x.slice(1, 0, whole * group_size).reshape({x.size(0), whole, group_size}));
-    grid.scale = grid.scale.squeeze(-1);
-    if (grid.zero_point.defined()) grid.zero_point = grid.zero_point.squeeze(-1);
-  }
-  if (whole * group_size == x.size(1)) return grid;
-  SliceGrid rest = grid_of(x.slice(1, whole * group_size));
-  if (whole == 0) return rest;
-  grid.scale = at::cat({grid.scale, rest.scale}, 1);
-  if (grid.zero_point.defined()) grid.zero_point = at::cat({grid.zero_point, rest.zero_point}, 1);
-  return grid;
+// x (…, n) as (…, ceil(n / size), size), the last group filled up with the last entry, which changes none of its extremes.
+at::Tensor InGroups(const at::Tensor& x, std::int64_t axis, std::int64_t size) {
+  INLIER_CHECK(size >= 1 && x.size(axis) >= 1);
+  const std::int64_t missing = (size - x.size(axis) % size) % size;
+  at::Tensor filled = x;
+  if (missing > 0)
+    filled = at::cat({x, x.narrow(axis, x.size(axis) - 1, 1).repeat_interleave(missing, axis)}, axis);
+  return filled.unflatten(axis, {filled.size(axis) / size, size});
 }
 
 }  // namespace
 
-SliceGrid AbsmaxGroupGrid(const at::Tensor& x, int bits, std::int64_t group_size) {
-  return GroupGrid(x, group_size,
-                   [bits](const at::Tensor& groups) { return AbsmaxGrid(groups, bits, {-1}); });
+at::Tensor GroupMaxima(const at::Tensor& x, std::int64_t group_size, std::int64_t group_rows) {
+  at::Tensor maxima = InGroups(x.abs(), x.dim() - 1, group_size).amax(-1);
+  if (group_rows == 1) return maxima;
+  const std::int64_t axis = x.dim() - 2;
+  maxima = InGroups(maxima, axis, group_rows).amax(axis + 1);
+  return maxima.repeat_interleave(group_rows, axis).narrow(axis, 0, x.size(axis));
+}
+
+SliceGrid AbsmaxGroupGrid(const at::Tensor& x, int bits, std::int64_t group_size, std::int64_t group_rows) {
+  return AbsmaxGridOfLargest(GroupMaxima(AtLeastFloat32(x), group_size, group_rows), bits);
 }
 
 SliceGrid ZeropointGroupGrid(const at::Tensor& x, int bits, std::int64_t group_size) {
-  return GroupGrid(x, group_size,
-                   [bits](const at::Tensor& groups) { return ZeropointGrid(groups, bits, {-1}); });
+  SliceGrid grid = ZeropointGrid(InGroups(x, x.dim() - 1, group_size), bits, {-1});
+  grid.scale = grid.scale.squeeze(-1);
+  grid.zero_point = grid.zero_point.squeeze(-1);
+  return grid;
 }
 
 SliceGrid ExpandGroups(const SliceGrid& grid, std::int64_t group_size, std::int64_t columns) {

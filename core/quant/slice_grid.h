@@ -38,10 +38,14 @@ SliceGrid ZeropointGrid(const at::Tensor& x, int bits, at::IntArrayRef dims);
 // The absmax grid of slices whose largest magnitudes are `largest`.
 SliceGrid AbsmaxGridOfLargest(const at::Tensor& largest, int bits);
 
-// The grids of groups of `group_size` entries of each row of `x`, (rows, columns): scale and zero point are (rows,
-// groups). The last group of a row is smaller where the columns are not a multiple.
-// REQUIRES: group_size >= 1.
-SliceGrid AbsmaxGroupGrid(const at::Tensor& x, int bits, std::int64_t group_size);
+// max |x| of each group of `group_size` entries of the last axis, of tiles over `group_rows` indices of the axis before it:
+// x (…, rows, columns) -> (…, rows, groups), the same for all rows of a tile. The last group and the last tile are smaller
+// where the sizes are not multiples. REQUIRES: group_size, group_rows and columns >= 1; group_rows = 1 for an x of one axis.
+at::Tensor GroupMaxima(const at::Tensor& x, std::int64_t group_size, std::int64_t group_rows = 1);
+
+// The grids of such groups of x (…, columns): scale and zero point are (…, groups). REQUIRES: as GroupMaxima.
+SliceGrid AbsmaxGroupGrid(const at::Tensor& x, int bits, std::int64_t group_size,
+                          std::int64_t group_rows = 1);
 SliceGrid ZeropointGroupGrid(const at::Tensor& x, int bits, std::int64_t group_size);
 
 // The same grid, (…, groups), with a scale for each column, (…, columns), for RoundToGrid.

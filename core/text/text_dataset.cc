@@ -128,6 +128,16 @@ absl::StatusOr<std::unique_ptr<TextDataset>> TextDataset::WithSequenceLength(int
   return Cut(cache_, corpus_, cutting, "evaluation.sequence_length");
 }
 
+torch::Tensor TextDataset::token_bytes() const {
+  if (cutting_.objective != v1::CLM) return {};
+  torch::Tensor bytes = torch::empty({vocab_size()}, torch::kInt64);
+  for (int64_t id = 0; id < vocab_size(); ++id) {
+    bytes.data_ptr<int64_t>()[id] =
+        special_tokens_.IsSpecial(id) ? 0 : tokenizer().TextBytes(static_cast<uint32_t>(id));
+  }
+  return bytes;
+}
+
 double TextDataset::ComputeUnigramPerplexity() const {
   const bool causal = cutting_.objective == v1::CLM;
   std::vector<double> counts(vocab_size(), 0);

@@ -47,6 +47,9 @@ class TextDataset final : public OrderedDataset {
   const Tokenizer& tokenizer() const { return cache_->tokenizer(); }
   int64_t sequence_length() const override { return cutting_.sequence_length; }
 
+  // Of CLM, which predicts every token of the text.
+  torch::Tensor token_bytes() const override;
+
   int64_t train_examples() const override { return train_->size(); }
   int64_t validation_examples() const override { return validation_->size(); }
 

@@ -298,11 +298,7 @@ absl::Status MakeOfCorpus(const CorpusSource& source, const std::string& corpus_
     return absl::UnavailableError(
         absl::StrCat(source.path.string(), " changed while it was read; try again when it is complete"));
   }
-  const size_t texts = corpus.texts().size();
-  if (texts < 2) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        source.path.string(), " has ", texts, " non-empty lines; one text a line is needed, two at least"));
-  }
+  RETURN_IF_ERROR(corpus.CheckTexts());
   ASSIGN_OR_RETURN(const PartedTexts parted, Parted(source, corpus, settings));
   return MakeFiles(parted, settings.tokenizer, options, folder, digest);
 }

@@ -98,15 +98,28 @@ class DefinedTokenizer final : public Tokenizer {
     for (const auto& [token, id] : definition_.ids) size_ = std::max(size_, id + 1);
     for (const AddedToken& token : definition_.added) size_ = std::max(size_, token.id + 1);
     shown_.resize(size_);
+    text_bytes_.resize(size_);
     const bool bytes = pipeline_.splitter.spells_bytes();
     for (const auto& [token, id] : definition_.ids)
       shown_[id] = word_piece() ? token : ShownToken(token, bytes);
-    for (const AddedToken& token : definition_.added) shown_[token.id] = token.content;
+    for (const auto& [token, id] : definition_.ids) text_bytes_[id] = static_cast<int64_t>(shown_[id].size());
+    for (const AddedToken& token : definition_.added) {
+      shown_[token.id] = token.content;
+      text_bytes_[token.id] = token.special ? 0 : static_cast<int64_t>(token.content.size());
+    }
     ChooseSpecialTokens();
   }
 
   uint32_t size() const override { return size_; }
   std::unique_ptr<TextEncoder> MakeEncoder() const override { return std::make_unique<Encoder>(pipeline_); }
+  int64_t TextBytes(uint32_t id) const override { return text_bytes_[id]; }
+  TokenizerDefinition::Around around() const override {
+    if (definition_.around.has_value()) return *definition_.around;
+    const bool bare =
+        !definition_.files.contains("tokenizer.json") && !definition_.files.contains("tokenizer_config.json");
+    if (!bare || !causal_.has_value() || causal_->pad == causal_->begin) return {};
+    return {.before = {static_cast<uint32_t>(causal_->begin)}, .after = {}};
+  }
   std::optional<SpecialTokens> masked_tokens() const override { return masked_; }
   std::optional<SpecialTokens> causal_tokens() const override { return causal_; }
   const std::map<std::string, std::string>& Files() const override { return definition_.files; }
@@ -185,7 +198,8 @@ class DefinedTokenizer final : public Tokenizer {
   const TokenizerDefinition definition_;
   const Pipeline pipeline_;
   uint32_t size_ = 0;
-  std::vector<std::string> shown_;  // By id.
+  std::vector<std::string> shown_;   // By id.
+  std::vector<int64_t> text_bytes_;  // By id.
   std::optional<SpecialTokens> masked_, causal_;
 };
 

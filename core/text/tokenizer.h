@@ -40,6 +40,14 @@ class Tokenizer {
   // The text of ids for display, special tokens spelt out. REQUIRES: every id < size().
   virtual std::string Decode(std::span<const uint32_t> ids) const = 0;
 
+  // The bytes that a token stands for in a text, decoded by itself: 0 for a special token. REQUIRES: id < size(), and
+  // causal_tokens().
+  virtual int64_t TextBytes(uint32_t id) const = 0;
+
+  // The tokens that transformers' tokenizer of its files puts around a text by itself; of a bare vocabulary, or one trained
+  // here, that of an export.
+  virtual TokenizerDefinition::Around around() const = 0;
+
   // The special tokens for MLM and CLM; nothing where the vocabulary has none.
   virtual std::optional<SpecialTokens> masked_tokens() const = 0;
   virtual std::optional<SpecialTokens> causal_tokens() const = 0;

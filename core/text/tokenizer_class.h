@@ -12,7 +12,10 @@ struct TokenizerClass {
   const char* name;
   const char* model_type;  // Of config.json, for which it is the default.
   std::map<std::string, const char*> special;
-  enum class Effect { kNone, kBert, kLlama, kFileAlone } effect = Effect::kNone;
+  // kLlama and kTemplate put a text between bos_token and eos_token by add_bos_token and add_eos_token, whatever the file has.
+  // kRoberta: a mask_token that is a text takes the space before it.
+  enum class Effect { kNone, kBert, kLlama, kTemplate, kRoberta, kFileAlone } effect = Effect::kNone;
+  bool adds_bos = false;  // The default of add_bos_token there.
 };
 
 const std::vector<TokenizerClass>& TokenizerClasses();

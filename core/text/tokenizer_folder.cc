@@ -111,8 +111,9 @@ class FolderReader {
       }
       return Refuse(file,
                     absl::StrCat("tokenizer_class: ", Quoted(name),
-                                 " is not known to inlier: BertTokenizer, GPT2Tokenizer, LlamaTokenizer, "
-                                 "Qwen2Tokenizer, PreTrainedTokenizerFast and TokenizersBackend are"));
+                                 " is not known to inlier: BertTokenizer, GemmaTokenizer, GPT2Tokenizer, "
+                                 "GPTNeoXTokenizer, LlamaTokenizer, Qwen2Tokenizer, RobertaTokenizer, "
+                                 "PreTrainedTokenizerFast and TokenizersBackend are"));
     }
     JsonFields fields(model_, Place(kConfig));
     const std::string type = fields.Text("model_type", "");
@@ -125,7 +126,7 @@ class FolderReader {
       if (class_ != nullptr || !IsRegular(folder_ / file)) continue;
       return Refuse(file, absl::StrCat("no tokenizer_class in ", kTokenizerConfig,
                                        " names the class of transformers that reads it, and no ", kConfig,
-                                       " with the model_type bert, gpt2, opt, llama or qwen2; add one"));
+                                       " with a model_type that inlier reads; add one"));
     }
     return absl::OkStatus();
   }
@@ -300,10 +301,16 @@ class FolderReader {
 
   absl::Status AddSpecialTokens() {
     for (const char* name : kNames) {
-      ASSIGN_OR_RETURN(const std::optional<AddedToken> token, Named(name));
+      ASSIGN_OR_RETURN(std::optional<AddedToken> token, Named(name));
       if (!token.has_value()) continue;
       made_.named[name] = token->content;
-      const bool is_text = !config_.contains(name) || config_[name].is_string();
+      bool is_text = !config_.contains(name) || config_[name].is_string();
+      if (is_text && class_->effect == TokenizerClass::Effect::kRoberta &&
+          std::string_view(name) == "mask_token" &&
+          (!config_.contains(name) || known_.count(token->content) == 0)) {
+        token = AddedToken{.content = token->content, .lstrip = true, .normalized = false};
+        is_text = false;
+      }
       RETURN_IF_ERROR(AddSpecial(*token, name, is_text));
     }
     const char* key = is_file_alone() && config_.contains(kExtraSpecial) ? kExtraSpecial : kMoreSpecial;
@@ -335,11 +342,12 @@ class FolderReader {
         return Refuse(kTokenizerConfig,
                       "add_prefix_space: transformers makes the tokenizer of tokenizer.model with it, "
                       "which inlier does not read; leave it out");
-      return FollowLlama(config);
+      return FollowTemplate(config);
     }
     if (has_prefix && !prefix.is_null())
       made_.pre_tokenizer["add_prefix_space"] = config.Flag("add_prefix_space", false);
     if (has_prefix && !config_.contains("add_prefix_space")) made_.pre_tokenizer["add_prefix_space"] = false;
+    if (class_->effect == TokenizerClass::Effect::kTemplate) return FollowTemplate(config);
     if (class_->effect == TokenizerClass::Effect::kBert) RETURN_IF_ERROR(FollowBert(config));
     if (!IsRegular(folder_ / kTokenizerJson) && std::holds_alternative<BytePairSettings>(made_.model) &&
         config.Flag("add_bos_token", false)) {
@@ -349,9 +357,9 @@ class FolderReader {
     return config.status();
   }
 
-  absl::Status FollowLlama(JsonFields& config) {
+  absl::Status FollowTemplate(JsonFields& config) {
     made_.around.emplace();
-    if (config.Flag("add_bos_token", true)) {
+    if (config.Flag("add_bos_token", class_->adds_bos)) {
       ASSIGN_OR_RETURN(made_.around->before, TokenToAdd("add_bos_token", "bos_token"));
     }
     if (config.Flag("add_eos_token", false)) {

@@ -1,6 +1,8 @@
 #include "core/text/tokenizer_of_spec.h"
 
+#include <filesystem>
 #include <optional>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/data/data_folder.h"
@@ -9,24 +11,32 @@
 namespace inlier {
 namespace {
 
-// The vocabulary of a pre-training on byte_pair.corpus.
-absl::StatusOr<TokenizerSource> VocabularyOfCorpus(const v1::BytePairSpec& byte_pair,
-                                                   const TrainedBytePair& trained, const std::string& field,
-                                                   const TextOpenOptions& options) {
-  ASSIGN_OR_RETURN(const std::filesystem::path file,
-                   FindDataFile(byte_pair.corpus(), options.data_dir,
-                                {.field = field,
-                                 .what = "corpus",
-                                 .plural = "corpora",
-                                 .extension = ".txt",
-                                 .otherwise = "put a text file there as <name>.txt"}));
+// The text that byte_pair.corpus or byte_pair.path names; `setting` is the path of byte_pair.
+absl::StatusOr<CorpusSource> VocabularyText(const v1::BytePairSpec& byte_pair, const std::string& setting,
+                                            const TextOpenOptions& options) {
+  if (byte_pair.has_path())
+    return CorpusSource{
+        .path = byte_pair.path(), .field = byte_pair.field(), .roots = options.roots, .setting = setting};
+  ASSIGN_OR_RETURN(
+      std::filesystem::path file,
+      FindDataFile(byte_pair.corpus(), options.data_dir,
+                   {.field = setting + ".corpus",
+                    .what = "corpus",
+                    .plural = "corpora",
+                    .extension = ".txt",
+                    .otherwise = absl::StrCat("name a text of your own with ", setting, ".path")}));
+  return CorpusSource{.path = std::move(file), .must_be_utf8 = false, .roots = options.roots};
+}
+
+// The vocabulary of a pre-training on that text.
+absl::StatusOr<TokenizerSource> VocabularyOfText(const CorpusSource& text, const v1::BytePairSpec& byte_pair,
+                                                 const TrainedBytePair& trained,
+                                                 const TextOpenOptions& options) {
   TokenCacheSettings settings;
   settings.tokenizer = trained;
   settings.validation_fraction = v1::TextDataSpec::default_instance().validation_fraction();
   settings.validation = ValidationTextsOf(byte_pair.corpus_validation());
-  ASSIGN_OR_RETURN(const TokenCache cache,
-                   TokenCache::OpenOrMake({.path = file, .must_be_utf8 = false, .roots = options.roots},
-                                          settings, options));
+  ASSIGN_OR_RETURN(const TokenCache cache, TokenCache::OpenOrMake(text, settings, options));
   return OwnBytePairFiles{cache.folder()};
 }
 
@@ -51,8 +61,9 @@ absl::StatusOr<TokenizerSource> TokenizerSourceOf(const v1::TokenizerSpec& token
                                                    ", the 256 bytes and the special tokens"));
   }
   const TrainedBytePair trained{byte_pair.vocab_size()};
-  if (!byte_pair.has_corpus()) return trained;
-  return VocabularyOfCorpus(byte_pair, trained, path + ".byte_pair.corpus", options);
+  if (!byte_pair.has_corpus() && !byte_pair.has_path()) return trained;
+  ASSIGN_OR_RETURN(const CorpusSource text, VocabularyText(byte_pair, path + ".byte_pair", options));
+  return VocabularyOfText(text, byte_pair, trained, options);
 }
 
 ValidationTexts ValidationTextsOf(v1::ValidationChoice validation) {

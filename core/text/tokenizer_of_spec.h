@@ -14,9 +14,9 @@
 namespace inlier {
 
 // `path` is the path of `tokenizer` in the spec, "data.text.tokenizer"; messages begin with it. With
-// byte_pair.corpus this is the vocabulary that a pre-training on that corpus trains (data.text.corpus, with
-// the default validation_fraction, the same vocab_size, and corpus_validation as its validation), from the
-// same folder of the cache, and made if missing.
+// byte_pair.corpus or byte_pair.path this is the vocabulary that a pre-training on that text trains (data.text.corpus or
+// path, with the default validation_fraction, the same vocab_size and field, and corpus_validation as its validation),
+// from the same folder of the cache, and made if missing.
 absl::StatusOr<TokenizerSource> TokenizerSourceOf(const v1::TokenizerSpec& tokenizer, const std::string& path,
                                                   const TextOpenOptions& options);
 

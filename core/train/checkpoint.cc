@@ -26,6 +26,7 @@ namespace {
 constexpr char kOptimizerPrefix[] = "optimizer/";
 constexpr char kSecondMoment[] = "second_moment/";
 constexpr char kSecondMomentSums[] = "optimizer/second_moment_sums/";
+constexpr char kBestPrefix[] = "optimizer/best/";
 constexpr char kPeriodicPrefix[] = "step-";
 constexpr char kSuffix[] = ".safetensors";
 constexpr std::size_t kPeriodicKept = 2;
@@ -40,6 +41,9 @@ constexpr char kClassesKey[] = "inlier.classes";
 constexpr char kBuildKey[] = "inlier.build";
 constexpr char kFinalKey[] = "inlier.final";
 constexpr char kSecondsKey[] = "inlier.train_seconds";
+constexpr char kBestStepKey[] = "inlier.best_step";
+constexpr char kBestValueKey[] = "inlier.best_value";
+constexpr char kBestSinceKey[] = "inlier.best_points_since";
 
 std::string ShapeOf(at::IntArrayRef sizes) { return absl::StrCat("(", absl::StrJoin(sizes, ", "), ")"); }
 
@@ -113,6 +117,13 @@ std::string Differences(v1::TrialSpec theirs, v1::TrialSpec ours) {
   return absl::StrJoin(differences, "; ");
 }
 
+void AddBest(const BestSoFar& best, TensorMap* tensors, StringMap* metadata) {
+  for (const auto& [name, tensor] : best.model) (*tensors)[kBestPrefix + name] = tensor;
+  (*metadata)[kBestStepKey] = absl::StrCat(best.step);
+  (*metadata)[kBestValueKey] = absl::StrFormat("%.17g", best.value);
+  (*metadata)[kBestSinceKey] = absl::StrCat(best.points_since);
+}
+
 void RemoveOldPeriodic(const std::filesystem::path& folder) {
   std::vector<std::filesystem::path> files;
   for (const std::filesystem::path& entry : EntriesOf(folder)) {  // By step, for steps have a fixed width.
@@ -129,23 +140,34 @@ std::string PeriodicCheckpointName(std::uint64_t step) {
   return absl::StrFormat("%s%010d%s", kPeriodicPrefix, step, kSuffix);
 }
 
-absl::StatusOr<v1::CheckpointSaved> SaveCheckpoint(const std::filesystem::path& folder, const Model& model,
-                                                   const std::vector<NamedParameter>& optimizer_state,
-                                                   const CheckpointInfo& info) {
+TensorMap TrainedTensors(const Model& model, const std::vector<NamedParameter>& optimizer_state) {
   TensorMap tensors;
   for (const auto& [name, parameter] : ParametersOf(model)) tensors[name] = parameter.detach();
   for (const auto& [name, tensor] : optimizer_state) {
-    if (!info.final) {
-      tensors[kOptimizerPrefix + name] = tensor;
-    } else if (const std::string weight(absl::StripPrefix(name, kSecondMoment));
-               weight != name && IsFfnOutputWeight(weight)) {
+    const std::string weight(absl::StripPrefix(name, kSecondMoment));
+    if (weight != name && IsFfnOutputWeight(weight))
       tensors[kSecondMomentSums + weight] = tensor.detach().sum(AxesOf(weight).input);
-    }
+  }
+  return tensors;
+}
+
+absl::StatusOr<v1::CheckpointSaved> SaveCheckpoint(const std::filesystem::path& folder, const Model& model,
+                                                   const std::vector<NamedParameter>& optimizer_state,
+                                                   const CheckpointInfo& info,
+                                                   const std::optional<BestSoFar>& best) {
+  TensorMap tensors;
+  StringMap metadata = Metadata(info);
+  if (info.final) {
+    tensors = best ? best->model : TrainedTensors(model, optimizer_state);
+  } else {
+    for (const auto& [name, parameter] : ParametersOf(model)) tensors[name] = parameter.detach();
+    for (const auto& [name, tensor] : optimizer_state) tensors[kOptimizerPrefix + name] = tensor;
+    if (best) AddBest(*best, &tensors, &metadata);
   }
   const std::string name = info.final ? kFinalCheckpointName : PeriodicCheckpointName(info.step);
   const std::filesystem::path path = folder / name;
   v1::CheckpointSaved saved;
-  const absl::Status written = SaveSafetensors(path, tensors, Metadata(info), saved.mutable_sha256());
+  const absl::Status written = SaveSafetensors(path, tensors, metadata, saved.mutable_sha256());
   if (!written.ok()) {
     return Annotate(written,
                     absl::StrCat("writing the checkpoint after update ", info.step,
@@ -237,13 +259,33 @@ absl::Status Checkpoint::LoadOptimizer(Optimizer& optimizer) const {
   }
   std::map<std::string, at::Tensor> state;
   for (const auto& [name, entry] : reader_.entries()) {
-    if (!absl::StartsWith(name, kOptimizerPrefix)) continue;
+    if (!absl::StartsWith(name, kOptimizerPrefix) || absl::StartsWith(name, kBestPrefix)) continue;
     ASSIGN_OR_RETURN(state[name.substr(sizeof(kOptimizerPrefix) - 1)], reader_.Load(name));
   }
   const absl::Status loaded = optimizer.LoadState(state);
   return loaded.ok()
              ? loaded
              : absl::Status(loaded.code(), absl::StrCat(path_.string(), ": ", std::string(loaded.message())));
+}
+
+absl::StatusOr<std::optional<BestSoFar>> Checkpoint::LoadBest() const {
+  const StringMap& metadata = reader_.metadata();
+  if (info_.final || !metadata.contains(kBestStepKey)) return std::optional<BestSoFar>();
+  BestSoFar best;
+  const auto text = [&metadata](const char* key) {
+    const auto found = metadata.find(key);
+    return found == metadata.end() ? std::string() : found->second;
+  };
+  if (!absl::SimpleAtoi(text(kBestStepKey), &best.step) ||
+      !absl::SimpleAtod(text(kBestValueKey), &best.value) ||
+      !absl::SimpleAtoi(text(kBestSinceKey), &best.points_since)) {
+    return absl::DataLossError(absl::StrCat(path_.string(), ": its best step cannot be read"));
+  }
+  for (const auto& [name, entry] : reader_.entries()) {
+    if (!absl::StartsWith(name, kBestPrefix)) continue;
+    ASSIGN_OR_RETURN(best.model[name.substr(sizeof(kBestPrefix) - 1)], reader_.Load(name));
+  }
+  return std::optional<BestSoFar>(std::move(best));
 }
 
 }  // namespace inlier

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,14 @@ struct ModelOrigin {
   std::vector<std::string> classes;  // Of its outputs in their order; empty: not known, or no classifier.
 };
 
+// The best step of a training so far (core/train/best_step.h).
+struct BestSoFar {
+  std::uint64_t step = 0;
+  double value = 0;                // Of the curve; may be NaN.
+  std::uint64_t points_since = 0;  // Points of the curve after it.
+  TensorMap model = {};            // TrainedTensors after that step; empty on other ranks than 0.
+};
+
 struct CheckpointInfo {
   v1::TrialSpec spec;          // Resolved.
   std::uint64_t step = 0;      // Updates done.
@@ -39,17 +48,22 @@ struct CheckpointInfo {
   double train_seconds = 0;  // Spent on updates. Not in final ones, whose bytes depend on the training alone.
 };
 
+// The tensors of the trained model after the latest update: weights, and of the optimizer's state what SecondMomentSums reads.
+// They may share memory with the model.
+TensorMap TrainedTensors(const Model& model, const std::vector<NamedParameter>& optimizer_state);
+
 // The name of the trained model in an attempt's folder.
 inline constexpr char kFinalCheckpointName[] = "model.safetensors";
 // Name of the periodic checkpoint after `step` updates: "step-000000100.safetensors".
 std::string PeriodicCheckpointName(std::uint64_t step);
 
-// Writes folder/model.safetensors (info.final; of the optimizer's state only what SecondMomentSums reads) or the periodic checkpoint of
-// info.step, then removes all but the newest two periodic ones of the folder. An error names the file and,
-// for a full disk, the cause.
+// Writes folder/model.safetensors (info.final: TrainedTensors, or the best model where there is one) or the periodic
+// checkpoint of info.step, with the best model so far, then removes all but the newest two periodic ones of the folder. An
+// error names the file and, for a full disk, the cause.
 absl::StatusOr<v1::CheckpointSaved> SaveCheckpoint(const std::filesystem::path& folder, const Model& model,
                                                    const std::vector<NamedParameter>& optimizer_state,
-                                                   const CheckpointInfo& info);
+                                                   const CheckpointInfo& info,
+                                                   const std::optional<BestSoFar>& best = {});
 
 class Checkpoint {
  public:
@@ -74,6 +88,9 @@ class Checkpoint {
 
   // Copies the optimizer's state. FailedPrecondition when the checkpoint is a final one.
   absl::Status LoadOptimizer(Optimizer& optimizer) const;
+
+  // The best step before a periodic checkpoint, if it has one.
+  absl::StatusOr<std::optional<BestSoFar>> LoadBest() const;
 
  private:
   Checkpoint(std::filesystem::path path, SafetensorsReader reader, CheckpointInfo info);

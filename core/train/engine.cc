@@ -23,11 +23,11 @@ std::string GpuObstacle(const v1::TrainingSpec& spec, const Model& model) {
   if (const std::string obstacle = layer::gpu::Obstacle(); !obstacle.empty()) return obstacle;
   if (spec.precision() != v1::BFLOAT16) return "on a GPU the fused engine supports BFLOAT16 only";
   if (model.can_fuse(layer::Place::kGpuBfloat16)) return "";
-  return "on a GPU the fused engine does not support softpick, sigmoid attention, query_key_norm, "
-         "key_value_bias, prefix_tokens, scripts of attention, projected gates other than HEADWISE at "
-         "CONTEXT, head sizes other "
-         "than "
-         "32, 64 and 128, or a width above 8192, one of which this model has";
+  return "on a GPU the fused engine does not support norm_placement PERI, norms other than LAYER_NORM, "
+         "RMS_NORM_M and RMS_NORM_S, norm_gate, softpick, sigmoid attention, query_key_norm, key_value_bias, "
+         "prefix_tokens, softmaxes without kernels, scripts of gates, projected gates other than HEADWISE "
+         "at CONTEXT, head sizes other than 32, 64 and 128, or a width above 8192, one of which this model "
+         "has";
 }
 
 std::string CpuObstacle(const v1::TrainingSpec& spec, const Model& model, bool bfloat16) {
@@ -35,9 +35,9 @@ std::string CpuObstacle(const v1::TrainingSpec& spec, const Model& model, bool b
     return "training.regularizer.kurtosis needs the outputs of all linears, which the fused engine does not "
            "keep";
   if (!model.can_fuse(bfloat16 ? layer::Place::kCpuBfloat16 : layer::Place::kCpuFloat32))
-    return "the fused engine does not support key_value_bias, scripts of attention, or odd widths with "
-           "BFLOAT16, "
-           "one of which this model has";
+    return "the fused engine does not support norm_placement PERI, norms other than LAYER_NORM, RMS_NORM_M "
+           "and RMS_NORM_S, norm_gate, key_value_bias, softmaxes without kernels, scripts of gates, or odd "
+           "widths with BFLOAT16, one of which this model has";
   if (bfloat16 ? layer::cpu::CanMultiply<layer::cpu::Bf16>() : layer::cpu::CanMultiply<float>()) return "";
   return "the fused engine needs a processor with AVX2, for BFLOAT16 with AVX-512";
 }
@@ -52,7 +52,10 @@ EngineChoice ChooseEngine(const v1::TrainingSpec& spec, const Model& model, c10:
     choice.warning =
         "training.precision BFLOAT16 is slower than FLOAT32 on this processor, which lacks bfloat16 products";
   if (spec.engine() != v1::TrainingSpec::FUSED) return choice;
-  choice.reason = device == c10::kCUDA ? GpuObstacle(spec, model) : CpuObstacle(spec, model, bfloat16);
+  choice.reason = spec.has_low_precision()
+                      ? "training.low_precision rounds what linears multiply, and the fused engine does not"
+                  : device == c10::kCUDA ? GpuObstacle(spec, model)
+                                         : CpuObstacle(spec, model, bfloat16);
   if (choice.reason.empty())
     choice.products = bfloat16 ? layer::Products::kBfloat16 : layer::Products::kFloat32;
   return choice;

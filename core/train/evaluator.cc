@@ -12,24 +12,59 @@
 #include "base/time.h"
 #include "core/quant/make_quantization.h"
 #include "core/train/batch_input.h"
+#include "core/train/intervention.h"
 #include "core/train/phase_progress.h"
 #include "core/train/row_sum_check.h"
 
 namespace inlier {
 
+namespace {
+
+// Of `spec`; nothing where it changes nothing.
+absl::StatusOr<std::optional<Intervention>> InterventionOf(const v1::TrialSpec& spec) {
+  if (!spec.evaluation().has_intervention()) return std::nullopt;
+  return Intervention::Create(spec.evaluation().intervention(), spec.model().architecture_case());
+}
+
+std::vector<std::string> TensorsOf(const std::vector<QuantizerError>& errors) {
+  std::vector<std::string> tensors;
+  for (const QuantizerError& error : errors) tensors.push_back(error.tensor);
+  return tensors;
+}
+
+absl::Status NoTargets(std::int64_t batches) {
+  return absl::FailedPreconditionError(
+      absl::StrCat("evaluation: ", batches, batches == 1 ? " batch has" : " batches have",
+                   " no token to predict, so the loss is undefined: raise evaluation.batches, or of text "
+                   "data.text.mask_probability"));
+}
+
+}  // namespace
+
 absl::StatusOr<std::unique_ptr<Quantization>> Calibrate(
     Model& model, const Dataset& dataset, const v1::QuantizationSpec& spec,
-    v1::ModelSpec::ArchitectureCase architecture, c10::Device device,
+    v1::ModelSpec::ArchitectureCase architecture, c10::Device device, ActivationTap* before,
     const std::function<absl::Status(std::int64_t)>& after_batch) {
   model.eval();
   ASSIGN_OR_RETURN(std::unique_ptr<Quantization> quantization, MakeQuantization(spec, architecture));
+  std::vector<ActivationTap*> taps = {quantization.get()};
+  if (before != nullptr) taps.insert(taps.begin(), before);
+  TapChain tap(std::move(taps));
   const v1::CalibrationSpec& calibration = spec.calibration();
+  const auto batch_of = [&](std::int64_t index) {
+    return dataset.CalibrationBatch(calibration.split(), index, calibration.batch_size(), calibration.seed());
+  };
+  std::int64_t done = 0;
+  RETURN_IF_ERROR(quantization->Learn([&](std::int64_t update) -> absl::StatusOr<at::Tensor> {
+    const Batch batch = batch_of(update % calibration.batches());
+    const at::Tensor loss = model.Loss(InputOf(batch, device), batch.labels.to(device), &tap);
+    RETURN_IF_ERROR(after_batch(++done));
+    return loss;
+  }));
   const std::int64_t batches = quantization->needs_calibration() ? calibration.batches() : 0;
   for (std::int64_t i = 0; i < batches; ++i) {
-    const Batch batch =
-        dataset.CalibrationBatch(calibration.split(), i, calibration.batch_size(), calibration.seed());
-    model.Observe(InputOf(batch, device), *quantization);
-    RETURN_IF_ERROR(after_batch(i + 1));
+    model.Observe(InputOf(batch_of(i), device), tap);
+    RETURN_IF_ERROR(after_batch(++done));
   }
   RETURN_IF_ERROR(quantization->Freeze());
   return quantization;
@@ -40,9 +75,14 @@ absl::StatusOr<std::unique_ptr<Quantization>> CalibrateQuantization(
     const std::function<bool()>& stop_requested) {
   const c10::InferenceMode inference;
   RETURN_IF_ERROR(CheckStop(stop_requested));
-  PhaseProgress progress("calibrate", spec.quantization().calibration().batches(), sink);
+  ASSIGN_OR_RETURN(std::optional<Intervention> intervention, InterventionOf(spec));
+  const v1::RotationSpec& rotation = spec.quantization().rotation();
+  PhaseProgress progress(
+      "calibrate",
+      spec.quantization().calibration().batches() + (rotation.has_learned() ? rotation.learned().steps() : 0),
+      sink);
   return Calibrate(model, dataset, spec.quantization(), spec.model().architecture_case(), device,
-                   [&](std::int64_t done) {
+                   intervention ? &*intervention : nullptr, [&](std::int64_t done) {
                      progress.Done(done, std::nullopt);
                      return CheckStop(stop_requested);
                    });
@@ -50,14 +90,16 @@ absl::StatusOr<std::unique_ptr<Quantization>> CalibrateQuantization(
 
 absl::StatusOr<EvaluationResult> Evaluate(Model& model, const Dataset& dataset, const v1::TrialSpec& spec,
                                           c10::Device device, TrialSink& sink,
-                                          const std::function<bool()>& stop_requested) {
+                                          const std::function<bool()>& stop_requested,
+                                          std::span<const Question> questions) {
   const Timestamp start = MonotonicNow();
   std::unique_ptr<Quantization> quantization;
   if (spec.has_quantization()) {
     ASSIGN_OR_RETURN(quantization, CalibrateQuantization(model, dataset, spec, device, sink, stop_requested));
   }
-  ASSIGN_OR_RETURN(EvaluationResult result,
-                   EvaluateQuantized(model, dataset, spec, device, quantization.get(), sink, stop_requested));
+  ASSIGN_OR_RETURN(
+      EvaluationResult result,
+      EvaluateQuantized(model, dataset, spec, device, quantization.get(), sink, stop_requested, questions));
   result.seconds = ToSeconds(MonotonicNow() - start);
   return result;
 }
@@ -65,19 +107,24 @@ absl::StatusOr<EvaluationResult> Evaluate(Model& model, const Dataset& dataset, 
 absl::StatusOr<EvaluationResult> EvaluateQuantized(Model& model, const Dataset& dataset,
                                                    const v1::TrialSpec& spec, c10::Device device,
                                                    Quantization* quantization, TrialSink& sink,
-                                                   const std::function<bool()>& stop_requested) {
+                                                   const std::function<bool()>& stop_requested,
+                                                   std::span<const Question> questions) {
   const c10::InferenceMode inference;
   const Timestamp start = MonotonicNow();
   model.eval();
   const v1::OutlierSpec& outliers = spec.evaluation().outliers();
   OutlierProbe probe(model, spec.model().architecture_case(),
                      static_cast<int>(spec.evaluation().kurtosis_batches()), outliers);
+  ASSIGN_OR_RETURN(std::optional<Intervention> intervention, InterventionOf(spec));
   std::vector<ActivationTap*> taps;
+  if (intervention) taps.push_back(&*intervention);
+  const std::vector<ActivationTap*> before = taps;
   if (quantization != nullptr) taps.push_back(quantization);
   // Batches that are not measured have a tap too, so that the model's own numbers do not depend on it.
   TapChain unmeasured(taps);
   std::optional<QuantizationErrorRecorder> errors;
-  if (quantization != nullptr) taps = {&errors.emplace(*quantization, outliers.count_padding())};
+  taps = before;
+  if (quantization != nullptr) taps.push_back(&errors.emplace(*quantization, outliers.count_padding()));
   for (ActivationTap* recorder : probe.taps()) taps.push_back(recorder);
   TapChain measured(std::move(taps));
   RowSumCheck row_sums(spec.attention().softmax());
@@ -93,30 +140,36 @@ absl::StatusOr<EvaluationResult> EvaluateQuantized(Model& model, const Dataset& 
   double sensitivity_baseline = 0;
   PhaseProgress progress("evaluate", batches, sink);
   ScoreSum scores;
+  at::Tensor token_bytes = dataset.token_bytes();
+  if (token_bytes.defined()) token_bytes = token_bytes.to(device);
   for (std::int64_t i = 0; i < batches; ++i) {
     RETURN_IF_ERROR(CheckStop(stop_requested));
     const Batch batch = dataset.ValidationBatch(i, batch_size, spec.evaluation().mask_seed());
     TapChain& tap = i == 0 ? first : i < measured_batches ? measured : unmeasured;
-    scores.Add(Predict(model, InputOf(batch, device), batch.labels.to(device), &tap), batch.labels.size(0));
+    scores.Add(Predict(model, InputOf(batch, device), batch.labels.to(device), &tap, token_bytes),
+               batch.labels.size(0));
     RETURN_IF_ERROR(row_sums.status());
+    if (intervention) RETURN_IF_ERROR(intervention->CheckHeads());
     progress.Done(i + 1, scores.targets() > 0 ? std::optional(scores.MeanLoss()) : std::nullopt);
     if (i + 1 == sensitivity_batches) sensitivity_baseline = scores.MeanLoss();
   }
-  if (scores.targets() == 0)
-    return absl::FailedPreconditionError(
-        absl::StrCat("evaluation: ", batches, batches == 1 ? " batch has" : " batches have",
-                     " no token to predict, so the loss is undefined: raise evaluation.batches, or of text "
-                     "data.text.mask_probability"));
+  if (scores.targets() == 0) return NoTargets(batches);
   EvaluationResult result{
       .scores = scores.Summary(), .outliers = probe.Report(), .examples = scores.examples()};
   if (errors) result.quantizers = errors->Report();
   if (errors && sensitivity_batches > 0) {
-    std::vector<std::string> tensors;
-    for (const QuantizerError& error : result.quantizers) tensors.push_back(error.tensor);
-    ASSIGN_OR_RETURN(std::vector<LeaveOneOutLoss> losses,
-                     MeasureLeaveOneOut(model, dataset, spec.evaluation(), device, *quantization, tensors,
-                                        sensitivity_batches, sink, stop_requested));
+    ASSIGN_OR_RETURN(
+        std::vector<LeaveOneOutLoss> losses,
+        MeasureLeaveOneOut(model, dataset, spec.evaluation(), device, *quantization,
+                           TensorsOf(result.quantizers), sensitivity_batches, sink, stop_requested));
     result.sensitivity = Sensitivity{.baseline = sensitivity_baseline, .leave_one_out = std::move(losses)};
+  }
+  if (!questions.empty()) {
+    ASSIGN_OR_RETURN(const auto of_choices,
+                     ScoreChoices(dynamic_cast<LanguageModel&>(model), questions, batch_size, device,
+                                  before.empty() && quantization == nullptr ? nullptr : &unmeasured, sink,
+                                  stop_requested));
+    result.groups = ScoreGroups(questions, of_choices);
   }
   result.seconds = ToSeconds(MonotonicNow() - start);
   return result;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "base/check.h"
 #include "core/nn/precision.h"
@@ -30,13 +31,16 @@ Prediction PredictNumbers(const at::Tensor& outputs, const at::Tensor& labels) {
 
 }  // namespace
 
-Prediction Predict(Model& model, const ModelInput& input, const at::Tensor& labels, ActivationTap* tap) {
+Prediction Predict(Model& model, const ModelInput& input, const at::Tensor& labels, ActivationTap* tap,
+                   const at::Tensor& token_bytes) {
   const auto [logits, targets] = model.Predictions(input, labels, tap);  // (N, classes), (N)
   if (targets.is_floating_point()) return PredictNumbers(logits, targets);
   Prediction prediction{.targets = targets.numel(), .classes = logits.size(1)};
   if (prediction.targets > 0) {
     prediction.loss = at::cross_entropy_loss(AtLeastFloat32(logits), targets).item<double>();
     prediction.correct = CountCorrect(logits, targets);
+    if (token_bytes.defined())
+      prediction.bytes = token_bytes.index_select(0, targets).sum().item<std::int64_t>();
   }
   if (labels.dim() == 1) {
     prediction.predicted = logits.argmax(1).to(at::kCPU);
@@ -54,6 +58,7 @@ void ScoreSum::Add(const Prediction& prediction, std::int64_t examples) {
   targets_ += prediction.targets;
   correct_ += prediction.correct;
   classes_ = prediction.classes;
+  bytes_ += prediction.bytes;
   if (!prediction.predicted.defined()) return;
   predicted_.push_back(prediction.predicted);
   truth_.push_back(prediction.truth);
@@ -68,6 +73,7 @@ Scores ScoreSum::Summary() const {
   if (predicted_.empty()) {
     scores.perplexity = std::exp(scores.loss);
     scores.token_perplexity = std::exp(target_loss_ / static_cast<double>(targets_));
+    if (bytes_ > 0) scores.bits_per_byte = target_loss_ / std::numbers::ln2 / static_cast<double>(bytes_);
     return scores;
   }
   const at::Tensor predicted = at::cat(predicted_), truth = at::cat(truth_);

@@ -16,14 +16,15 @@ struct Prediction {
   std::int64_t targets = 0;  // Predicted labels: masked tokens, all but the first of a sequence, or examples.
   std::int64_t correct = 0;  // With the right class most probable (the first of equals); 0 for numbers.
   std::int64_t classes = 0;  // Of the model; 0 for numbers.
+  std::int64_t bytes = 0;    // Of the text of all targets, where it is counted.
   // Of examples with one label each: (B) on the CPU; int64, for numbers double. Undefined for tokens.
   at::Tensor predicted;
   at::Tensor truth;
 };
 
-// `labels` as Model::Loss takes them.
+// `labels` as Model::Loss takes them; `token_bytes` as Dataset::token_bytes, on their device.
 Prediction Predict(Model& model, const ModelInput& input, const at::Tensor& labels,
-                   ActivationTap* tap = nullptr);
+                   ActivationTap* tap = nullptr, const at::Tensor& token_bytes = {});
 
 // The result of an evaluation. Perplexity is that of tokens; F1 and Matthews' correlation those of examples
 // with a class each, the other correlations those of numbers.
@@ -33,7 +34,9 @@ struct Scores {
   double loss = 0;
   std::optional<double> perplexity;        // exp(loss)
   std::optional<double> token_perplexity;  // exp of the mean over all targets.
-  std::optional<double> accuracy;          // Share of all targets that are predicted right.
+  std::optional<double>
+      bits_per_byte;  // Sum of -log2 p over all targets / bytes of their text, where these are counted.
+  std::optional<double> accuracy;  // Share of all targets that are predicted right.
   std::optional<double> f1;
   std::optional<double> matthews_correlation;
   std::optional<double> pearson_correlation;
@@ -60,6 +63,7 @@ class ScoreSum {
   std::int64_t targets_ = 0;
   std::int64_t correct_ = 0;
   std::int64_t classes_ = 0;
+  std::int64_t bytes_ = 0;
   std::vector<at::Tensor> predicted_;
   std::vector<at::Tensor> truth_;
 };

@@ -19,7 +19,7 @@ absl::StatusOr<QuantizedLosses> MeasureQuantized(Model& model, const Dataset& da
   const at::NoGradGuard no_gradient;
   ASSIGN_OR_RETURN(const std::unique_ptr<Quantization> quantization,
                    Calibrate(model, dataset, CurveQuantization(spec), spec.model().architecture_case(),
-                             device, [](std::int64_t) { return absl::OkStatus(); }));
+                             device, /*before=*/nullptr, [](std::int64_t) { return absl::OkStatus(); }));
   ActivationTap nothing;  // An evaluation always has a tap.
   const std::int64_t batch_size = spec.training().batch_size();
   const std::int64_t batches = std::min<std::int64_t>(dataset.ValidationBatches(batch_size),

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/models/layer_options.h"
+#include "core/models/softmaxes.h"
 #include "core/nn/attention/script_checks.h"
 
 namespace inlier {

@@ -99,13 +99,17 @@ Trainer::Trainer(const v1::TrialSpec& spec, Model& model, const Dataset& dataset
       updates_(UpdatesOf(spec.training(), dataset)),
       gang_(std::move(ranks.gang)),
       split_(SplitOf(spec.training(), gang_)),
-      training_step_(MakeStep(model, spec.training(), updates_, gang_, ranks.shard_optimizer)) {}
+      training_step_(MakeStep(model, spec.training(), updates_, gang_, ranks.shard_optimizer)),
+      best_(spec.training(), sink) {}
 
 absl::Status Trainer::Resume(const std::filesystem::path& path) {
   ASSIGN_OR_RETURN(const Checkpoint checkpoint, Checkpoint::Open(path));
   RETURN_IF_ERROR(checkpoint.CheckMatches(spec_, dataset_.dataset_digest()));
   RETURN_IF_ERROR(checkpoint.LoadWeights(model_));
   RETURN_IF_ERROR(checkpoint.LoadOptimizer(training_step_.optimizer()));
+  ASSIGN_OR_RETURN(std::optional<BestSoFar> best, checkpoint.LoadBest());
+  if (best && gang_.rank() != 0) best->model.clear();
+  best_.Resume(std::move(best));
   step_ = checkpoint.info().step;
   seconds_ = checkpoint.info().train_seconds;
   return absl::OkStatus();
@@ -199,10 +203,31 @@ absl::Status Trainer::MeasureQuantizedLoss() {
 
 absl::Status Trainer::MeasureModel() {
   const v1::TrainingSpec& training = spec_.training();
-  if (training.measure_outliers_every() > 0 && IsDue(training.measure_outliers_every())) MeasureOutliers();
+  const bool last_of_best = step_ == updates_ && best_.IsPoint(step_, updates_);
+  if (training.measure_outliers_every() > 0 && (IsDue(training.measure_outliers_every()) || last_of_best))
+    MeasureOutliers();
   const bool quantized = training.measure_quantized_every() > 0 &&
                          (IsDue(training.measure_quantized_every()) || step_ == updates_);
   return quantized ? MeasureQuantizedLoss() : absl::OkStatus();
+}
+
+absl::Status Trainer::CompareStep() {
+  if (!best_.IsPoint(step_, updates_)) return absl::OkStatus();
+  bool better = false;
+  if (gang_.rank() == 0) {
+    ASSIGN_OR_RETURN(better, best_.IsBetter(step_));
+  }
+  better = gang_.Any(better);
+  TensorMap model;
+  if (better) {
+    // On every rank: a sharded state is gathered.
+    const std::vector<NamedParameter> state = training_step_.optimizer().State();
+    if (gang_.rank() == 0) model = TrainedTensors(model_, state);
+    for (auto& [name, tensor] : model)
+      tensor = tensor.to(at::kCPU, tensor.scalar_type(), /*non_blocking=*/false, /*copy=*/true);
+  }
+  best_.Count(step_, better, std::move(model));
+  return absl::OkStatus();
 }
 
 absl::Status Trainer::Save(const std::filesystem::path& folder, bool final) {
@@ -215,13 +240,14 @@ absl::Status Trainer::Save(const std::filesystem::path& folder, bool final) {
   spec.clear_quantization();
   spec.clear_evaluation();
   const CheckpointInfo info{.spec = std::move(spec),
-                            .step = step_,
+                            .step = final && best_.best() ? best_.best()->step : step_,
                             .dataset_digest = dataset_.dataset_digest(),
                             .origin = origin_,
                             .build = BuildId(),
                             .final = final,
                             .train_seconds = seconds_};
-  ASSIGN_OR_RETURN(const v1::CheckpointSaved saved, SaveCheckpoint(folder, model_, state, info));
+  ASSIGN_OR_RETURN(const v1::CheckpointSaved saved,
+                   SaveCheckpoint(folder, model_, state, info, best_.best()));
   sink_.OnCheckpoint(saved);
   return absl::OkStatus();
 }
@@ -246,6 +272,26 @@ absl::StatusOr<TrainResult> Trainer::Stopped(const std::filesystem::path& folder
                                   "; continues from ", PeriodicCheckpointName(step_))};
 }
 
+TrainResult Trainer::Diverged(const Update& update, double loss) const {
+  return {TrainResult::End::kDiverged, step_,
+          absl::StrCat("diverged at update ", step_, " of ", updates_, ": loss ", loss, ", gradient norm ",
+                       update.gradient_norm.item<double>(),
+                       "; a lower learning rate or a longer warm-up may help")};
+}
+
+TrainResult Trainer::Finished(MeasurementReporter& reporter) const {
+  reporter.Add("train_seconds", seconds_);
+  ReportParameters(model_, reporter);
+  const std::optional<BestSoFar>& best = best_.best();
+  if (!best) return {TrainResult::End::kFinished, step_, ""};
+  reporter.Add("best_step", static_cast<double>(best->step));
+  reporter.Add("last_step", static_cast<double>(step_));
+  if (step_ == updates_) return {TrainResult::End::kFinished, step_, ""};
+  return {TrainResult::End::kFinished, step_,
+          absl::StrCat("ended by training.patience after update ", step_, " of ", updates_, ": ",
+                       spec_.training().best_by(), " was best, ", best->value, ", at update ", best->step)};
+}
+
 absl::StatusOr<TrainResult> Trainer::Run(const std::filesystem::path& folder,
                                          const std::function<bool()>& stop_requested) {
   const auto stops = [&] { return gang_.Any(stop_requested && stop_requested()); };
@@ -260,7 +306,7 @@ absl::StatusOr<TrainResult> Trainer::Run(const std::filesystem::path& folder,
   Window window, whole;
   at::Tensor health;  // Sum of all unchecked losses and gradient norms: not finite once one of them is not.
 
-  while (step_ < updates_) {
+  while (step_ < updates_ && !best_.IsOver()) {
     const Timestamp start = MonotonicNow();
     const std::optional<Update> finished = RunUpdate(stops);
     if (!finished) return Stopped(folder);
@@ -271,8 +317,8 @@ absl::StatusOr<TrainResult> Trainer::Run(const std::filesystem::path& folder,
     const bool measure = IsDue(training.measure_every()) || step_ == 1 || last;
     const bool save = IsDue(training.checkpoint_every()) && !last;
     bool healthy = true;
-    // Reading a number from a GPU waits for it, so only where a report or a checkpoint needs one.
-    const bool read = device_.is_cpu() || measure || save;
+    // Reading a number from a GPU waits for it, so only where a report, a checkpoint or an end by patience needs one.
+    const bool read = device_.is_cpu() || measure || save || best_.IsPoint(step_, updates_);
     if (read) {
       healthy = std::isfinite(health.item<double>());
       health.reset();
@@ -291,17 +337,13 @@ absl::StatusOr<TrainResult> Trainer::Run(const std::filesystem::path& folder,
     if (!first && (measure || (read && !progress.has_rate()))) progress.set_rate(window.Rate());
     if (measure || !healthy) ReportUpdate(update, progress.loss(), window.Rate() * tokens_per_update);
     if (measure || first) window = Window();
-    if (!healthy) {
-      return TrainResult{
-          TrainResult::End::kDiverged, step_,
-          absl::StrCat("diverged at update ", step_, " of ", updates_, ": loss ", progress.loss(),
-                       ", gradient norm ", update.gradient_norm.item<double>(),
-                       "; a lower learning rate or a longer warm-up may help")};
-    }
+    if (!healthy) return Diverged(update, progress.loss());
     progress.set_step(step_);
     sink_.OnProgress(progress);
     if (gang_.rank() == 0) RETURN_IF_ERROR(MeasureModel());
-    if (!last && stops()) return Stopped(folder);
+    RETURN_IF_ERROR(CompareStep());
+    if (last || best_.IsOver()) break;
+    if (stops()) return Stopped(folder);
     if (save) RETURN_IF_ERROR(Save(folder, /*final=*/false));
   }
   RETURN_IF_ERROR(Save(folder, /*final=*/true));
@@ -311,9 +353,7 @@ absl::StatusOr<TrainResult> Trainer::Run(const std::filesystem::path& folder,
     reporter.Add("tokens_per_second", whole.Rate() * tokens_per_update);
     reporter.Add("updates_per_second", whole.Rate());
   }
-  reporter.Add("train_seconds", seconds_);
-  ReportParameters(model_, reporter);
-  return TrainResult{TrainResult::End::kFinished, step_, ""};
+  return Finished(reporter);
 }
 
 }  // namespace inlier

@@ -1,8 +1,8 @@
 // Trains one model by its spec: steps, curves, checkpoints, resuming.
 //
 // Deterministic: on the CPU the same spec, the same number of threads and of ranks give bit-equal weights and
-// measurements (except rates), uninterrupted or resumed at any update, because batches, masks and dropout are
-// functions of (seed, update) alone. CPUs that are lent to the training change the time only.
+// measurements (except rates), uninterrupted or resumed at any update, because batches, masks, dropout and
+// roundings by chance are functions of (seed, update) alone. CPUs that are lent to the training change the time only.
 //
 // Ranks of a gang share the examples of each update (spec/trial/update_split.h). They add up their gradients before
 // clipping, so that all of them do the same update; rank 0 alone measures and writes checkpoints. Another number of
@@ -24,6 +24,7 @@
 #include "core/data/dataset.h"
 #include "core/gang/gang.h"
 #include "core/models/model.h"
+#include "core/train/best_step.h"
 #include "core/train/checkpoint.h"
 #include "core/train/loop_threads.h"
 #include "core/train/measurement_reporter.h"
@@ -42,7 +43,7 @@ struct TrainResult {
   };
   End end;
   std::uint64_t step;   // Updates done.
-  std::string message;  // For display; empty when finished.
+  std::string message;  // For display; empty when finished after all updates.
 };
 
 // The number of updates of a training of `spec` on `dataset`: its steps, or those of its epochs.
@@ -85,8 +86,11 @@ class Trainer {
   Batch ReadPart(std::uint64_t micro_batch) const;
   TrainingStep::Weight WeightOf(const Batch& part);
   absl::StatusOr<TrainResult> Stopped(const std::filesystem::path& folder);
+  TrainResult Diverged(const Update& update, double loss) const;
+  // Reports what is known without the updates of this process, with the best step.
+  TrainResult Finished(MeasurementReporter& reporter) const;
   bool IsDue(std::uint64_t period) const;
-  MeasurementReporter Reporter(ReportKind kind) { return {kind, step_, sink_}; }
+  MeasurementReporter Reporter(ReportKind kind) { return {kind, step_, best_}; }
   void ReportUpdate(const Update& update, double loss, double tokens_per_second);
   // The curves of outliers and of the quantized model, where they have a point now.
   absl::Status MeasureModel();
@@ -94,6 +98,8 @@ class Trainer {
   void MeasureOutliers();
   // The same batch or more of them, quantized and in float.
   absl::Status MeasureQuantizedLoss();
+  // Keeps the model of this step where it is the best so far. On every rank.
+  absl::Status CompareStep();
   absl::Status Save(const std::filesystem::path& folder, bool final);
 
   const v1::TrialSpec& spec_;
@@ -107,6 +113,7 @@ class Trainer {
   const UpdateSplit split_;
   TrainingStep training_step_;
   std::uint64_t step_ = 0;
+  BestStep best_;
   LoopThreads loop_threads_;
   double seconds_ = 0;  // Spent on updates, in earlier attempts too.
 };

@@ -36,7 +36,9 @@ class Bfloat16Autocast {
 
 at::Tensor ForwardLoss(Model& model, ModelInput input, const at::Tensor& labels,
                        const TrainingStep::Settings& settings, c10::DeviceType device_type,
-                       Regularizer& regularizer) {
+                       Regularizer& regularizer, LowPrecision* low_precision) {
+  if (low_precision != nullptr) low_precision->BeginPass(input.dropout_seed);
+  input.linears = low_precision;
   input.products = settings.products;
   input.ffn_penalty = regularizer.ffn_penalty();
   std::optional<Bfloat16Autocast> autocast;
@@ -45,16 +47,31 @@ at::Tensor ForwardLoss(Model& model, ModelInput input, const at::Tensor& labels,
   return model.Loss(input, labels, regularizer.tap(), settings.label_smoothing);
 }
 
+TrainingStep::Settings SettingsOf(const Model& model, const v1::TrainingSpec& spec, std::int64_t updates) {
+  return {.schedule = MakeLrSchedule(spec.schedule(), PeakLearningRate(spec.optimizer()), updates),
+          .gradient_clip_norm = spec.gradient_clip_norm(),
+          .gradient_accumulation = static_cast<int>(spec.gradient_accumulation()),
+          .precision = spec.precision(),
+          .label_smoothing = spec.label_smoothing(),
+          .products = ChooseEngine(spec, model, model.parameters().at(0).device().type()).products,
+          .regularizer = spec.regularizer()};
+}
+
 }  // namespace
 
-TrainingStep::TrainingStep(Model& model, std::unique_ptr<Optimizer> optimizer, const Settings& settings)
+TrainingStep::TrainingStep(Model& model, std::unique_ptr<Optimizer> optimizer, const Settings& settings,
+                           std::unique_ptr<LowPrecision> low_precision)
     : model_(model),
       optimizer_(std::move(optimizer)),
       settings_(settings),
+      low_precision_(std::move(low_precision)),
       parameters_(model.parameters()),
       device_type_(parameters_.at(0).device().type()) {
   INLIER_CHECK(settings.gradient_accumulation >= 1);
-  INLIER_CHECK(!settings.regularizer.has_kurtosis() || settings.products == layer::Products::kReference);
+  INLIER_CHECK((!settings.regularizer.has_kurtosis() && low_precision_ == nullptr) ||
+               settings.products == layer::Products::kReference);
+  if (low_precision_ == nullptr) return;
+  for (const auto& [name, scale] : low_precision_->Scales()) parameters_.push_back(scale);
 }
 
 at::Tensor TrainingStep::AddMicroBatch(const ModelInput& input, const at::Tensor& labels,
@@ -62,7 +79,8 @@ at::Tensor TrainingStep::AddMicroBatch(const ModelInput& input, const at::Tensor
   Regularizer regularizer(settings_.regularizer);
   const auto weighted = [](const at::Tensor& mean, double part) { return part == 1 ? mean : mean.mul(part); };
   const at::Tensor loss =
-      weighted(ForwardLoss(model_, input, labels, settings_, device_type_, regularizer), weight.of_loss);
+      weighted(ForwardLoss(model_, input, labels, settings_, device_type_, regularizer, low_precision_.get()),
+               weight.of_loss);
   at::Tensor whole = loss;
   if (HasPenalty(settings_.regularizer)) {
     const at::Tensor penalty = weighted(regularizer.Penalty(), weight.of_penalty);
@@ -96,20 +114,20 @@ TrainingStep::Applied TrainingStep::Apply(std::int64_t k) {
 }
 
 TrainingStep MakeTrainingStep(Model& model, const v1::TrainingSpec& spec, std::int64_t updates) {
-  return MakeTrainingStep(model, spec, updates, MakeOptimizer(spec.optimizer(), ParametersOf(model)));
+  std::unique_ptr<LowPrecision> low_precision = MakeLowPrecision(spec, model);
+  const std::vector<NamedParameter> scales =
+      low_precision == nullptr ? std::vector<NamedParameter>() : low_precision->Scales();
+  std::vector<NamedParameter> parameters = ParametersOf(model);
+  parameters.insert(parameters.end(), scales.begin(), scales.end());
+  return TrainingStep(model, WithScalesInState(MakeOptimizer(spec.optimizer(), parameters), scales),
+                      SettingsOf(model, spec, updates), std::move(low_precision));
 }
 
 TrainingStep MakeTrainingStep(Model& model, const v1::TrainingSpec& spec, std::int64_t updates,
                               std::unique_ptr<Optimizer> optimizer) {
-  return TrainingStep(
-      model, std::move(optimizer),
-      {.schedule = MakeLrSchedule(spec.schedule(), PeakLearningRate(spec.optimizer()), updates),
-       .gradient_clip_norm = spec.gradient_clip_norm(),
-       .gradient_accumulation = static_cast<int>(spec.gradient_accumulation()),
-       .precision = spec.precision(),
-       .label_smoothing = spec.label_smoothing(),
-       .products = ChooseEngine(spec, model, model.parameters().at(0).device().type()).products,
-       .regularizer = spec.regularizer()});
+  INLIER_CHECK(!spec.low_precision().learned_scales());
+  return TrainingStep(model, std::move(optimizer), SettingsOf(model, spec, updates),
+                      MakeLowPrecision(spec, model));
 }
 
 std::vector<NamedParameter> ParametersOf(const Model& model) {

@@ -19,6 +19,7 @@
 #include "core/models/model.h"
 #include "core/optim/lr_schedule.h"
 #include "core/optim/optimizer.h"
+#include "core/train/low_precision/low_precision.h"
 #include "inlier/v1/training_spec.pb.h"
 
 namespace inlier {
@@ -35,8 +36,10 @@ class TrainingStep {
     v1::RegularizerSpec regularizer = {};  // REQUIRES: kReference with kurtosis, on a GPU with any.
   };
 
-  // `model` must outlive the step; `optimizer` works on its parameters.
-  TrainingStep(Model& model, std::unique_ptr<Optimizer> optimizer, const Settings& settings);
+  // `model` must outlive the step; `optimizer` works on its parameters, and on the scales of `low_precision` (null: operands
+  // are not rounded), which needs kReference.
+  TrainingStep(Model& model, std::unique_ptr<Optimizer> optimizer, const Settings& settings,
+               std::unique_ptr<LowPrecision> low_precision = nullptr);
 
   // How much the means over a part of a micro-batch count in those over all of it: its shares of the targets and of the
   // examples. 1 for a whole one.
@@ -76,7 +79,8 @@ class TrainingStep {
   Model& model_;
   const std::unique_ptr<Optimizer> optimizer_;
   const Settings settings_;
-  std::vector<at::Tensor> parameters_;
+  const std::unique_ptr<LowPrecision> low_precision_;
+  std::vector<at::Tensor> parameters_;  // Of the model, then scales.
   at::Tensor penalty_;
   const c10::DeviceType device_type_;
 };
@@ -84,7 +88,7 @@ class TrainingStep {
 // The settings and the optimizer of a resolved spec, for a training of `updates` updates.
 // REQUIRES: CheckOptimizer is OK.
 TrainingStep MakeTrainingStep(Model& model, const v1::TrainingSpec& spec, std::int64_t updates);
-// The same with another optimizer.
+// The same with another optimizer. REQUIRES: no learned scales.
 TrainingStep MakeTrainingStep(Model& model, const v1::TrainingSpec& spec, std::int64_t updates,
                               std::unique_ptr<Optimizer> optimizer);
 

@@ -22,13 +22,16 @@
 #include "core/train/batch_input.h"
 #include "core/train/evaluator.h"
 #include "core/trial/analysis_settings.h"
+#include "core/trial/open_questions.h"
 #include "core/trial/runtime.h"
 #include "core/trial/saved_model.h"
 #include "core/trial/start_from.h"
 #include "nlohmann/json.hpp"
 #include "spec/hugging_face/config.h"
 #include "spec/trial/architecture.h"
+#include "spec/trial/checks/quantization_checks.h"
 #include "spec/trial/data_kind.h"
+#include "spec/trial/resolver.h"
 #include "spec/trial/validator.h"
 
 namespace inlier {
@@ -110,9 +113,9 @@ class Analysis {
   Analysis(const v1::AnalysisSpec& spec, const AnalysisSink& sink) : request_(spec), sink_(sink) {}
 
   absl::Status Run() {
+    if (request_.folder().empty()) return absl::InvalidArgumentError("analysis: folder is not given");
+    RETURN_IF_ERROR(CheckSettings());
     RETURN_IF_ERROR(Open());
-    for (const v1::QuantizationSpec& setting : request_.settings())
-      RETURN_IF_ERROR(CheckScheme(setting, spec_.model()));
     RETURN_IF_ERROR(MeasureFloat());
     std::vector<v1::QuantizationSpec> settings(request_.settings().begin(), request_.settings().end());
     if (settings.empty() && !request_.all_methods()) settings = UsualSettings(spec_.model());
@@ -124,8 +127,25 @@ class Analysis {
   }
 
  private:
+  // That the model can have the settings, before its weights are read.
+  absl::Status CheckSettings() const {
+    if (request_.settings().empty()) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const HuggingFaceConfig config, ReadHuggingFaceConfig(request_.folder(), FolderPart::kBody));
+    for (const v1::QuantizationSpec& setting : request_.settings()) {
+      RETURN_IF_ERROR(CheckScheme(setting, config.spec.model()));
+      v1::TrialSpec spec = config.spec;
+      *spec.mutable_quantization() = setting;
+      if (request_.has_images()) *spec.mutable_data()->mutable_images() = request_.images();
+      if (!request_.has_images()) *spec.mutable_data()->mutable_text() = request_.text();
+      ASSIGN_OR_RETURN(spec, Resolve(spec));
+      Problems problems;
+      CheckQuantization(spec, &problems);
+      RETURN_IF_ERROR(problems.ToStatus());
+    }
+    return absl::OkStatus();
+  }
+
   absl::Status Open() {
-    if (request_.folder().empty()) return absl::InvalidArgumentError("analysis: folder is not given");
     ASSIGN_OR_RETURN(device_, ParseDevice(request_.has_device() ? request_.device() : "cpu"));
     ASSIGN_OR_RETURN(HuggingFaceModel opened, OpenHuggingFaceBody(request_.folder()));
     model_ = opened.model;
@@ -225,6 +245,13 @@ class Analysis {
                                                      model.vocab_size(), "; they do not belong together"));
     }
     if (has_head_) baseline_.unigram_perplexity = dataset->ComputeUnigramPerplexity();
+    if (spec_.evaluation().has_multiple_choice()) {
+      if (!has_head_)
+        return absl::InvalidArgumentError(
+            absl::StrCat(request_.folder(), ": has no head that predicts tokens; leave --questions out"));
+      ASSIGN_OR_RETURN(questions_, OpenQuestions(spec_.evaluation().multiple_choice().path(),
+                                                 dataset->tokenizer(), model.max_positions(), /*roots=*/{}));
+    }
     dataset_ = std::move(dataset);
     return absl::OkStatus();
   }
@@ -254,8 +281,8 @@ class Analysis {
 
   absl::Status MeasureFloat() {
     SettingSink setting("float", sink_);
-    ASSIGN_OR_RETURN(const EvaluationResult result,
-                     Evaluate(*model_, *dataset_, spec_, device_, setting, /*stop_requested=*/nullptr));
+    ASSIGN_OR_RETURN(const EvaluationResult result, Evaluate(*model_, *dataset_, spec_, device_, setting,
+                                                             /*stop_requested=*/nullptr, questions_));
     Report("float", result, setting);
     return absl::OkStatus();
   }
@@ -294,8 +321,9 @@ class Analysis {
     SettingSink setting(name, sink_);
     ASSIGN_OR_RETURN(const std::unique_ptr<Quantization> quantization,
                      CalibrateQuantization(*model_, *dataset_, spec, device_, setting, nullptr));
-    ASSIGN_OR_RETURN(const EvaluationResult result, EvaluateQuantized(*model_, *dataset_, spec, device_,
-                                                                      quantization.get(), setting, nullptr));
+    ASSIGN_OR_RETURN(const EvaluationResult result,
+                     EvaluateQuantized(*model_, *dataset_, spec, device_, quantization.get(), setting,
+                                       nullptr, questions_));
     const HiddenChange change = CompareHidden(*quantization, spec.evaluation());
     setting.measurements["hidden_change"] = change.relative / static_cast<double>(change.tokens);
     setting.measurements["sentence_similarity"] = change.similarity / static_cast<double>(change.sequences);
@@ -321,7 +349,8 @@ class Analysis {
   void Report(const std::string& name, const EvaluationResult& result, SettingSink& setting) {
     ReportEvaluation(result, baseline_, /*step=*/0, setting);
     if (!has_head_) {
-      for (const char* of_the_head : {"loss", "perplexity", "accuracy", "unigram_perplexity"})
+      for (const char* of_the_head :
+           {"loss", "perplexity", "token_perplexity", "bits_per_byte", "accuracy", "unigram_perplexity"})
         setting.measurements.erase(of_the_head);
     }
     sink_({{"setting", {{"name", name}, {"measurements", setting.measurements}, {"sites", setting.sites}}}});
@@ -334,6 +363,7 @@ class Analysis {
   std::shared_ptr<Model> model_;
   bool has_head_ = true;  // For these data.
   std::unique_ptr<Dataset> dataset_;
+  std::vector<Question> questions_;
   Baseline baseline_;  // Of the texts, so the same for all settings; only with a head.
 };
 

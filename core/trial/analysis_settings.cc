@@ -86,15 +86,19 @@ std::vector<v1::QuantizationSpec> MethodSettings() {
     add(fine).mutable_weights()->set_group_size(64);
     add(fine).mutable_smoothing();
     add(fine).mutable_gptq();
+    add(fine).mutable_awq();
     add(fine).mutable_rotation();
     add(settings.back()).mutable_gptq();
     if (bits == 8) {
       add(WithFormat(v1::FP8_E4M3));
       add(WithFormat(v1::FP8_E5M2));
+      add(WithFormat(v1::MXFP8_E4M3));
+      add(WithFormat(v1::MXINT8));
     } else {
       add(WithFormat(v1::MXFP4));
       add(WithFormat(v1::NVFP4));
       add(fine).mutable_kv_cache()->set_bits(bits);
+      add(settings.back()).mutable_rotation()->set_kv_cache(true);
     }
   }
   return settings;
@@ -129,9 +133,19 @@ std::string SettingName(const v1::QuantizationSpec& setting) {
   if (setting.has_zeropoint()) absl::StrAppend(&name, " zeropoint");
   if (setting.weights().per_channel()) absl::StrAppend(&name, " per channel");
   if (setting.weights().has_group_size()) absl::StrAppend(&name, " group ", setting.weights().group_size());
-  if (setting.has_rotation()) absl::StrAppend(&name, " rotation");
+  if (setting.weights().has_group_rows()) absl::StrAppend(&name, "x", setting.weights().group_rows());
+  if (setting.activations().has_group_size())
+    absl::StrAppend(&name, " activation group ", setting.activations().group_size());
+  if (setting.kv_cache().has_kivi()) absl::StrAppend(&name, " KIVI");
+  if (setting.has_rotation()) {
+    absl::StrAppend(&name, setting.rotation().has_learned() ? " learned rotation" : " rotation",
+                    setting.rotation().kv_cache() ? " KV" : "");
+  }
+  if (setting.activations().clip_ratio() != 1)
+    absl::StrAppend(&name, " clip ", setting.activations().clip_ratio());
   if (setting.has_smoothing()) absl::StrAppend(&name, " smoothing");
   if (setting.has_gptq()) absl::StrAppend(&name, " gptq");
+  if (setting.has_awq()) absl::StrAppend(&name, " awq");
   return name;
 }
 

@@ -1,10 +1,12 @@
 #include "core/trial/data_digest.h"
 
 #include <filesystem>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/data/record_form.h"
 #include "base/digest.h"
 #include "base/files/file.h"
 #include "base/status.h"
@@ -15,6 +17,8 @@
 #include "core/text/tokenizer_source.h"
 #include "core/trial/saved_model.h"
 #include "spec/data/classification_source.h"
+#include "spec/data/instruction_source.h"
+#include "spec/data/question_file.h"
 #include "spec/trial/data_source.h"
 #include "spec/trial/file_fields.h"
 
@@ -83,15 +87,22 @@ absl::StatusOr<std::string> TextDigest(const v1::TextDataSpec& spec, const TextO
   return CachedDigest(source, folders.cache_dir, folders.digest_progress);
 }
 
+// How records are read, for their names in a digest: "" as always, " csv", " json".
+const char* FormName(const fs::path& path) {
+  const std::optional<RecordForm> form = RecordFormOf(path.native());
+  if (!form || *form == RecordForm::kTabs) return "";
+  return *form == RecordForm::kCommas ? " csv" : " json";
+}
+
 absl::StatusOr<std::string> FileDigest(const fs::path& file, const char* field, const char* remedy,
-                                       const TextOpenOptions& folders) {
+                                       const TextOpenOptions& folders, const std::string& name = "") {
   std::error_code error;
   if (!fs::exists(file, error)) {
     return absl::NotFoundError(
         absl::StrCat(field, ": no file ", file.string(), " on this machine; ", remedy));
   }
   NamedFiles files{.place = file};
-  files.Add(file, "");
+  files.Add(file, name);
   return DigestOf(files, folders);
 }
 
@@ -120,6 +131,10 @@ absl::StatusOr<std::string> TokenizerDigest(const v1::TokenizerSpec& tokenizer, 
     } else {
       add_all(found);
     }
+  } else if (tokenizer.byte_pair().has_path()) {
+    return CachedDigest(
+        {.path = tokenizer.byte_pair().path(), .roots = folders.roots, .setting = field + ".byte_pair"},
+        folders.cache_dir, folders.digest_progress);
   } else if (tokenizer.byte_pair().has_corpus()) {
     ASSIGN_OR_RETURN(const fs::path corpus, FindCorpus(tokenizer.byte_pair().corpus(), folders.data_dir));
     files.Add(corpus, "corpus");
@@ -133,7 +148,8 @@ absl::StatusOr<std::string> ClassificationDigest(const v1::ClassificationDataSpe
                                                  const TextOpenOptions& folders) {
   ASSIGN_OR_RETURN(const std::vector<fs::path> paths, ClassificationFiles(spec, folders.data_dir));
   NamedFiles files{.place = paths[0]};
-  for (std::size_t i = 0; i < paths.size(); ++i) files.Add(paths[i], i == 0 ? "train" : "validation");
+  for (std::size_t i = 0; i < paths.size(); ++i)
+    files.Add(paths[i], absl::StrCat(i == 0 ? "train" : "validation", FormName(paths[i])));
   return DigestOf(files, folders);
 }
 
@@ -229,8 +245,10 @@ absl::StatusOr<std::string> DataDigest(const v1::TrialSpec& spec, const std::str
     }
     case v1::DataSpec::kInstructions: {
       const v1::InstructionDataSpec& pairs = source.data().instructions();
-      ASSIGN_OR_RETURN(data, FileDigest(pairs.path(), "data.instructions.path",
-                                        "name a .jsonl file, one object a line", folders));
+      const std::optional<RecordForm> form = RecordFormOf(pairs.path());
+      const bool separated = form && !IsJson(*form);
+      ASSIGN_OR_RETURN(data, FileDigest(pairs.path(), "data.instructions.path", kInstructionFiles, folders,
+                                        separated ? fs::path(pairs.path()).extension().string() : ""));
       ASSIGN_OR_RETURN(tokenizer, TokenizerDigest(pairs.tokenizer(), "data.instructions.tokenizer", folders));
       break;
     }
@@ -240,10 +258,16 @@ absl::StatusOr<std::string> DataDigest(const v1::TrialSpec& spec, const std::str
   }
   ASSIGN_OR_RETURN(const std::string scripts, ScriptDigests(source, folders));
   const std::string& program = source.program().source();
+  std::string questions;
+  if (source.evaluation().has_multiple_choice()) {
+    ASSIGN_OR_RETURN(questions, FileDigest(source.evaluation().multiple_choice().path(),
+                                           "evaluation.multiple_choice.path", kQuestionFiles, folders));
+  }
   return Sha256Hex(absl::StrCat("inlier data 1\ndata ", data, "\ntokenizer ", tokenizer, "\nstart_from ",
                                 start_digest, "\n",
                                 scripts.empty() ? "" : absl::StrCat("scripts ", scripts, "\n"),
-                                program.empty() ? "" : absl::StrCat("program ", program, "\n")));
+                                program.empty() ? "" : absl::StrCat("program ", program, "\n"),
+                                questions.empty() ? "" : absl::StrCat("questions ", questions, "\n")));
 }
 
 absl::StatusOr<std::string> DigestOf(const v1::AttemptSpec& request, const DigestProgress& progress) {

@@ -27,6 +27,7 @@ std::string KeyOf(const v1::AttemptSpec& attempt, const Prepared& prepared) {
   if (!attempt.spec().has_program()) *shared.mutable_spec() = prepared.spec;
   shared.mutable_spec()->clear_quantization();
   shared.mutable_spec()->mutable_evaluation()->clear_sensitivity_batches();
+  shared.mutable_spec()->mutable_evaluation()->clear_intervention();
   return absl::StrCat(prepared.data_digest, " ", prepared.start_digest, " ", shared.SerializeAsString());
 }
 
@@ -88,7 +89,7 @@ absl::StatusOr<v1::Outcome> EvaluationSession::Run(const v1::AttemptSpec& attemp
   const Prepared& prepared = loaded->prepared;
   ASSIGN_OR_RETURN(const EvaluationResult result,
                    Evaluate(*prepared.data.model, prepared.data.evaluated(), prepared.spec, prepared.device,
-                            events, stop_requested));
+                            events, stop_requested, prepared.data.questions));
   ReportEvaluation(result, prepared.data.baseline, loaded->step, events);
   loaded_ = std::move(loaded);
   if (!std::isfinite(result.scores.loss))

@@ -22,14 +22,14 @@
 #include "core/trial/data_digest.h"
 #include "core/trial/evaluation_session.h"
 #include "core/trial/event_writer.h"
-#include "core/trial/export_checkpoint.h"
+#include "core/trial/export/export_checkpoint.h"
 #include "core/trial/failure.h"
 #include "core/trial/model_numbers.h"
-#include "spec/schema/read_json.h"
 #include "core/trial/runtime.h"
 #include "core/trial/stop_request.h"
 #include "core/trial/trial_runner.h"
 #include "nlohmann/json.hpp"
+#include "spec/schema/read_json.h"
 #include "spec/sweep/figure_checks.h"
 #include "spec/trial/outcome.h"
 
@@ -44,7 +44,7 @@ usage: inlier-trial SPEC.json      an AttemptSpec (proto/inlier/v1/attempt.proto
                                                   share what they read
        inlier-trial analyze REQUEST.json          outliers and quantization of a Hugging Face model (AnalysisSpec)
        inlier-trial digest SPEC.json              the digest of the files that an AttemptSpec's spec names
-       inlier-trial export REQUEST.json FOLDER [--force] [--weights-only]   the model of an AttemptSpec's
+       inlier-trial export REQUEST.json FOLDER [--force] [--weights-only | --compressed-tensors]   the model of an AttemptSpec's
                                                   checkpoint as a folder that transformers loads
        inlier-trial numbers CHECKPOINT DATA_DIR CACHE_DIR KIND [LAYER HEAD]   the numbers of a figure of
                                                   one model (FigureSpec.Kind), as JSON
@@ -144,6 +144,8 @@ int Export(int argc, char** argv) {
       request.replace = true;
     } else if (std::strcmp(argv[i], "--weights-only") == 0) {
       request.processor = false;
+    } else if (std::strcmp(argv[i], "--compressed-tensors") == 0) {
+      request.compressed = true;
     } else {
       return PrintUsage();
     }

@@ -11,6 +11,7 @@
 #include "core/models/make_model.h"
 #include "core/synthetic/backcopy_dataset.h"
 #include "core/text/text_dataset.h"
+#include "core/trial/open_questions.h"
 #include "spec/trial/architecture.h"
 
 namespace inlier {
@@ -108,10 +109,8 @@ absl::StatusOr<TrialData> OpenBackcopy(const v1::TrialSpec& spec, const TextOpen
   return data;
 }
 
-}  // namespace
-
-absl::StatusOr<TrialData> OpenTrialData(const v1::TrialSpec& resolved, const TextOpenOptions& options,
-                                        bool for_evaluation) {
+absl::StatusOr<TrialData> OpenDataOfKind(const v1::TrialSpec& resolved, const TextOpenOptions& options,
+                                         bool for_evaluation) {
   switch (resolved.data().kind_case()) {
     case v1::DataSpec::kText:
       return OpenText(resolved, options, for_evaluation);
@@ -128,6 +127,19 @@ absl::StatusOr<TrialData> OpenTrialData(const v1::TrialSpec& resolved, const Tex
   }
   return absl::InvalidArgumentError(
       "data: is empty; give one of text, images, classification, instructions and backcopy");
+}
+
+}  // namespace
+
+absl::StatusOr<TrialData> OpenTrialData(const v1::TrialSpec& resolved, const TextOpenOptions& options,
+                                        bool for_evaluation) {
+  ASSIGN_OR_RETURN(TrialData data, OpenDataOfKind(resolved, options, for_evaluation));
+  if (!for_evaluation || !resolved.evaluation().has_multiple_choice()) return data;
+  ASSIGN_OR_RETURN(
+      data.questions,
+      OpenQuestions(resolved.evaluation().multiple_choice().path(), *TokenizerOf(*data.dataset),
+                    dynamic_cast<const LanguageModel&>(*data.model).max_positions(), options.roots));
+  return data;
 }
 
 const Tokenizer* TokenizerOf(const Dataset& data) {

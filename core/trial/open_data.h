@@ -20,6 +20,7 @@ struct TrialData {
   std::unique_ptr<Dataset> dataset;     // The training data.
   std::unique_ptr<Dataset> evaluation;  // The evaluation data; null if the same.
   Baseline baseline;                    // Of the evaluation data; only for_evaluation.
+  std::vector<Question> questions;      // Of evaluation.multiple_choice; only for_evaluation.
   std::shared_ptr<Model> model;         // On the CPU in float32, weights not set.
 
   const Dataset& evaluated() const { return evaluation == nullptr ? *dataset : *evaluation; }

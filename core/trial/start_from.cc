@@ -16,7 +16,7 @@
 #include "core/text/tokenizer_folder.h"
 #include "core/train/checkpoint.h"
 #include "core/trial/data_digest.h"
-#include "core/trial/processor_files.h"
+#include "core/trial/export/processor_files.h"
 #include "spec/hugging_face/config.h"
 
 namespace inlier {
@@ -25,18 +25,18 @@ namespace {
 namespace fs = std::filesystem;
 
 absl::Status CheckOrigin(const CheckpointInfo& info, const Prepared& prepared) {
-  RETURN_IF_ERROR(CheckSameFunction(info.spec, prepared.spec, /*by_key=*/false));
+  RETURN_IF_ERROR(CheckSameFunction(info.spec, prepared.spec, /*model_type=*/{}));
   const std::string vocabulary = VocabularyDigestOf(*prepared.data.dataset);
   if (info.origin.vocabulary.empty() || vocabulary.empty()) {
     spdlog::warn("vocabulary_not_compared reason=\"the checkpoint does not name its vocabulary\"");
   } else if (info.origin.vocabulary != vocabulary) {
-    return absl::InvalidArgumentError(absl::StrCat("the model was trained with another vocabulary (digest ",
-                                                   info.origin.vocabulary.substr(0, 12), ", here ",
-                                                   vocabulary.substr(0, 12),
-                                                   "), so its tokens are not those of the trial; give the "
-                                                   "trial that vocabulary: tokenizer.byte_pair.corpus "
-                                                   "with the corpus of that training, or of a causal model "
-                                                   "tokenizer.gpt2.vocab with the folder of its export"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("the model was trained with another vocabulary (digest ",
+                     info.origin.vocabulary.substr(0, 12), ", here ", vocabulary.substr(0, 12),
+                     "), so its tokens are not those of the trial; give the "
+                     "trial that vocabulary: tokenizer.byte_pair.corpus or "
+                     "path with the text of that training, or of a causal model "
+                     "tokenizer.gpt2.vocab with the folder of its export"));
   }
   return absl::OkStatus();
 }

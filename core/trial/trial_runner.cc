@@ -108,6 +108,7 @@ absl::StatusOr<v1::Outcome> RunTraining(const v1::AttemptSpec& attempt, EventWri
   ASSIGN_OR_RETURN(const TrainResult result, trainer.Run(attempt.output_dir(), stop_requested));
   switch (result.end) {
     case TrainResult::End::kFinished:
+      if (!result.message.empty()) events.Log(result.message);
       if (const std::uint64_t peak = PeakGpuMemoryMib(); peak > 0) {
         MeasurementReporter(ReportKind::kResult, result.step, events)
             .Add("peak_gpu_memory_mib", static_cast<double>(peak));

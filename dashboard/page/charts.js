@@ -1,5 +1,7 @@
-// Line charts by Chart.js (https://www.chartjs.org, MIT licence), in the page's colours, and the colour scale of values.
-/* global Chart */
+// Charts by Apache ECharts (vendor/README.md), which is loaded with the first of them, in the page's colours; the colour scale of values.
+import {h, replace} from "./dom.js";
+import {shown} from "./format.js";
+import {save} from "./download.js";
 
 // Okabe and Ito: distinct for all kinds of colour vision.
 const kSeries = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#8c6bb1", "#7f7f7f"];
@@ -18,6 +20,17 @@ const kTable = Array.from({length: 256}, (_, i) => {
 export function scaleIndex(share) { return Math.max(0, Math.min(255, Math.round(share * 255))); }
 export function scaleColour(index) { return kTable[index]; }
 
+// The part of the colours with a contrast of 3 to the theme's panel, for lines and points.
+const kSeen = {light: [0, 0.57], dark: [0.4, 1]};
+export function seenColour(share) {
+  const [lowest, highest] = kSeen[document.documentElement.dataset.theme] ?? kSeen.light;
+  return scaleColour(scaleIndex(lowest + (highest - lowest) * share));
+}
+export function seenBar(scale) {
+  const colours = Array.from({length: 8}, (_, i) => seenColour(i / 7)).join(", ");
+  return h("span", {class: "swatch"}, shown(scale.low), h("i", {class: "scale", style: {background: `linear-gradient(90deg, ${colours})`}}), shown(scale.high), scale.log ? " (log)" : "");
+}
+
 // Maps values to 0 … 1: by logarithm where they span more than two orders of magnitude.
 export function scaleOf(values) {
   let low = Infinity, high = -Infinity;
@@ -29,58 +42,86 @@ export function scaleOf(values) {
   return {low, high, log, share: (v) => (map(v) - map(low)) / span};
 }
 
-// A chart in a box of its own; update(datasets) changes it without a new one. Datasets as Chart.js has them.
-export class LineChart {
-  constructor({label, x, y, logY = false, height = 280, points = false, category = false}) {
-    this.canvas = document.createElement("canvas");
-    this.canvas.setAttribute("role", "img");
-    this.label = label;
-    this.element = document.createElement("div");
-    this.element.className = "chart";
-    this.element.style.height = `${height}px`;
-    this.element.append(this.canvas);
-    this.canvas.setAttribute("aria-label", label);
-    this.options = {x, y, logY, points, category};
-    this.chart = null;
+// A chart in a box of its own. show(option) replaces what it shows; `label` describes it for who cannot see it.
+export class Chart {
+  constructor({height = 280} = {}) {
+    this.box = h("div", {class: "chart", role: "img", "aria-label": "Chart", style: {height: `${height}px`}});
+    this.below = h("div", {});
+    this.element = h("div", {}, this.box, this.below);
+    this.observer = new ResizeObserver(() => this.instance?.resize());
+    this.observer.observe(this.box);
   }
 
-  update(datasets, categories = undefined) {
-    if (!this.canvas.isConnected) return;
-    const shown = datasets.filter((d) => !d.hidden).length;
-    this.canvas.setAttribute("aria-label", `${this.label}: ${shown} ${shown === 1 ? "line" : "lines"}`);
-    if (this.chart) {
-      this.chart.data.datasets = datasets;
-      if (categories) this.chart.data.labels = categories;
-      this.chart.update("none");
-      return;
-    }
-    const text = cssColour("--text-quiet"), grid = cssColour("--line");
-    const axis = (title, more) => ({
-      title: {display: Boolean(title), text: title, color: text}, ticks: {color: text}, grid: {color: grid, drawBorder: false}, ...more});
-    const {x, y, logY, points, category} = this.options;
-    this.chart = new Chart(this.canvas, {
-      type: "line",
-      data: {labels: categories, datasets},
-      options: {
-        animation: false, parsing: category, normalized: !category, responsive: true, maintainAspectRatio: false, spanGaps: true,
-        interaction: {mode: "nearest", axis: "x", intersect: false},
-        elements: {point: {radius: points ? 3 : 0, hitRadius: 6}, line: {borderWidth: 1.5, tension: 0}},
-        scales: {
-          x: axis(x, {type: category ? "category" : "linear"}),
-          y: axis(y, {type: logY ? "logarithmic" : "linear"}),
-        },
-        plugins: {
-          legend: {display: shown > 1, position: "bottom",
-            labels: {color: text, boxWidth: 14, boxHeight: 2, filter: (item, data) => !data.datasets[item.datasetIndex].quiet}},
-          tooltip: {filter: (item) => !item.dataset.quiet},
-          decimation: {enabled: !category, algorithm: "lttb", samples: 500},
-        },
-      },
-    });
+  async show(option, label) {
+    this.option = {animation: false, backgroundColor: "transparent", textStyle: {fontFamily: "system-ui, sans-serif", color: cssColour("--text-quiet")}, ...option};
+    const {init} = await import("./echarts.js");
+    if (this.destroyed || !this.box.isConnected) return;
+    this.instance ??= init(this.box, null, {renderer: "canvas"});
+    this.instance.resize();
+    this.instance.setOption(this.option, {notMerge: true});
+    this.box.setAttribute("aria-label", label);
   }
-
   destroy() {
-    this.chart?.destroy();
-    this.chart = null;
+    this.destroyed = true;
+    this.observer.disconnect();
+    this.instance?.dispose();
+    this.instance = null;
+  }
+
+  // As it is shown, on the panel's colour.
+  async saveSvg(name) {
+    const {init} = await import("./echarts.js"), {clientWidth: width, clientHeight: height} = this.box;
+    const drawn = init(null, null, {renderer: "svg", ssr: true, width, height});
+    drawn.setOption({...this.option, backgroundColor: cssColour("--panel")});
+    save(`${name}.svg`, "image/svg+xml", drawn.renderToSVGString());
+    drawn.dispose();
+  }
+  savePng(name) {
+    const address = this.instance.getDataURL({type: "png", pixelRatio: 2, backgroundColor: cssColour("--panel")});
+    save(`${name}.png`, "image/png", Uint8Array.from(atob(address.slice(address.indexOf(",") + 1)), (c) => c.charCodeAt(0)));
+  }
+}
+
+export function axis(more) {
+  const text = cssColour("--text-quiet"), line = {lineStyle: {color: cssColour("--line")}};
+  return {nameLocation: "middle", nameGap: 26, nameTextStyle: {color: text}, axisLabel: {color: text, hideOverlap: true}, axisLine: line, axisTick: line, splitLine: line, ...more};
+}
+export function numberAxis(name, log, {labels = {}, ...more} = {}) {
+  const base = axis({type: log ? "log" : "value", scale: true, name, ...more});
+  return {...base, axisLabel: {...base.axisLabel, formatter: (v) => shown(v, 5), ...labels}};
+}
+
+// `content(params)`: elements and texts, which are never read as HTML.
+export function tooltip(content, more = {}) {
+  return {
+    confine: true, enterable: false, backgroundColor: cssColour("--panel"), borderColor: cssColour("--line"), padding: [4, 8], textStyle: {color: cssColour("--text"), fontSize: 12},
+    formatter: (params) => h("div", {class: "tip"}, content(params)), ...more,
+  };
+}
+export function legend(names) {
+  return {type: "scroll", bottom: 0, data: names, icon: "roundRect", itemWidth: 12, itemHeight: 12, textStyle: {color: cssColour("--text-quiet")}, pageTextStyle: {color: cssColour("--text-quiet")}};
+}
+function swatch(colour) { return h("i", {class: "swatch-dot", style: {background: colour}}); }
+
+// Lines over numbers or times. Lines: {name, points: [[x, y], …], colour, dashed}; `colour`: the number of one of the series.
+export class LineChart extends Chart {
+  // `range`: {min, max} of y.
+  constructor({label, x, logY = false, height = 280, time = false, format = shown, range = {}}) {
+    super({height});
+    Object.assign(this, {label, x, logY, time, format, range});
+  }
+  update(lines) {
+    const several = lines.length > 1, colourOf = (line, i) => seriesColour(line.colour ?? i);
+    replace(this.below, (several || lines.some((line) => line.colour > 0)) && h("div", {class: "legend"}, lines.map((line, i) => h("span", {class: "swatch"}, swatch(colourOf(line, i)), line.name))));
+    const at = (value) => this.time ? new Date(value).toLocaleString("en-GB") : `${this.x || "step"} ${value}`;
+    return this.show({
+      grid: {left: 8, right: 14, top: 12, bottom: this.x ? 24 : 6, containLabel: true},
+      xAxis: this.time ? axis({type: "time", splitLine: {show: false}}) : numberAxis(this.x, false, {splitLine: {show: false}, min: "dataMin", max: "dataMax"}),
+      yAxis: numberAxis("", this.logY, {...this.range, labels: {formatter: (v) => this.format(v, 5)}}),
+      tooltip: tooltip((params) => [at(params[0].axisValue), params.map((one) => h("div", {}, swatch(one.color), `${several ? `${one.seriesName}: ` : ""}${this.format(one.value[1], 6)}`))], {trigger: "axis"}),
+      series: lines.map((line, i) => ({
+        type: "line", name: line.name, data: line.points, showSymbol: line.points.length < 3, symbolSize: 6, sampling: "lttb", color: colourOf(line, i),
+        lineStyle: {width: 1.5, type: line.dashed ? "dashed" : "solid"}, emphasis: {disabled: true}})),
+    }, `${this.label}: ${lines.length} ${several || lines.length === 0 ? "lines" : "line"}`);
   }
 }

@@ -26,19 +26,19 @@ export function replace(element, ...children) {
   return element;
 }
 
-// A table with a caption for screen readers. Columns: {heading, number}; rows: lists of contents.
+// A table with a caption for screen readers. Columns: {heading, number, class, sorted}; rows: lists of contents.
 export function table(caption, columns, rows, attributes = {}) {
   return h("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": caption},
     h("table", attributes,
       h("caption", {class: "quiet-caption"}, caption),
-      h("thead", {}, h("tr", {}, columns.map((c) => h("th", {scope: "col", class: c.number ? "number" : null}, c.heading)))),
+      h("thead", {}, h("tr", {}, columns.map((c) => h("th", {scope: "col", class: c.number ? "number" : null, "aria-sort": c.sorted}, c.heading)))),
       h("tbody", {}, rows.map((row) => h("tr", {}, row.map((cell, i) =>
         h(i === 0 ? "th" : "td", {scope: i === 0 ? "row" : null, class: columns[i].number ? "number" : columns[i].class}, cell)))))));
 }
 
 // A labelled choice; `options`: strings or [value, text].
 export function choice(label, value, options, change) {
-  const select = h("select", {onchange: () => change(select.value)}, options.map((one) => {
+  const select = h("select", {name: label, onchange: () => change(select.value)}, options.map((one) => {
     const [key, text] = Array.isArray(one) ? one : [one, one];
     return h("option", {value: key, selected: key === value}, text);
   }));

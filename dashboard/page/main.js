@@ -6,8 +6,9 @@ import {SweepsView} from "./sweeps.js";
 import {SweepView} from "./sweep.js";
 import {TrialView} from "./trial.js";
 import {WorkersView} from "./workers.js";
+import {CompareView} from "./compare.js";
 
-const kKeys = [["?", "this list"], ["s", "sweeps"], ["w", "workers"], ["t", "dark or light"], ["1 … 6", "parts of a sweep"],
+const kKeys = [["?", "this list"], ["s", "sweeps"], ["w", "workers"], ["t", "dark or light"], ["1 … 7", "parts of a sweep"], ["c", "compare trials"],
   ["arrow keys", "move in the matrix"], ["Page up, Page down, Home, End", "move further in the matrix"], ["Enter", "open the trial under the mark"],
   ["Space", "add the trial's curve"], ["Tab", "to the next control"], ["Escape", "close a dialog"]];
 const kThemeKey = "inlier.theme";
@@ -37,7 +38,7 @@ function switchTheme() {
   redraw();
 }
 
-// -- addresses: #/sweeps, #/sweep/s-1?tab=curves&trials=t-1,t-2, #/trial/t-3, #/workers --
+// -- addresses: #/sweeps, #/sweep/s-1?tab=curves&trials=t-1,t-2, #/trial/t-3, #/compare?trials=t-1,t-2, #/workers --
 
 function parse(hash) {
   const [path, query] = hash.replace(/^#/, "").split("?");
@@ -49,7 +50,8 @@ function go(hash) { location.hash = hash.replace(/^#/, ""); }
 function makeView({kind, id, parameters}) {
   if (kind === "sweep" && id) return new SweepView(source, id, parameters, go);
   if (kind === "trial" && id) return new TrialView(source, id, parameters, go);
-  if (kind === "workers" && source.live) return new WorkersView(source);
+  if (kind === "compare") return new CompareView(source, parameters, go);
+  if (kind === "workers" && source.live) return new WorkersView(source, parameters, go);
   if (!source.live) return new SweepView(source, source.data.sweep.sweep_id, parameters, go);
   return new SweepsView(source);
 }
@@ -87,13 +89,14 @@ function drawHeader(kind) {
   const link = (to, text, key) => h("a", {href: `#/${to}`, "aria-current": kind.startsWith(key) ? "page" : null}, text);
   replace(document.getElementById("top"),
     h("a", {class: "brand", href: "#/sweeps"}, "inlier"),
-    h("nav", {"aria-label": "Pages"}, source.live ? [link("sweeps", "Sweeps", "sweep"), link("workers", "Workers", "worker")] : link("sweeps", "Sweep", "sweep")),
+    h("nav", {"aria-label": "Pages"}, source.live ? [link("sweeps", "Sweeps", "sweep"), link("compare", "Compare", "compare"), link("workers", "Workers", "worker")]
+      : [link("sweeps", "Sweep", "sweep"), link("compare", "Compare", "compare")]),
     h("span", {class: "grow"}),
     source.live ? caller.name && h("span", {class: "quiet caller"}, `${caller.name} (${caller.role})`) : h("span", {class: "quiet caller"}, `saved ${source.data.saved_at}`),
     source.live && token() && button("Forget token", () => { setToken(""); location.reload(); }, {class: "forget"}),
     button("Theme", switchTheme, {"aria-label": "Dark or light colours"}),
     button("?", showKeys, {"aria-label": "Keys"}));
-  replace(document.getElementById("bottom"), `inlier ${version}. Charts by `, h("a", {href: "https://www.chartjs.org", rel: "noreferrer"}, "Chart.js"), " (MIT licence).");
+  replace(document.getElementById("bottom"), `inlier ${version}. Charts by `, h("a", {href: "https://echarts.apache.org", rel: "noreferrer"}, "Apache ECharts"), " (Apache License 2.0).");
 }
 
 function showKeys() {
@@ -111,8 +114,9 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "?") showKeys();
   else if (event.key === "s") go("#/sweeps");
   else if (event.key === "w" && source.live) go("#/workers");
+  else if (event.key === "c") go("#/compare");
   else if (event.key === "t") switchTheme();
-  else if (event.key >= "1" && event.key <= "6") document.querySelectorAll(".tabs a")[Number(event.key) - 1]?.click();
+  else if (event.key >= "1" && event.key <= "7") document.querySelectorAll(".tabs a")[Number(event.key) - 1]?.click();
   else return;
   event.preventDefault();
 });

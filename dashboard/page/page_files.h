@@ -1,4 +1,4 @@
-// The files of the page, which are in the program: those of this folder, and Chart.js of the system as "chart.js".
+// The files of the page, which are in the program: those of this folder, and vendor/echarts.js as "echarts.js".
 #ifndef INLIER_DASHBOARD_PAGE_PAGE_FILES_H_
 #define INLIER_DASHBOARD_PAGE_PAGE_FILES_H_
 

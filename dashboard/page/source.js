@@ -3,19 +3,42 @@ import {about, call, stream, ApiError} from "./api.js";
 import {number, STATES} from "./format.js";
 
 const kCurveRows = 20000;
+const kParameterRows = 300;
+const kValuesMax = 200000;
+// Columns of the view `trials` that are not hyper-parameters.
+const kNotParameters = new Set(["trial", "sweep", "sweep_id", "state", "label", "labels", "withdrawn", "train_stage", "evaluate_stage", "dataset_digest", "start_stage",
+  "start_checkpoint", "message", "spec"]);
 
 // An id in SQL. REQUIRES: one that a server or the address gave, so it is checked.
 function id(text) {
   if (!/^(s|t)-[0-9]+$/.test(text)) throw new ApiError("INVALID_ARGUMENT", `'${text}' is no id`, 0);
   return `'${text}'`;
 }
-function named(column) { return `"${column}"`; }
+// Names come from addresses too.
+function named(column) { return `"${column.replaceAll('"', '""')}"`; }
 function quoted(text) { return `'${text.replaceAll("'", "''")}'`; }
 
 function plain(value) {
   if ("integer" in value) return Number(value.integer);
   if ("real" in value) return number(value.real);
   return value.text ?? value.blob ?? null;
+}
+
+// Names with two values at least, none of them an object.
+function varying(rows, names) {
+  return names.filter((name) => rows.every((row) => typeof row[name] !== "object" || row[name] === null) && new Set(rows.map((row) => row[name] ?? null)).size > 1);
+}
+
+// {"model.bert.layers": 2, …}: lists as texts.
+export function flat(value, prefix = "", out = {}) {
+  if (value !== null && typeof value === "object" && !Array.isArray(value)) {
+    const entries = Object.entries(value);
+    if (entries.length === 0 && prefix) out[prefix] = "{}";
+    for (const [key, inner] of entries) flat(inner, prefix ? `${prefix}.${key}` : key, out);
+  } else {
+    out[prefix] = typeof value === "string" ? value : JSON.stringify(value);
+  }
+  return out;
 }
 
 function bytes(base64) {
@@ -52,12 +75,13 @@ export class LiveSource {
     return this.may(method) && (!name || admin || !sweep.owner || sweep.owner === name);
   }
 
-  async sweeps(all) {
-    const first = await call("ListSweeps", {page_size: 100});
+  // `filter`: fields of ListSweepsRequest.
+  async sweeps(all, filter = {}) {
+    const first = await call("ListSweeps", {...filter, page_size: 100});
     const sweeps = first.sweeps ?? [];
     let page = first.next_page_token;
     while (page && all) {
-      const next = await call("ListSweeps", {page_size: 100, page_token: page});
+      const next = await call("ListSweeps", {...filter, page_size: 100, page_token: page});
       sweeps.push(...next.sweeps ?? []);
       page = next.next_page_token;
     }
@@ -105,6 +129,18 @@ export class LiveSource {
     const rows = await this.query(`SELECT ${names.map(named).join(", ")} FROM results WHERE sweep_id = ${id(sweep)} LIMIT 5`);
     return names.filter((name) => rows.some((row) => row[name] !== null));
   }
+  // Columns of the view `trials` of which the sweep has two values, by some hundred of its trials.
+  async parameters(sweep) {
+    const [{n}] = await this.query(`SELECT count(*) AS n FROM trials WHERE sweep_id = ${id(sweep)}`);
+    const every = Math.ceil(n / kParameterRows) || 1;
+    const rows = await this.query(`SELECT * FROM trials WHERE sweep_id = ${id(sweep)} AND CAST(substr(trial, 3) AS INTEGER) % ${every} = 0`, 2 * kParameterRows);
+    return varying(rows, Object.keys(rows[0] ?? {}).filter((name) => !kNotParameters.has(name)));
+  }
+  // Of each trial.
+  async parameterValues(sweep, name) {
+    const rows = await this.query(`SELECT trial, ${named(name)} AS value FROM trials WHERE sweep_id = ${id(sweep)}`, kValuesMax);
+    return new Map(rows.map((row) => [row.trial, row.value]));
+  }
   table(sweep) { return call("BuildTable", {sweep}); }
   failures(sweep) {
     return this.query("SELECT message, failure, count(*) AS trials, min(CAST(substr(trial, 3) AS INTEGER)) AS first "
@@ -137,7 +173,7 @@ export class LiveSource {
     return rows.map((row) => ({trial: row.trial, spec: JSON.parse(row.spec)}));
   }
   attempts(trial) {
-    return this.query("SELECT kind, attempt, token, outcome, failure, message, started_at, seconds, worker, slot, host, device, "
+    return this.query("SELECT kind, attempt, token, outcome, failure, message, started_at, seconds, worker, slot, processes, host, device, "
       + `resumed_step FROM attempts WHERE trial = ${id(trial)} ORDER BY token DESC LIMIT 100`);
   }
   async results(trial) {
@@ -146,8 +182,17 @@ export class LiveSource {
     const [row] = await this.query(`SELECT ${names.map(named).join(", ")} FROM results WHERE trial = ${id(trial)}`);
     return row ? names.filter((name) => row[name] !== null).map((name) => [name, row[name]]) : [];
   }
-  async logs(trial, lines) {
-    return (await call("GetLogs", {trial, max_lines: lines, newest: true})).lines ?? [];
+  // The newest lines, or those after `after`, a LoggedLine.line.
+  async logs(trial, {most, after}) {
+    return (await call("GetLogs", {trial, max_lines: most, ...after ? {after_line: String(after)} : {newest: true}})).lines ?? [];
+  }
+  // A worker's DeviceTracks, each as [{name, memory, points: [{at, utilization, …}]}]; times are milliseconds since 1970.
+  async deviceTracks(worker, {device, from, to} = {}) {
+    const request = {worker, ...device ? {device} : {}, ...from ? {from_unix_ms: String(Math.round(from))} : {}, ...to ? {to_unix_ms: String(Math.round(to))} : {}};
+    return ((await call("GetDeviceTracks", request)).devices ?? []).map((track) => ({
+      device: track.device, name: track.name ?? "", memory: number(track.memory_total_mib),
+      points: (track.unix_seconds ?? []).map((second, i) => ({at: 1000 * Number(second), utilization: number(track.utilization[i]), memory: number(track.memory_used_mib[i]),
+        temperature: number(track.temperature_celsius[i]), power: number(track.power_watts[i])}))}));
   }
   why(trial) { return call("Explain", {trial}); }
   async workers() {
@@ -191,6 +236,9 @@ export class StoredSource {
     return base;
   }
   async measured() { return Object.keys(this.data.values ?? {}); }
+  get fields() { return this.flatRows ??= [...this.rows.values()].map((row) => ({trial: row.trial, ...flat(row.spec ?? {})})); }
+  async parameters() { return varying(this.fields, [...new Set(this.fields.flatMap(Object.keys))].filter((name) => name !== "trial")); }
+  async parameterValues(sweep, name) { return new Map(this.fields.map((row) => [row.trial, row[name] ?? null])); }
   async table() {
     if (!this.data.table) throw new ApiError("NOT_FOUND", "the file has no table", 0);
     return this.data.table;
@@ -223,5 +271,6 @@ export class StoredSource {
     return {text: `${trial} is ${row?.state ?? "unknown"}`, because: row?.message ? [{text: row.message}] : []};
   }
   async workers() { return []; }
+  async deviceTracks() { return []; }
   curveTrials() { return [...new Set((this.data.curves ?? []).map((c) => c.trial))]; }
 }

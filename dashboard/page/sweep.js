@@ -1,20 +1,22 @@
-// One sweep: its trials as a matrix, curves, table, figure, parallel coordinates, failures.
-import {h, replace, table, notice, button, choice, ask} from "./dom.js";
+// One sweep: its trials as a matrix, rows, curves, table, parallel coordinates, a chart of one's own, failures.
+import {h, replace, notice, button, choice, ask} from "./dom.js";
 import {counts, sweepWord, sweepClass, axisName, duration, grouped, number, shown, labelsText, stateWord, STATE_ORDER} from "./format.js";
 import {progressBar} from "./sweeps.js";
 import {MatrixView, columnAxes} from "./matrix.js";
-import {ParallelView} from "./parallel.js";
-import {summarise} from "./statistics.js";
-import {LineChart, seriesColour} from "./charts.js";
 import {tableElement} from "./table.js";
+import {Frame} from "./frame.js";
+import {Part} from "./part.js";
+import {RowsTable} from "./rows.js";
+import {TrialsPart} from "./trials_part.js";
+import {CurvesPart} from "./curves_part.js";
+import {ParallelPart} from "./parallel.js";
+import {ChartPart} from "./chart_part.js";
 
-const kTabs = [["matrix", "Matrix"], ["curves", "Curves"], ["table", "Table"], ["figure", "Figure"], ["parallel", "Parallel"], ["failures", "Failures"]];
-const kCurvesMax = 12;
-const kCurvesRead = 4 * kCurvesMax;  // Trials, some of which share a training.
+const kTabs = [["matrix", "Matrix"], ["trials", "Trials"], ["curves", "Curves"], ["table", "Table"], ["chart", "Chart"], ["parallel", "Parallel"], ["failures", "Failures"]];
+const kPinsMax = 12;
 const kRefreshMs = 2500;  // Of what is shown, while the sweep changes; longer where reading takes longer.
 const kNoticesShown = 200;
 const kRetryMs = 3000;
-const kSeriesMax = 8;
 
 export class SweepView {
   title = "Sweep";
@@ -122,6 +124,7 @@ export class SweepView {
     if (active && update.work_done !== undefined) facts.push(`${Math.floor(100 * number(update.work_done))} % of the work done`);
     if (active && !sweep.paused && update.seconds_left !== undefined) facts.push(`${duration(number(update.seconds_left))} left`);
     if (number(sweep.gpu_hours) > 0) facts.push(`${shown(number(sweep.gpu_hours), 3)} GPU hours`);
+    if (sweep.imported) facts.push(`imported from ${sweep.imported.path}, SHA-256 ${sweep.imported.sha256.slice(0, 12)}…`);
     if (sweep.owner) facts.push(`owner ${sweep.owner}`);
     this.state ??= h("span", {class: "quiet", "aria-live": "polite"});
     if (this.state.textContent && this.watching) replace(this.state);
@@ -182,9 +185,13 @@ export class SweepView {
   // -- parts --
 
   drawTabs() {
-    const current = this.parameters.tab ?? "matrix";
+    const current = this.tab();
     replace(this.tabs, kTabs.filter(([key]) => this.source.live || key !== "table" || this.source.data.table).map(([key, text]) =>
       h("a", {href: this.address({tab: key === "matrix" ? null : key}), "aria-current": key === current ? "page" : null}, text)));
+  }
+  tab() {
+    const tab = this.parameters.tab === "figure" ? "chart" : this.parameters.tab;  // Its name before.
+    return kTabs.some(([key]) => key === tab) ? tab : "matrix";
   }
   address(changes) {
     const parameters = new URLSearchParams();
@@ -195,20 +202,26 @@ export class SweepView {
   set(changes) {
     this.go(this.address(changes));
   }
+  // Changes the address, and nothing that is shown.
+  remember(changes) {
+    this.parameters = Object.fromEntries(Object.entries({...this.parameters, ...changes}).filter(([, value]) => value));
+    history.replaceState(null, "", this.address({}));
+    this.drawTabs();
+  }
   // The address has changed, and the sweep has not.
   parametersChanged(parameters) {
-    const before = this.parameters.tab;
+    const before = this.tab();
     this.parameters = parameters;
     if (!this.sweep) return;
     this.drawTabs();
-    if (before !== parameters.tab || !this.part) this.show();
+    if (before !== this.tab() || !this.part) this.show();
     else this.part.refresh();
   }
 
   show() {
     this.part?.destroy?.();
-    const parts = {matrix: MatrixPart, curves: CurvesPart, table: TablePart, figure: FigurePart, parallel: ParallelPart, failures: FailuresPart};
-    this.part = new (parts[this.parameters.tab] ?? MatrixPart)(this);
+    const parts = {matrix: MatrixPart, trials: TrialsPart, curves: CurvesPart, table: TablePart, chart: ChartPart, parallel: ParallelPart, failures: FailuresPart};
+    this.part = new parts[this.tab()](this);
     replace(this.body, this.part.element);
     this.part.refresh();
   }
@@ -221,38 +234,27 @@ export class SweepView {
     }
     return this.measurements;
   }
+  // Its trials, and those of the sweeps `more` ("s-2,s-3"), as columns; read again when some have ended.
+  frame(more = "") {
+    const sweeps = [this.id, ...more.split(",").filter((one) => /^s-[0-9]+$/.test(one) && one !== this.id)], key = `${sweeps} ${counts(this.sweep).ended}`;
+    if (key !== this.frameKey) {
+      this.frameKey = key;
+      this.frames = Frame.read(this.source, sweeps);
+      this.frames.catch(() => { this.frameKey = null; });
+    }
+    return this.frames;
+  }
   // The measurement of the address, else the first usual one.
   chosen(measured) {
     if (this.parameters.color && measured.includes(this.parameters.color)) return this.parameters.color;
     return ["perplexity", "accuracy", "loss"].find((name) => measured.includes(name)) ?? measured[0] ?? "";
   }
   pins() { return (this.parameters.trials ?? "").split(",").filter((t) => /^t-[0-9]+$/.test(t)); }
-  pin(trial) {
+  // Marks a trial, or no longer. `quietly`: nothing is drawn again.
+  pin(trial, quietly = false) {
     const pins = this.pins();
-    const next = pins.includes(trial) ? pins.filter((t) => t !== trial) : [...pins, trial].slice(-kCurvesMax);
-    this.set({trials: next.join(",")});
-  }
-}
-
-// A part that shows an error in its own place, and does not read twice at once.
-class Part {
-  constructor(view) {
-    this.view = view;
-    this.element = h("div", {});
-    this.message = h("div", {});
-  }
-  get source() { return this.view.source; }
-  async refresh() {
-    if (this.reading) { this.readAgain = true; return; }
-    this.reading = true;
-    try {
-      await this.read();
-      replace(this.message);
-    } catch (error) {
-      if (error.name !== "AbortError") replace(this.message, notice(error.message));
-    }
-    this.reading = false;
-    if (this.readAgain) { this.readAgain = false; await this.refresh(); }
+    const next = pins.includes(trial) ? pins.filter((t) => t !== trial) : [...pins, trial].slice(-kPinsMax);
+    quietly ? this.remember({trials: next.join(",")}) : this.set({trials: next.join(",")});
   }
 }
 
@@ -260,7 +262,6 @@ class MatrixPart extends Part {
   constructor(view) {
     super(view);
     this.matrix = new MatrixView({open: (trial) => view.go(`#/trial/${trial}`), pin: (trial) => view.pin(trial)});
-    this.fields = h("div", {class: "row fields"});
     this.more = h("p", {class: "hint"});
     replace(this.element, this.fields, this.message, this.matrix.element, this.more);
   }
@@ -273,110 +274,26 @@ class MatrixPart extends Part {
     const columns = view.parameters.columns?.split(",") ?? null;
     this.matrix.pinned = new Set(view.pins().map((t) => matrix.find(t)));
     this.matrix.show(matrix, {columns, colour});
-    this.drawFields(matrix, measured, colour, columns);
+    this.drawChoices(matrix, measured, colour, columns);
     this.loaded = true;
     this.element.dataset.trials = matrix.size;
   }
-  drawFields(matrix, measured, colour, columns) {
-    const key = JSON.stringify([measured, colour, columns, matrix.axes.map((a) => a.name), this.view.pins()]);
-    const {trials, size} = matrix;
+  drawChoices(matrix, measured, colour, columns) {
+    const {trials, size} = matrix, pins = this.view.pins();
     replace(this.more, size < trials ? `${grouped(size)} of ${grouped(trials)} trials; the others are made as they come near to a slot.` : "",
-      this.view.pins().length ? [" ", h("a", {href: this.view.address({tab: "curves"})}, `Curves of ${this.view.pins().length} marked trials`)] : "");
-    if (key === this.key) return;
-    this.key = key;
+      pins.length ? [" ", h("a", {href: this.view.address({tab: "curves"})}, `Curves of ${pins.length} marked trials`), " · ", h("a", {href: `#/compare?trials=${pins.join(",")}`}, "Compare them")] : "");
     const names = matrix.axes.map((a) => a.name), now = columnAxes(matrix, columns).map((a) => names[a]).join(",");
     const several = names.map((_, i) => names.slice(i).join(",")).slice(1);
     const options = [...new Set([now, ...names, ...several])].filter(Boolean).map((v) => [v, v.replaceAll(",", " × ")]);
-    replace(this.fields,
-      choice("Colour", colour, [["", "state"], ...measured], (value) => this.view.set({color: value})),
-      names.length > 1 && choice("Columns", now, options, (value) => this.view.set({columns: value})));
-  }
-}
-
-// Trials that share a training have the same points: a curve for each training.
-function onePerTraining(pointsByTrial) {
-  const curves = new Map();
-  for (const [trial, points] of pointsByTrial) {
-    if (points.length === 0) continue;
-    const key = points.map(({x, y}) => `${x}:${y}`).join(" ");
-    if (!curves.has(key)) curves.set(key, {trials: [], points});
-    curves.get(key).trials.push(trial);
-  }
-  return [...curves.values()];
-}
-
-class CurvesPart extends Part {
-  constructor(view) {
-    super(view);
-    this.fields = h("div", {class: "row fields"});
-    this.box = h("div", {});
-    this.note = h("p", {class: "hint"});
-    replace(this.element, this.fields, this.message, this.box, this.note);
-  }
-  destroy() { this.chart?.destroy(); }
-
-  // Marked trials, else those that run, else the first ones.
-  async trials() {
-    const {view} = this, pins = view.pins();
-    if (pins.length) return pins;
-    if (!this.source.live) return this.source.curveTrials().slice(0, kCurvesRead);
-    const running = [...new Set((view.update?.running ?? []).map((r) => r.trial_id))];
-    this.kept = [...new Set([...this.kept ?? [], ...running])].slice(-kCurvesMax);
-    if (this.kept.length) return this.kept;
-    this.first ??= await this.source.query(`SELECT trial FROM trials WHERE sweep_id = '${view.id}' AND state <> 'PENDING' LIMIT ${kCurvesRead}`);
-    return this.first.map((row) => row.trial);
-  }
-
-  async read() {
-    const {view} = this, trials = await this.trials(), names = await this.source.curveNames(trials);
-    const name = names.includes(view.parameters.curve) ? view.parameters.curve : ["train_loss", "loss"].find((n) => names.includes(n)) ?? names[0];
-    if (!this.element.isConnected) return;
-    if (!name) {
-      replace(this.note, trials.length ? "No curve has a point yet." : "Nothing has run yet.");
-      return;
-    }
-    const labels = await this.labels(trials), rows = await this.source.curves(trials, name), logarithmic = view.parameters.log === "1";
-    if (!this.element.isConnected) return;
-    const by = new Map(trials.map((t) => [t, []]));
-    for (const row of rows) if (row.value !== null) by.get(row.trial)?.push({x: row.step, y: row.value});
-    if (this.shownName !== name || this.shownLog !== logarithmic) {
-      this.chart?.destroy();
-      this.chart = new LineChart({label: `${name} over steps`, x: "step", y: name, logY: logarithmic, height: 380});
-      replace(this.box, this.chart.element);
-      this.shownName = name;
-      this.shownLog = logarithmic;
-    }
-    const key = JSON.stringify([names, name, logarithmic]);
-    if (key !== this.key) {
-      this.key = key;
-      replace(this.fields, choice("Curve", name, names, (value) => view.set({curve: value})),
-        choice("Scale", logarithmic ? "1" : "", [["", "linear"], ["1", "logarithmic"]], (value) => view.set({log: value})));
-    }
-    const curves = onePerTraining(by).slice(0, view.pins().length ? undefined : kCurvesMax);
-    this.chart.update(curves.map(({trials: [trial, ...others], points}, i) => ({
-      label: `${trial} ${labels.get(trial) ?? ""}${others.length ? `, and ${others.length} more of this training` : ""}`, data: points,
-      borderColor: seriesColour(i), backgroundColor: seriesColour(i), borderDash: i >= 8 ? [5, 3] : [], pointRadius: points.length === 1 ? 3 : 0})));
-    replace(this.note, view.pins().length ? [`${trials.length} marked trials. `, h("a", {href: view.address({trials: null})}, "Unmark them")]
-      : `${curves.length} trainings: ${view.over ?? view.sweep.state !== "ACTIVE" ? "the first ones" : "those that run"}; mark others in the matrix with Space or Shift and a click.`);
-  }
-  async labels(trials) {
-    this.known ??= new Map();
-    if (trials.some((t) => !this.known.has(t))) {
-      const matrix = await this.source.matrix(this.view.id, ""), axes = matrix.axes.filter((a) => a.labels.length > 1).map((a) => a.name);
-      for (const t of trials) {
-        const at = matrix.find(t);
-        if (at >= 0) this.known.set(t, labelsText(matrix.labelsOf(at), axes));
-      }
-    }
-    return this.known;
+    this.drawFields([measured, colour, now, options], () => [choice("Colour", colour, [["", "state"], ...measured], (value) => this.view.set({color: value})),
+      names.length > 1 && choice("Columns", now, options, (value) => this.view.set({columns: value}))]);
   }
 }
 
 class TablePart extends Part {
   constructor(view) {
     super(view);
-    this.box = h("div", {}, h("p", {class: "quiet"}, "Loading …"));
-    replace(this.element, this.message, this.box);
+    replace(this.box, h("p", {class: "quiet"}, "Loading …"));
   }
   async read() {
     try {
@@ -388,103 +305,17 @@ class TablePart extends Part {
   }
 }
 
-class FigurePart extends Part {
-  constructor(view) {
-    super(view);
-    this.fields = h("div", {class: "row fields"});
-    this.box = h("div", {});
-    this.note = h("p", {class: "hint"});
-    replace(this.element, this.fields, this.message, this.box, this.note);
-  }
-  destroy() { this.chart?.destroy(); }
-
-  async read() {
-    const {view} = this, measured = await view.measured();
-    if (measured.length === 0) { replace(this.note, "No trial has a result yet."); return; }
-    const name = view.chosen(measured), matrix = await this.source.matrix(view.id, name);
-    if (!this.element.isConnected) return;
-    const axes = matrix.axes.filter((a) => a.labels.length > 1).map((a) => a.name);
-    if (axes.length === 0) { replace(this.note, "No axis of the sweep has two labels."); return; }
-    const x = axes.includes(view.parameters.x) ? view.parameters.x : axes.find((a) => a !== "seed") ?? axes[0];
-    const others = axes.filter((a) => a !== x);
-    const by = view.parameters.by === "-" ? "" : others.includes(view.parameters.by) ? view.parameters.by : others.find((a) => a !== "seed") ?? "";
-    const key = JSON.stringify([measured, name, axes, x, by]);
-    if (key !== this.key) {
-      this.key = key;
-      replace(this.fields, choice("Measurement", name, measured, (v) => view.set({color: v})), choice("Against", x, axes, (v) => view.set({x: v})),
-        choice("Lines", by || "-", [["-", "one"], ...others], (v) => view.set({by: v})));
-      this.chart?.destroy();
-      this.chart = null;
-    }
-    this.draw(matrix, name, x, by);
-  }
-
-  draw(matrix, name, x, by) {
-    const axisOf = (axis) => matrix.axes.findIndex((a) => a.name === axis), width = matrix.axes.length, xAt = axisOf(x), byAt = by ? axisOf(by) : -1;
-    const groups = new Map();
-    for (let i = 0; i < matrix.size; ++i) {
-      if (!Number.isFinite(matrix.values[i])) continue;
-      const line = byAt < 0 ? 0 : matrix.labels[i * width + byAt], at = matrix.labels[i * width + xAt];
-      if (!groups.has(line)) groups.set(line, new Map());
-      const points = groups.get(line);
-      if (!points.has(at)) points.set(at, []);
-      points.get(at).push({training: matrix.trainings[i], value: matrix.values[i]});
-    }
-    const labels = matrix.axes[xAt].labels, used = labels.map((_, k) => k).filter((k) => [...groups.values()].some((g) => g.has(k)));
-    const numeric = used.length > 0 && used.every((k) => labels[k] !== "" && Number.isFinite(Number(labels[k])));
-    if (numeric) used.sort((a, b) => Number(labels[a]) - Number(labels[b]));
-    const place = (k) => numeric ? Number(labels[k]) : labels[k];
-    const lines = [...groups].sort(([a], [b]) => a - b).slice(0, kSeriesMax), datasets = [];
-    lines.forEach(([line, points], i) => {
-      const at = used.filter((k) => points.has(k)), cells = new Map(at.map((k) => [k, summarise(points.get(k))]));
-      const data = (f) => at.map((k) => ({x: place(k), y: f(cells.get(k))}));
-      const colour = seriesColour(i);
-      datasets.push({label: byAt < 0 ? name : `${by}=${matrix.axes[byAt].labels[line] || "–"}`, data: data((c) => c.mean), borderColor: colour, backgroundColor: colour, pointRadius: 3});
-      if (at.some((k) => cells.get(k).n > 1)) {
-        const band = {borderColor: "transparent", backgroundColor: `${colour}33`, pointRadius: 0, quiet: true};
-        datasets.push({...band, label: "high", data: data((c) => c.mean + c.deviation), fill: "+1"}, {...band, label: "low", data: data((c) => c.mean - c.deviation)});
-      }
-    });
-    if (this.category === numeric || !this.chart) {
-      this.chart?.destroy();
-      this.category = !numeric;
-      this.chart = new LineChart({label: `${name} against ${x}`, x, y: name, height: 380, points: true, category: !numeric});
-      replace(this.box, this.chart.element);
-    }
-    this.chart.update(datasets, numeric ? undefined : used.map((k) => labels[k]));
-    replace(this.note, `Mean over trainings, each the mean over its evaluations; the band is one standard deviation over trainings.${groups.size > lines.length ? ` ${groups.size - lines.length} more lines are left out.` : ""}`);
-  }
-}
-
-class ParallelPart extends Part {
-  constructor(view) {
-    super(view);
-    this.fields = h("div", {class: "row fields"});
-    this.lines = new ParallelView();
-    replace(this.element, this.fields, this.message, this.lines.element);
-  }
-  destroy() { this.lines.destroy(); }
-  async read() {
-    const {view} = this, measured = await view.measured();
-    if (measured.length === 0) { replace(this.lines.note, "No trial has a result yet."); return; }
-    const name = view.chosen(measured), matrix = await this.source.matrix(view.id, name);
-    if (!this.element.isConnected) return;
-    replace(this.fields, choice("Measurement", name, measured, (v) => view.set({color: v})));
-    this.lines.show(matrix, name);
-  }
-}
-
 class FailuresPart extends Part {
   constructor(view) {
     super(view);
-    this.box = h("div", {}, h("p", {class: "quiet"}, "Loading …"));
-    replace(this.element, this.message, this.box);
+    this.rows = new RowsTable("Failed trials by reason", {settings: view.parameters, changed: (settings) => view.remember(settings)});
+    replace(this.box, h("p", {class: "quiet"}, "Loading …"));
   }
   async read() {
     const rows = await this.source.failures(this.view.id);
     if (rows.length === 0) { replace(this.box, h("p", {class: "empty"}, "No trial has failed.")); return; }
-    replace(this.box, table("Failed trials by reason", [{heading: "reason", class: "reason"}, {heading: "kind"}, {heading: "trials", number: true}, {heading: "for example"}],
-      rows.map((row) => [row.message || "no reason is known", row.failure ?? "", grouped(row.trials), h("a", {href: `#/trial/t-${row.first}`}, `t-${row.first}`)])));
+    if (!this.rows.element.isConnected) replace(this.box, this.rows.element);
+    this.rows.show([{heading: "reason", class: "reason", value: (row) => row.message || "no reason is known"}, {heading: "kind", value: (row) => row.failure ?? ""},
+      {heading: "trials", number: true, value: (row) => row.trials, cell: (row) => grouped(row.trials)}, {heading: "for example", cell: (row) => h("a", {href: `#/trial/t-${row.first}`}, `t-${row.first}`)}], rows);
   }
 }
-

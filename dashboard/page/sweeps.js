@@ -1,9 +1,15 @@
-// All sweeps: progress, rate, time left, failures.
-import {h, replace, table, notice, button} from "./dom.js";
+// All sweeps: progress, rate, time left, failures; found by text, sorted by a column, archived, tagged or removed several at once.
+import {h, replace, table, notice, button, choice, ask} from "./dom.js";
 import {counts, sweepWord, sweepClass, ago, duration, grouped, number, STATE_ORDER, stateWord} from "./format.js";
 
 const kPeriodMs = 2000;
 const kEstimated = 6;  // Active sweeps with an estimate of the time left.
+
+const LISTS = [["", "in use"], ["all", "also archived"], ["removed", "removed"]];
+const SORTS = {
+  "submitted": (s) => -Number(s.submitted_unix_ms), "name": (s) => s.name ?? "", "state": sweepWord, "owner": (s) => s.owner ?? "",
+  "trials": (s) => -counts(s).total, "failed": (s) => -(counts(s).FAILED ?? 0),
+};
 
 // A bar with a part for each state.
 export function progressBar(sweep) {
@@ -36,18 +42,62 @@ export class SweepsView {
   rates = new Rates();
   left = new Map();
   all = false;
+  filter = {};
+  sort = "submitted";
+  chosen = new Set();  // Ids.
 
   constructor(source) {
     this.source = source;
     this.list = h("div", {}, h("p", {class: "quiet"}, "Loading …"));
-    this.element = h("section", {}, h("h1", {tabindex: "-1"}, "Sweeps"), this.list);
+    this.bulk = h("div", {class: "row", role: "group", "aria-label": "For the chosen sweeps"});
+    this.element = h("section", {}, h("h1", {tabindex: "-1"}, "Sweeps"), source.live && this.controls(), this.bulk, this.list);
+  }
+  controls() {
+    const look = () => { clearTimeout(this.timer); this.all = Boolean(this.filter.text); this.refresh(); };
+    const text = h("input", {type: "search", oninput: () => { this.filter.text = text.value; clearTimeout(this.typed); this.typed = setTimeout(look, 200); }});
+    return h("div", {class: "row"},
+      h("label", {class: "field"}, h("span", {}, "name, tag or note"), text),
+      choice("list", "", LISTS, (value) => {
+        this.filter = {text: this.filter.text, all: value === "all", removed: value === "removed"};
+        this.chosen.clear();
+        look();
+      }),
+      choice("sort by", this.sort, Object.keys(SORTS), (value) => { this.sort = value; look(); }));
+  }
+  // The buttons for the chosen sweeps.
+  drawBulk() {
+    if (this.chosen.size === 0) return replace(this.bulk);
+    const each = (method, request) => async () => {
+      const failures = [];
+      for (const sweep of this.chosen) await this.source.change(method, {sweep, ...request}).catch((error) => failures.push(error.message));
+      this.chosen.clear();
+      this.drawBulk();
+      clearTimeout(this.timer);
+      await this.refresh();
+      if (failures.length) this.bulk.append(notice(failures.join("; ")));
+    };
+    const many = `${this.chosen.size} ${this.chosen.size === 1 ? "sweep" : "sweeps"}`;
+    const tag = h("input", {"aria-label": "tag", placeholder: "tag", size: "12"});
+    const label = (request) => each("LabelSweep", request);
+    replace(this.bulk, h("span", {}, `${many}: `), this.filter.removed ? button("Restore", each("RestoreSweep", {})) : [
+      button("Archive", label({archived: true})), button("Unarchive", label({archived: false})),
+      tag, button("Add tag", () => label({add_tags: [tag.value]})()), button("Take tag off", () => label({remove_tags: [tag.value]})()),
+      button("Remove …", async () => {
+        if (await ask(`Remove ${many}? Until inlier gc frees them, they can be restored.`, "Remove")) await each("RemoveSweep", {})();
+      }, {class: "danger"})]);
+  }
+  choose(sweep) {
+    return h("input", {type: "checkbox", checked: this.chosen.has(sweep.sweep_id), "aria-label": `choose ${sweep.sweep_id}`, onchange: (event) => {
+      event.target.checked ? this.chosen.add(sweep.sweep_id) : this.chosen.delete(sweep.sweep_id);
+      this.drawBulk();
+    }});
   }
   start() { this.refresh(); }
   stop() { clearTimeout(this.timer); this.stopped = true; }
 
   async refresh() {
     try {
-      const {sweeps, more} = await this.source.sweeps(this.all);
+      const {sweeps, more} = await this.source.sweeps(this.all, this.filter);
       if (this.stopped) return;
       this.draw(sweeps, more);
       if (this.source.live) await this.estimate(sweeps.filter((s) => s.state === "ACTIVE" && !s.paused).slice(0, kEstimated));
@@ -67,18 +117,24 @@ export class SweepsView {
 
   draw(sweeps, more) {
     if (sweeps.length === 0) {
-      replace(this.list, h("p", {class: "empty"}, "No sweeps yet. Submit one: ", h("code", {}, "inlier submit FILE.yaml")));
+      const filtered = this.filter.text || this.filter.removed;
+      replace(this.list, h("p", {class: "empty"}, filtered ? "No sweep is so." : ["No sweeps yet. Submit one: ", h("code", {}, "inlier submit FILE.yaml")]));
       return;
     }
-    const now = Date.now(), owned = sweeps.some((s) => s.owner);
-    const focused = document.activeElement?.getAttribute?.("href");
+    const now = Date.now(), owned = sweeps.some((s) => s.owner), order = SORTS[this.sort];
+    const chosen = (sweep) => this.source.live && this.source.mayChange(sweep, "LabelSweep");
+    const choosing = sweeps.some(chosen);
+    const focused = document.activeElement?.getAttribute?.("href") ?? document.activeElement?.getAttribute?.("aria-label");
+    sweeps = sweeps.map((sweep) => [order(sweep), sweep]).sort(([a], [b]) => a < b ? -1 : a > b ? 1 : 0).map(([, sweep]) => sweep);
     const columns = [{heading: "sweep"}, {heading: "state"}, {heading: "progress"}, {heading: "trials", number: true}, {heading: "failed", number: true},
       {heading: "per minute", number: true}, {heading: "time left", number: true}, {heading: "submitted"}];
     if (owned) columns.push({heading: "owner"});
+    if (choosing) columns.push({heading: "choose"});
     const rows = sweeps.map((sweep) => {
       const by = counts(sweep), rate = this.rates.of(sweep, now), left = this.left.get(sweep.sweep_id) ?? NaN, active = sweep.state === "ACTIVE";
       const row = [
-        h("a", {href: `#/sweep/${sweep.sweep_id}`}, sweep.name || sweep.sweep_id, h("span", {class: "quiet id"}, sweep.sweep_id)),
+        h("a", {href: `#/sweep/${sweep.sweep_id}`}, sweep.name || sweep.sweep_id, h("span", {class: "quiet id"}, sweep.sweep_id),
+          (sweep.tags ?? []).map((tag) => h("span", {class: "tag"}, tag)), sweep.imported && h("span", {class: "tag", title: sweep.imported.path}, "imported"), sweep.archived && h("span", {class: "quiet"}, "archived")),
         h("span", {class: sweepClass(sweep)}, sweepWord(sweep)),
         progressBar(sweep),
         `${grouped(by.ended)} of ${grouped(by.total)}`,
@@ -88,10 +144,12 @@ export class SweepsView {
         ago(sweep.submitted_unix_ms, now),
       ];
       if (owned) row.push(sweep.owner ?? "");
+      if (choosing) row.push(chosen(sweep) ? this.choose(sweep) : "");
       return row;
     });
-    replace(this.list, table("Sweeps, the newest first", columns, rows, {class: "sweeps"}),
+    replace(this.list, table(`Sweeps, by ${this.sort}`, columns, rows, {class: "sweeps"}),
       more && button("Show all sweeps", () => { this.all = true; this.refresh(); }));
-    if (focused) [...this.list.querySelectorAll("a")].find((a) => a.getAttribute("href") === focused)?.focus({preventScroll: true});
+    if (focused) [...this.list.querySelectorAll("a, input")]
+      .find((one) => focused === (one.getAttribute("href") ?? one.getAttribute("aria-label")))?.focus({preventScroll: true});
   }
 }

@@ -1,23 +1,14 @@
 // One trial: why it is in its state, results, specification and how it differs from its neighbours, curves, attempts, log.
 import {h, replace, table, notice, button, ask} from "./dom.js";
-import {labelsText, shown, stateWord, duration, clock, grouped} from "./format.js";
-import {LineChart, seriesColour} from "./charts.js";
+import {labelsText, shown, stateWord, duration, grouped} from "./format.js";
+import {LineChart} from "./charts.js";
+import {DeviceCharts} from "./device_charts.js";
+import {LogTail} from "./log_tail.js";
+import {flat} from "./source.js";
 
 const kPeriodMs = 3000;
-const kLogLines = 200;
+const kDeviceAttempts = 6;
 const kNeighbours = 12;
-
-// {"model.bert.layers": 2, …}: lists as texts.
-function flat(value, prefix = "", out = {}) {
-  if (value !== null && typeof value === "object" && !Array.isArray(value)) {
-    const entries = Object.entries(value);
-    if (entries.length === 0 && prefix) out[prefix] = "{}";
-    for (const [key, inner] of entries) flat(inner, prefix ? `${prefix}.${key}` : key, out);
-  } else {
-    out[prefix] = typeof value === "string" ? value : JSON.stringify(value);
-  }
-  return out;
-}
 
 // Trials that differ in the label of one axis: the labels before and after its own.
 function neighboursOf(matrix, trial) {
@@ -48,14 +39,17 @@ export class TrialView {
     this.heading = h("h1", {tabindex: "-1"}, trial);
     this.head = h("div", {}, h("p", {class: "quiet"}, "Loading …"));
     this.why = h("div", {}); this.results = h("div", {}); this.attempts = h("div", {}); this.curves = h("div", {class: "charts"});
-    this.log = h("pre", {class: "log", tabindex: "0", role: "region", "aria-label": "Log"});
+    this.log = new LogTail(source, trial);
+    this.devices = new DeviceCharts(trial);
     this.differences = h("div", {}); this.spec = h("div", {});
     const part = (title, body) => h("section", {class: "panel part"}, h("h2", {}, title), body);
-    this.logPart = part("Log", this.log);
+    this.logPart = part("Log", this.log.element);
+    this.devicesPart = part("Devices while it ran", this.devices.element);
+    this.logPart.hidden = this.devicesPart.hidden = !source.live;
     this.attemptsPart = part("Attempts", this.attempts);
     this.element = h("section", {}, this.heading, this.head,
       h("div", {class: "two"}, part("Why", this.why), part("Results", h("div", {class: "results", tabindex: "0", role: "region", "aria-label": "Results"}, this.results))),
-      part("Curves", this.curves), this.attemptsPart, this.logPart, part("Differences from its neighbours", this.differences), part("Specification", this.spec));
+      part("Curves", this.curves), this.attemptsPart, this.logPart, this.devicesPart, part("Differences from its neighbours", this.differences), part("Specification", this.spec));
     this.charts = new Map();
   }
 
@@ -71,22 +65,24 @@ export class TrialView {
     this.stopped = true;
     clearTimeout(this.timer);
     for (const chart of this.charts.values()) chart.destroy();
+    this.log.stop();
+    this.devices.destroy();
   }
 
   async refresh() {
     const trial = this.trial = await this.source.trial(this.id);
     if (this.stopped) return;
     this.drawHead();
-    const [why, results, attempts, logs, names] = await Promise.all([this.source.why(this.id), this.source.results(this.id), this.source.attempts(this.id),
-      this.source.logs(this.id, kLogLines), this.source.curveNames([this.id])]);
+    const active = trial.state === "PENDING" || trial.state === "RUNNING";
+    if (this.source.live) this.log.live(active);
+    const [why, results, attempts, names] = await Promise.all([this.source.why(this.id), this.source.results(this.id), this.source.attempts(this.id), this.source.curveNames([this.id])]);
     if (this.stopped) return;
     replace(this.why, h("ul", {class: "why"}, reasons(why)));
     replace(this.results, results.length === 0 ? h("p", {class: "empty"}, trial.state === "DIVERGED" ? "The loss is not finite: this is its result." : trial.state === "PENDING" || trial.state === "RUNNING" ? "No result yet." : "No result.")
       : table("Final measurements", [{heading: "measurement"}, {heading: "value", number: true}], results.map(([name, value]) => [name, shown(value, 6)]), {class: "compact"}));
     this.drawAttempts(attempts);
-    this.drawLog(logs);
     await this.drawCurves(names);
-    const active = trial.state === "PENDING" || trial.state === "RUNNING";
+    if (this.source.live) await this.drawDevices(attempts);
     if (active && this.source.live && !this.stopped) this.timer = setTimeout(() => this.refresh().catch((e) => replace(this.why, notice(e.message))), kPeriodMs);
   }
 
@@ -120,29 +116,33 @@ export class TrialView {
           one.seconds === null ? "–" : duration(one.seconds), [one.host, one.device, `slot ${one.slot}`, one.resumed_step > 0 ? `from step ${grouped(one.resumed_step)}` : null].filter(Boolean).join(", "), one.message ?? ""])));
   }
 
-  drawLog(lines) {
-    this.logPart.hidden = !this.source.live;
-    const last = lines.length ? lines[lines.length - 1].line ?? lines.length : 0;
-    if (last === this.lastLine && this.log.childNodes.length) return;
-    this.lastLine = last;
-    const atEnd = this.log.scrollTop + this.log.clientHeight >= this.log.scrollHeight - 8;
-    replace(this.log, lines.length === 0 ? "No lines." : lines.map((line) => `${clock(line.time_unix_ms)}  ${line.text ?? ""}\n`));
-    if (atEnd) this.log.scrollTop = this.log.scrollHeight;
-  }
-
   async drawCurves(names) {
     const first = ["train_loss", "loss", "max_inf_norm", "avg_kurtosis"], order = [...first.filter((n) => names.includes(n)), ...names.filter((n) => !first.includes(n)).sort()].slice(0, 8);
     if (order.length === 0) { replace(this.curves, h("p", {class: "empty"}, "No points.")); return; }
     if (!order.every((name) => this.charts.has(name))) {
-      for (const name of order) if (!this.charts.has(name)) this.charts.set(name, new LineChart({label: `${name} of ${this.id} over steps`, x: "", y: "", height: 170}));
+      for (const name of order) if (!this.charts.has(name)) this.charts.set(name, new LineChart({label: `${name} of ${this.id} over steps`, x: "", height: 170}));
       replace(this.curves, order.map((name) => h("figure", {}, h("figcaption", {}, name), this.charts.get(name).element)));
     }
     for (const name of order) {
       const rows = await this.source.curves([this.id], name);
       if (this.stopped) return;
-      const points = rows.filter((r) => r.value !== null).map((r) => ({x: r.step, y: r.value}));
-      this.charts.get(name).update([{label: name, data: points, borderColor: seriesColour(0), backgroundColor: seriesColour(0), pointRadius: points.length < 3 ? 3 : 0}]);
+      await this.charts.get(name).update([{name, points: rows.filter((r) => r.value !== null).map((r) => [r.step, r.value])}]);
     }
+  }
+
+  // Of its newest attempts; with a GPU also the machine.
+  async drawDevices(attempts) {
+    const some = attempts.filter((one) => one.worker && one.started_at).slice(0, kDeviceAttempts);
+    const tracks = await Promise.all(some.map(async (one) => {
+      const from = Date.parse(one.started_at), to = one.seconds === null ? Date.now() : from + 1000 * one.seconds;
+      const devices = await this.source.deviceTracks(one.worker, {from, to}), gang = one.processes > 1;
+      return devices.filter(({device}) => device === "cpu" || gang || device === one.device).map((track) => ({name: `${one.host ?? ""} ${track.device}`.trim(), points: track.points}));
+    }));
+    if (this.stopped) return;
+    const by = new Map();
+    for (const track of tracks.flat()) by.set(track.name, [...by.get(track.name) ?? [], ...track.points]);
+    const points = (all) => [...new Map(all.map((p) => [p.at, p])).values()].sort((a, b) => a.at - b.at);
+    await this.devices.show([...by].map(([name, all]) => ({name, points: points(all)})));
   }
 
   async compare() {
@@ -159,7 +159,7 @@ export class TrialView {
         fields.length === 0 ? h("span", {class: "quiet"}, "its specification is not known") : h("ul", {class: "fields-differ"}, fields.slice(0, 20).map((f) => h("li", {}, h("code", {}, f), `: ${own[f] ?? "–"} here, ${other[f] ?? "–"} there`)),
           fields.length > 20 && h("li", {class: "quiet"}, `and ${fields.length - 20} more`))];
     });
-    replace(this.differences, rows.length === 0 ? h("p", {class: "empty"}, "No other trial differs from it in one axis alone.")
+    replace(this.differences, h("p", {}, h("a", {href: `#/compare?trials=${[this.id, ...neighbours.map(({i}) => `t-${matrix.numbers[i]}`)].slice(0, 6).join(",")}`}, neighbours.length > 0 ? "Compare with its neighbours" : "Compare with others")), rows.length === 0 ? h("p", {class: "empty"}, "No other trial differs from it in one axis alone.")
       : table("Trials that differ in one axis", [{heading: "trial"}, {heading: "axis"}, {heading: "state"}, {heading: "fields", class: "reason"}], rows));
   }
   drawSpec(own) {

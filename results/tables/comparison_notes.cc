@@ -39,6 +39,7 @@ std::string Remedy(const v1::TableSpec& spec, const v1::Table& table) {
                       ": name that in the baseline, too, without a label (", lacking.front(), ": null)");
 }
 
+constexpr char kArchitecture[] = "architecture", kSmoothing[] = "smoothing_alpha";
 constexpr char kEngine[] = "engine", kBias[] = "key_value_bias", kKurtosis[] = "kurtosis_penalty",
                kSoftmaxScript[] = "softmax_script", kGateScript[] = "gate_script";
 
@@ -52,6 +53,20 @@ std::vector<std::string> ReferenceColumns(const TrialValues& trial) {
       found.push_back(name);
   }
   return found;
+}
+
+void AddEngineNote(const std::vector<const TrialValues*>& trials, v1::Table& table) {
+  std::set<std::string> columns;
+  bool fused = false;
+  for (const TrialValues* trial : trials) {
+    const std::vector<std::string> of_trial = ReferenceColumns(*trial);
+    columns.insert(of_trial.begin(), of_trial.end());
+    fused = fused || of_trial.empty();
+  }
+  if (columns.empty() || !fused) return;
+  table.add_comparison_notes(absl::StrCat(
+      "trained by two engines, which round in another order: REFERENCE those with ",
+      absl::StrJoin(columns, ", "), ", FUSED the others; training.engine: REFERENCE in base gives one"));
 }
 
 }  // namespace
@@ -90,27 +105,32 @@ void AddComparisonNotes(const v1::TableSpec& spec, v1::Table& table) {
   }
 }
 
-std::set<std::string> EngineColumns(const std::vector<v1::SweepSpec>& sweeps) {
+std::set<std::string> NoteColumns(const std::vector<v1::SweepSpec>& sweeps) {
+  std::set<std::string> columns;
   for (const v1::SweepSpec& sweep : sweeps) {
     const std::string text = sweep.ShortDebugString();
     for (const char* word : {"REFERENCE", kBias, "kurtosis", "script"})
-      if (absl::StrContains(text, word)) return {kEngine, kBias, kKurtosis, kSoftmaxScript, kGateScript};
+      if (absl::StrContains(text, word))
+        columns.insert({kEngine, kBias, kKurtosis, kSoftmaxScript, kGateScript});
+    if (absl::StrContains(text, "smoothing")) columns.insert({kArchitecture, kSmoothing});
   }
-  return {};
+  return columns;
 }
 
-void AddEngineNote(const std::vector<const TrialValues*>& trials, v1::Table& table) {
-  std::set<std::string> columns;
-  bool fused = false;
-  for (const TrialValues* trial : trials) {
-    const std::vector<std::string> of_trial = ReferenceColumns(*trial);
-    columns.insert(of_trial.begin(), of_trial.end());
-    fused = fused || of_trial.empty();
-  }
-  if (columns.empty() || !fused) return;
-  table.add_comparison_notes(absl::StrCat(
-      "trained by two engines, which round in another order: REFERENCE those with ",
-      absl::StrJoin(columns, ", "), ", FUSED the others; training.engine: REFERENCE in base gives one"));
+void AddTrialNotes(const std::vector<const TrialValues*>& trials, v1::Table& table) {
+  AddEngineNote(trials, table);
+  const bool not_deployable = std::ranges::any_of(trials, [](const TrialValues* trial) {
+    const auto of = [trial](const char* name) {
+      const auto found = trial->columns.find(name);
+      return found == trial->columns.end() ? std::string() : SqlText(found->second);
+    };
+    return of(kArchitecture) == "bert" && !of(kSmoothing).empty();
+  });
+  if (!not_deployable) return;
+  table.add_comparison_notes(
+      "quantization.smoothing of model.bert is not deployable: its norms feed the residual stream too, so "
+      "that the factors "
+      "cannot go into them, and would be a division in every layer");
 }
 
 }  // namespace inlier

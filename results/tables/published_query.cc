@@ -120,7 +120,7 @@ bool HasOtherParts(const v1::TrialSpec& spec) {
   const bool adds_gates = HasGate(attention.gate()) && spec.training().has_start_from();
   return regularizer.has_kurtosis() || (regularizer.has_ffn_output() && !adds_gates) ||
          attention.query_key_norm() != v1::NO_NORM || attention.key_value_bias() ||
-         spec.model().vit().registers() > 0;
+         spec.model().vit().registers() > 0 || spec.norm_gate() > 0 || spec.embedding_projection();
 }
 
 void AddAttention(const v1::TrialSpec& spec, const std::string& method, PublishedQuery* query) {
@@ -266,9 +266,12 @@ std::string OtherMethods(const v1::QuantizationSpec& quantization) {
       absl::StrAppend(&methods, " ", absl::AsciiStrToLower(v1::NumberFormat_Name(format)));
   }
   if (quantization.has_kv_cache()) absl::StrAppend(&methods, " kv", quantization.kv_cache().bits());
+  if (quantization.activations().has_group_size() || quantization.weights().has_group_rows())
+    absl::StrAppend(&methods, " tiles");
   if (quantization.has_rotation()) absl::StrAppend(&methods, " rotation");
   if (quantization.has_smoothing()) absl::StrAppend(&methods, " smoothing");
   if (quantization.has_gptq()) absl::StrAppend(&methods, " gptq");
+  if (quantization.has_awq()) absl::StrAppend(&methods, " awq");
   return methods;
 }
 

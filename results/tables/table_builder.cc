@@ -83,7 +83,8 @@ std::vector<ColumnPlan> PlansOf(const v1::TableSpec& spec, const MeasurementList
 }
 
 // The columns of the view that the table needs, without axes, whose names never reach SQL.
-std::set<std::string> ColumnsOf(const v1::TableSpec& spec, const TableNames& names) {
+std::set<std::string> ColumnsOf(const v1::TableSpec& spec, const TableNames& names,
+                                const std::vector<v1::SweepSpec>& sweeps) {
   std::set<std::string> columns;
   const auto need = [&](const std::string& name) {
     if (!names.IsAxis(name)) columns.insert(name);
@@ -95,6 +96,7 @@ std::set<std::string> ColumnsOf(const v1::TableSpec& spec, const TableNames& nam
     for (const std::string& name : column.best_of().over()) need(name);
     for (const std::string& name : column.mean_over()) need(name);
   }
+  for (const std::string& name : NoteColumns(sweeps)) need(name);
   return columns;
 }
 
@@ -148,11 +150,14 @@ class TrialNames {
   std::size_t names_ = 0;
 };
 
+bool IsImported(const v1::SweepStatus& sweep) { return sweep.spec().has_imported(); }
+
 // Everything but the rows.
 v1::Table TableWithoutRows(const v1::TableSpec& spec, const std::vector<v1::SweepStatus>& sweeps,
                            const TableNames& names) {
   v1::Table table;
   table.set_title(spec.has_title() ? spec.title() : sweeps.front().name());
+  if (std::ranges::all_of(sweeps, IsImported)) table.mutable_title()->append(" (imported)");
   table.set_caption(spec.has_caption() ? spec.caption() : table.title());
   table.set_label(spec.has_label() ? spec.label() : absl::StrCat("tab:", sweeps.front().name()));
   for (const v1::SweepStatus& sweep : sweeps) table.add_sweeps(sweep.sweep_id());
@@ -180,6 +185,21 @@ absl::StatusOr<std::vector<v1::SweepStatus>> ReadSweeps(Reader& reader, const st
     ASSIGN_OR_RETURN(found.emplace_back(), reader.GetSweep(sweep));
   }
   return found;
+}
+
+// Imported numbers and ours are never in one row: the first heading tells them apart.
+absl::Status KeepOriginsApart(const std::vector<v1::SweepStatus>& sweeps, const TableNames& names,
+                              v1::TableSpec& spec) {
+  if (std::ranges::all_of(sweeps, IsImported) || std::ranges::none_of(sweeps, IsImported))
+    return absl::OkStatus();
+  if (names.IsAxis(kOriginColumn))
+    return absl::InvalidArgumentError(
+        absl::StrCat("the table is of imported sweeps and of others, which its heading ", kOriginColumn,
+                     " tells apart, and an axis has that name; give the axis another one"));
+  if (std::ranges::find(spec.rows(), kOriginColumn) != spec.rows().end()) return absl::OkStatus();
+  spec.add_rows(kOriginColumn);
+  std::rotate(spec.mutable_rows()->begin(), spec.mutable_rows()->end() - 1, spec.mutable_rows()->end());
+  return absl::OkStatus();
 }
 
 // Makes the cells of columns that are means of others, whose trials are `behind`.
@@ -217,15 +237,13 @@ absl::StatusOr<v1::Table> BuildTable(Reader& reader, const std::vector<SweepId>&
   for (const v1::SweepStatus& sweep : sweeps) specs_of_sweeps.push_back(sweep.spec());
   v1::TableSpec spec = TableAskedFor(asked, specs_of_sweeps.front());
   ASSIGN_OR_RETURN(const TableNames names, TableNames::Of(specs_of_sweeps));
+  RETURN_IF_ERROR(KeepOriginsApart(sweeps, names, spec));
   RETURN_IF_ERROR(names.Resolve(spec, [&patience] { return patience.Check(); }));
   ASSIGN_OR_RETURN(PublishedCells published, PublishedCells::Of(spec));
   const std::vector<std::string> measurements = MeasurementsOf(spec);
   const std::vector<ColumnPlan> plans = PlansOf(spec, names.measurements(), measurements);
-  std::set<std::string> columns = ColumnsOf(spec, names);
+  std::set<std::string> columns = ColumnsOf(spec, names, specs_of_sweeps);
   if (published.any()) columns.insert(PublishedCells::kSpecColumn);
-  for (const std::string& column : EngineColumns(specs_of_sweeps)) {
-    if (!names.IsAxis(column)) columns.insert(column);
-  }
   std::size_t bytes = 0;
   std::vector<std::vector<TrialValues>> trials;
   Trials all;
@@ -275,7 +293,7 @@ absl::StatusOr<v1::Table> BuildTable(Reader& reader, const std::vector<SweepId>&
   };
   if (!spec.baseline().empty())
     RETURN_IF_ERROR(CompareWithBaseline({spec, groups, plans, evaluation_axes, behind}, table));
-  AddEngineNote(chosen, table);
+  AddTrialNotes(chosen, table);
   RETURN_IF_ERROR(CorrelateColumns(spec, plans, behind, table));
   return table;
 }

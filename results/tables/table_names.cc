@@ -19,7 +19,7 @@ namespace {
 using google::protobuf::Value;
 
 // Columns of the view trials, for tables over several sweeps, that are not hyper-parameters.
-constexpr const char* kSweepColumns[] = {"sweep", "sweep_id"};
+constexpr const char* kSweepColumns[] = {"sweep", "sweep_id", kOriginColumn};
 
 bool Contains(const std::vector<std::string>& all, const std::string& one) {
   return std::ranges::find(all, one) != all.end();

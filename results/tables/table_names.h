@@ -19,6 +19,9 @@
 
 namespace inlier {
 
+// The column of the view trials that says which numbers are imported.
+inline constexpr char kOriginColumn[] = "origin";
+
 class TableNames {
  public:
   // The labels of an axis are those of the first sweep, then those that others add. InvalidArgument where sweeps disagree

@@ -8,7 +8,9 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/data/data_folder.h"
+#include "base/data/record_form.h"
 #include "base/data/text_split.h"
+#include "base/files/file.h"
 #include "base/status.h"
 #include "spec/schema/did_you_mean.h"
 
@@ -20,8 +22,11 @@ namespace fs = std::filesystem;
 absl::StatusOr<fs::path> FileOfFolder(const fs::path& folder, const std::string& name, const char* field) {
   std::error_code error;
   if (fs::exists(folder / name, error)) return folder / name;
-  std::vector<std::string> there = DataFilesIn(folder, ".tsv");
-  for (std::string& file : there) file += ".tsv";
+  std::vector<std::string> there;
+  for (const fs::path& entry : EntriesOf(folder)) {
+    if (RecordFormOf(entry.native())) there.push_back(entry.filename().string());
+  }
+  std::ranges::sort(there);
   return absl::NotFoundError(absl::StrCat("data.classification.", field, ": no file ", name, " in ",
                                           folder.string(), DidYouMean(name, there)));
 }
@@ -47,8 +52,8 @@ absl::StatusOr<std::vector<fs::path>> ClassificationFiles(const v1::Classificati
     if (fs::exists(files[0], error)) return files;
     return absl::NotFoundError(
         absl::StrCat("data.classification.path: no file ", spec.path(),
-                     " on this machine; name a .tsv file, or a folder with one for training and one for "
-                     "validation"));
+                     " on this machine; name a .csv, .tsv, .jsonl or .json file, or a folder with one for "
+                     "training and one for validation"));
   }
   const fs::path folder = files[0];
   ASSIGN_OR_RETURN(files[0], FileOfFolder(folder, spec.train_file(), "train_file"));
@@ -102,10 +107,14 @@ absl::Status ReadNumbers(ClassificationSource* source) {
 }
 
 absl::Status UnknownClass(const ClassificationSource& source, std::size_t row) {
+  constexpr std::size_t kRowsToJudge = 10;
+  const bool nearly_all_differ =
+      source.train_rows >= kRowsToJudge && source.class_names.size() > source.train_rows / 2;
   double number = 0;
   const char* hint = absl::SimpleAtod(std::string(source.rows[row].label), &number)
                          ? "; if numbers are to be predicted, set data.classification.target: NUMBER"
-                         : "";
+                     : nearly_all_differ ? " (is it the right data.classification.label_column?)"
+                                         : "";
   return absl::InvalidArgumentError(absl::StrCat(
       PlaceOf(source, row), ": the class of this validation row is not among the ", source.class_names.size(),
       " of the training part; add rows of it there, or take this one out", hint));

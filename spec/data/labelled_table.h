@@ -1,7 +1,4 @@
-// Rows of a tab-separated file with a label and one or two texts each, in GLUE's form.
-//
-// Columns are named by the headings in the first line, or all by their numbers from 1, and then the first line is a
-// row. Rows have as many cells as the first line, without quoting. Empty lines and a byte order mark are skipped.
+// Records with a label and one or two texts each: GLUE's tab-separated files, and every other form of records.
 //
 // Thread safety: immutable.
 #ifndef INLIER_SPEC_DATA_LABELLED_TABLE_H_
@@ -16,11 +13,11 @@
 
 #include "absl/status/statusor.h"
 #include "base/data/data_roots.h"
-#include "base/files/mapped_file.h"
+#include "spec/data/records.h"
 
 namespace inlier {
 
-// Headings or numbers; data.classification's fields of the same names with _column.
+// Headings, keys or numbers; data.classification's fields of the same names with _column.
 struct LabelledColumns {
   std::string label;
   std::string text;
@@ -30,14 +27,14 @@ struct LabelledColumns {
 struct LabelledRow {
   std::string_view label;  // Trimmed; never empty, nor "-", GLUE's mark for none.
   std::string_view text;
-  std::string_view pair;  // Empty without a pair column.
-  std::size_t line = 0;   // In the file, from 1.
+  std::string_view pair;   // Empty without a pair column.
+  std::size_t record = 0;  // From 0.
 };
 
 class LabelledTable {
  public:
-  // InvalidArgument names file and line of a missing column and of a row with another number of cells than the first
-  // line, or a file without rows; it quotes no content.
+  // InvalidArgument as Records::Read, and with the line of a row without a label, or, unless the file is tab-separated,
+  // without a text; a file without rows. A file whose name tells no form is tab-separated.
   static absl::StatusOr<LabelledTable> Read(const std::filesystem::path& path, const LabelledColumns& columns,
                                             const DataRoots& roots = {});
 
@@ -45,11 +42,13 @@ class LabelledTable {
   const std::vector<LabelledRow>& rows() const { return rows_; }
 
   // "<file>:<line>", for messages.
-  std::string Place(const LabelledRow& row) const;
+  std::string Place(const LabelledRow& row) const { return records_.Place(row.record); }
+  // The columns are named by numbers: the first line of the file is a row.
+  bool by_numbers() const { return records_.by_numbers(); }
+  RecordForm form() const { return records_.form(); }
 
  private:
-  std::filesystem::path path_;
-  MappedFile file_;
+  Records records_;
   std::vector<LabelledRow> rows_;
 };
 

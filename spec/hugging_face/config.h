@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -22,6 +23,7 @@ namespace inlier {
 struct HuggingFaceConfig {
   // model, attention, norm and dropout; of a BertForSequenceClassification also data.classification with its target.
   v1::TrialSpec spec;
+  std::string model_type;  // As config.json has it, without "inlier_".
   // A classifier's outputs; LABEL_0, … where the file does not name them.
   std::vector<std::string> class_names;
   // The weights have a head other than of a language model, an image classifier or spec.data.classification.
@@ -33,8 +35,7 @@ enum class FolderPart {
   kBody,  // A classifier of sentences counts as another head, whose settings are ignored.
 };
 
-// The model in `folder`: model_type bert, opt, gpt2, llama or vit, or one of these as inlier exports it (inlier_bert, …;
-// own_parts.h). NotFound, or InvalidArgument with file, key and remedy.
+// The model in `folder`: of one of ModelTypes(), or one of these as inlier exports it (inlier_bert, …; own_parts.h). NotFound, or InvalidArgument with file, key and remedy.
 absl::StatusOr<HuggingFaceConfig> ReadHuggingFaceConfig(const std::filesystem::path& folder,
                                                         FolderPart part = FolderPart::kWhole,
                                                         const DataRoots& roots = {});
@@ -45,8 +46,9 @@ absl::StatusOr<HuggingFaceConfig> ParseHuggingFaceConfig(const nlohmann::json& c
 
 // OK where the models of both specs, with the same weights, compute the same; `trial` may add softmax, gates and other
 // parts. InvalidArgument names the first setting that differs, with both values, by the key of config.json where
-// `source` is from one (`by_key`), else by the field.
-absl::Status CheckSameFunction(const v1::TrialSpec& source, const v1::TrialSpec& trial, bool by_key);
+// `source` is from one of that `model_type`; by the field where it is empty.
+absl::Status CheckSameFunction(const v1::TrialSpec& source, const v1::TrialSpec& trial,
+                               std::string_view model_type);
 
 // Facts about a model's data that its export contains.
 struct ExportedData {

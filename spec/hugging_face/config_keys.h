@@ -1,4 +1,4 @@
-// The keys of a Hugging Face config.json, by architecture: which are fields of a TrialSpec, which have one supported
+// The keys of a Hugging Face config.json, by its model_type: which are fields of a TrialSpec, which have one supported
 // value, and which change nothing that is computed here.
 //
 // Thread safety: pure functions.
@@ -7,18 +7,26 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "inlier/v1/trial_spec.pb.h"
 
 namespace inlier {
 
 // A key whose value is a field.
 struct FieldKey {
-  enum Kind { kSize, kNumber, kFlag, kActivation, kNormFirst };  // kNormFirst: true is PRE, false is POST.
+  // kNormFirst: true is PRE, false is POST. Optional ones leave the field alone where the value is null, or there is neither the
+  // key nor a default.
+  enum Kind { kSize, kNumber, kFlag, kActivation, kNormFirst, kOptionalSize, kOptionalNumber };
   const char* key;
   const char* field;  // Below TrialSpec: "model.gpt2.heads".
   Kind kind;
   const char* otherwise = "";  // The default, in the field's spelling; "" where the file must have the key.
-  const char* same_as = "";    // A field whose value, `times` it, is the default, also for null.
+  const char* same_as =
+      "";  // A field whose value, `times` it, is that of null, and without `otherwise` the default.
   std::uint32_t times = 1;
   const char* alias = "";  // Another name of the key.
 };
@@ -30,13 +38,28 @@ struct FixedKey {
   bool of_head = false;  // A head for another purpose does not have it.
 };
 
-// `architecture` is the member of ModelSpec, for example "gpt2"; empty for an unknown one.
-std::span<const FieldKey> FieldKeysOf(std::string_view architecture);
+class ConfigReader;
+
+// A model_type of config.json: a class of transformers, read as one of the architectures here.
+struct ModelType {
+  const char* name;
+  const char* architecture;  // The member of ModelSpec: "gpt2".
+  std::span<const FieldKey> fields;
+  std::span<const FixedKey> fixed = {};
+  // Reads what is not in the tables; null: nothing.
+  absl::Status (*finish)(ConfigReader& config, v1::TrialSpec* spec) = nullptr;
+};
+
+const std::vector<const ModelType*>& ModelTypes();
+// Null for an unknown one.
+const ModelType* FindModelType(std::string_view name);
+// "bert, …, and vit", for messages.
+std::string NamesOfModelTypes();
+
 std::span<const FixedKey> CommonFixedKeys();
-std::span<const FixedKey> FixedKeysOf(std::string_view architecture);
 
 // The key of the field; empty where there is none.
-std::string_view KeyOfField(std::string_view architecture, std::string_view field);
+std::string_view KeyOfField(std::string_view model_type, std::string_view field);
 
 // True for a key of transformers up to 5.24 that changes neither logits nor hidden states of a whole sequence in
 // float32: names, ids of special tokens, settings of training, generation and heads for other purposes.

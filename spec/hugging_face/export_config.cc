@@ -10,8 +10,10 @@
 #include "spec/hugging_face/config.h"
 #include "spec/hugging_face/config_keys.h"
 #include "spec/hugging_face/own_parts.h"
+#include "spec/hugging_face/types/decoder_keys.h"
 #include "spec/schema/field_path.h"
 #include "spec/trial/architecture.h"
+#include "spec/trial/checks/norm_checks.h"
 
 namespace inlier {
 namespace {
@@ -38,20 +40,27 @@ const char* ActivationName(v1::Activation activation) {
 }
 
 // The keys that are fields.
-json FieldsOf(const v1::TrialSpec& spec) {
+json FieldsOf(const v1::TrialSpec& spec, const ModelType& type) {
   json config = json::object();
-  for (const FieldKey& key : FieldKeysOf(ArchitectureName(spec.model()))) {
+  for (const FieldKey& key : type.fields) {
     const auto path_of = [](const char* field) {
       return FieldPath::Known(v1::TrialSpec::descriptor(), field);
     };
     const FieldPath path = path_of(key.field);
+    const bool optional = key.kind == FieldKey::kOptionalSize || key.kind == FieldKey::kOptionalNumber;
+    if (optional && !path.Has(spec)) {
+      config[key.key] = json();
+      continue;
+    }
     const bool same = *key.same_as != '\0' && !path.Has(spec);
     const std::string text = (same ? path_of(key.same_as) : path).GetText(spec);
     switch (key.kind) {
       case FieldKey::kSize:
+      case FieldKey::kOptionalSize:
         config[key.key] = json::parse(text).get<std::uint64_t>() * (same ? key.times : 1);
         break;
       case FieldKey::kNumber:
+      case FieldKey::kOptionalNumber:
         config[key.key] = json::parse(text).get<double>();
         break;
       case FieldKey::kFlag:
@@ -94,7 +103,8 @@ absl::Status CheckForm(const v1::ModelSpec& spec) {
         status = Unsupported(path + ".position",
                              absl::StrCat(v1::Position_Name(model.position()), " positions", place));
     }
-    if (!spec.has_opt() && (model.norm_placement() == v1::POST) != spec.has_bert())
+    const bool known = spec.has_opt() || (model.norm_placement() == v1::POST) == spec.has_bert();
+    if (!known || model.norm_placement() == v1::PERI)
       status = Unsupported(path + ".norm_placement",
                            absl::StrCat(v1::NormPlacement_Name(model.norm_placement()), " norms", place));
   });
@@ -124,8 +134,64 @@ void AddTokens(const ExportedData& data, json* config) {
                   {"pad_token_id", id(data.pad)}});
 }
 
-absl::Status AddRest(const v1::TrialSpec& spec, const ExportedData& data, json* config) {
+// Refuses norms that neither transformers nor the code beside a model has.
+absl::Status CheckNorm(const v1::TrialSpec& spec) {
+  if (!IsCommonNorm(spec.norm()))
+    return Unsupported("norm", absl::StrCat(v1::NormKind_Name(spec.norm()), " norms"));
+  if (spec.norm_gate() > 0) return Unsupported("norm_gate", "gates of norms");
+  return absl::OkStatus();
+}
+
+// Refuses fields of a Llama that no class of transformers which is written here has.
+absl::Status CheckLlama(const v1::LlamaSpec& llama) {
+  const auto refuse = [](const char* field, const char* what) {
+    return Unsupported(absl::StrCat("model.llama.", field),
+                       absl::StrCat(what, " in the models that inlier exports"));
+  };
+  if (llama.has_window_from() || llama.has_window_period()) return refuse("window", "window in some layers");
+  if (llama.rotary_share() != 1) return refuse("rotary_share", "share of rotated features");
+  if (llama.parallel()) return refuse("parallel", "parallel layers");
+  if (!llama.gated_ffn()) return refuse("gated_ffn", "feed-forward network without a gate");
+  if (llama.has_score_cap()) return refuse("score_cap", "cap of scores");
+  if (llama.has_logit_cap()) return refuse("logit_cap", "cap of logits");
+  if (llama.has_score_size()) return refuse("score_size", "size of scores");
+  if (llama.embedding_factor() != 1) return refuse("embedding_factor", "factor of embeddings");
+  return absl::OkStatus();
+}
+
+// The class of transformers that has the model's parts: Qwen 2 for biases of queries, keys and values alone, Mistral for a window.
+absl::StatusOr<const ModelType*> TypeOf(const v1::TrialSpec& spec, bool own_parts) {
+  const ModelType* usual = FindModelType(ArchitectureName(spec.model()));
+  if (!spec.model().has_llama()) return usual;
+  const v1::LlamaSpec& llama = spec.model().llama();
+  RETURN_IF_ERROR(CheckLlama(llama));
+  const bool qkv = llama.has_qkv_biases() && llama.qkv_biases() != llama.biases();
+  if (!qkv && !llama.has_window()) return usual;
+  const char* field = qkv ? "model.llama.qkv_biases" : "model.llama.window";
+  if (own_parts) return Unsupported(field, "model with it and a part of inlier's own");
+  const bool ffn = llama.has_ffn_biases() ? llama.ffn_biases() : llama.biases();
+  if (llama.biases() || ffn || (qkv && llama.has_window()))
+    return Unsupported(field, "model with it and other biases");
+  return FindModelType(qkv ? "qwen2" : "mistral");
+}
+
+void AddLlama(const v1::LlamaSpec& llama, const ModelType& type, json* config) {
+  const bool is_llama = type.name == std::string("llama");
+  (*config)["architectures"] = {is_llama                            ? "LlamaForCausalLM"
+                                : type.name == std::string("qwen2") ? "Qwen2ForCausalLM"
+                                                                    : "MistralForCausalLM"};
+  if (is_llama) (*config)["mlp_bias"] = llama.has_ffn_biases() ? llama.ffn_biases() : llama.biases();
+  if (!llama.has_head_size()) config->erase("head_dim");
+  const json scaling = RotaryScalingKeys(llama);
+  if (!scaling.is_null()) (*config)["rope_scaling"] = scaling;
+  if (llama.rotary_scaling().has_dynamic())
+    (*config)["max_position_embeddings"] = llama.rotary_scaling().dynamic().original_positions();
+}
+
+absl::Status AddRest(const v1::TrialSpec& spec, const ModelType& type, const ExportedData& data,
+                     json* config) {
   RETURN_IF_ERROR(CheckForm(spec.model()));
+  RETURN_IF_ERROR(CheckNorm(spec));
   switch (spec.model().architecture_case()) {
     case v1::ModelSpec::kBert:
       AddBert(spec, data, config);
@@ -137,7 +203,7 @@ absl::Status AddRest(const v1::TrialSpec& spec, const ExportedData& data, json* 
       config->update({{"architectures", {"GPT2LMHeadModel"}}, {"embd_pdrop", spec.dropout()}});
       break;
     case v1::ModelSpec::kLlama:
-      config->update({{"architectures", {"LlamaForCausalLM"}}, {"mlp_bias", spec.model().llama().biases()}});
+      AddLlama(spec.model().llama(), type, config);
       break;
     case v1::ModelSpec::kVit:
       config->update({{"architectures", {"ViTForImageClassification"}}, {"qkv_bias", true}});
@@ -153,12 +219,14 @@ absl::Status AddRest(const v1::TrialSpec& spec, const ExportedData& data, json* 
 
 absl::StatusOr<json> HuggingFaceConfigOfSpec(const v1::TrialSpec& resolved, const ExportedData& data,
                                              bool quantized) {
-  json config = FieldsOf(resolved);
-  config["model_type"] = ArchitectureName(resolved.model());
+  const bool own_parts = quantized || HasOwnParts(resolved);
+  ASSIGN_OR_RETURN(const ModelType* type, TypeOf(resolved, own_parts));
+  json config = FieldsOf(resolved, *type);
+  config["model_type"] = type->name;
   config["torch_dtype"] = "float32";
-  RETURN_IF_ERROR(AddRest(resolved, data, &config));
+  RETURN_IF_ERROR(AddRest(resolved, *type, data, &config));
   if (IsCausal(resolved.model())) AddTokens(data, &config);
-  if (quantized || HasOwnParts(resolved)) AddOwnParts(resolved, quantized, &config);
+  if (own_parts) AddOwnParts(resolved, quantized, &config);
   return config;
 }
 

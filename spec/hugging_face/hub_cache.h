@@ -3,15 +3,12 @@
 #define INLIER_SPEC_HUGGING_FACE_HUB_CACHE_H_
 
 #include <filesystem>
-#include <functional>
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "spec/schema/path_text.h"
 
 namespace inlier {
-
-// The value of an environment variable, or null.
-using Environment = std::function<const char*(const char* name)>;
 
 // $HF_HUB_CACHE, $HF_HOME/hub, $XDG_CACHE_HOME/huggingface/hub or ~/.cache/huggingface/hub.
 std::filesystem::path HubCache(const Environment& environment);

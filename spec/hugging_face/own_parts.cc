@@ -6,6 +6,7 @@
 #include "google/protobuf/util/json_util.h"
 #include "nlohmann/json.hpp"
 #include "spec/trial/architecture.h"
+#include "spec/trial/checks/norm_checks.h"
 #include "spec/trial/data_kind.h"
 
 namespace inlier {
@@ -42,6 +43,25 @@ bool HasEpsilon(const v1::TrialSpec& spec) {
   return spec.model().has_opt() && spec.model().opt().norm_epsilon() != 1e-5;
 }
 
+// `message` with every default written.
+void WriteDefaults(google::protobuf::Message* message) {
+  const google::protobuf::Reflection& reflection = *message->GetReflection();
+  for (int i = 0; i < message->GetDescriptor()->field_count(); ++i) {
+    const google::protobuf::FieldDescriptor* const field = message->GetDescriptor()->field(i);
+    if (!field->has_default_value() || reflection.HasField(*message, field)) continue;
+    switch (field->cpp_type()) {
+      case google::protobuf::FieldDescriptor::CPPTYPE_DOUBLE:
+        reflection.SetDouble(message, field, field->default_value_double());
+        break;
+      case google::protobuf::FieldDescriptor::CPPTYPE_ENUM:
+        reflection.SetEnum(message, field, field->default_value_enum());
+        break;
+      default:
+        INLIER_CHECK(false && "a kind of number that no softmax has had: write its default here");
+    }
+  }
+}
+
 // The softmax with every default, and gamma in place of parameters that depend on the training's length.
 v1::SoftmaxSpec Explicit(const v1::TrialSpec& spec) {
   v1::SoftmaxSpec softmax = spec.attention().softmax();
@@ -51,34 +71,13 @@ v1::SoftmaxSpec Explicit(const v1::TrialSpec& spec) {
     softmax.mutable_clipped()->set_gamma(length <= 1 ? 0 : (ncs.beta() - ncs.zeta()) / (length - 1));
     softmax.mutable_clipped()->set_zeta(ncs.zeta());
   }
-  switch (softmax.kind_case()) {
-    case v1::SoftmaxSpec::kClipped: {
-      v1::ClippedSoftmaxSpec& clipped = *softmax.mutable_clipped();
-      if (clipped.has_alpha()) clipped.set_gamma(-clipped.alpha() / length);
-      clipped.set_zeta(clipped.zeta());
-      break;
-    }
-    case v1::SoftmaxSpec::kNcs:
-      softmax.mutable_ncs()->set_zeta(softmax.ncs().zeta());
-      softmax.mutable_ncs()->set_length(softmax.ncs().length());
-      break;
-    case v1::SoftmaxSpec::kSoftmaxN:
-      softmax.mutable_softmax_n()->set_n(softmax.softmax_n().n());
-      break;
-    case v1::SoftmaxSpec::kSoftpick:
-      softmax.mutable_softpick()->set_epsilon(softmax.softpick().epsilon());
-      break;
-    case v1::SoftmaxSpec::kScript:
-      softmax.mutable_script()->set_file(kSoftmaxScript);
-      softmax.mutable_script()->set_row_sum(softmax.script().row_sum());
-      break;
-    case v1::SoftmaxSpec::kSink:
-    case v1::SoftmaxSpec::kSigmoid:
-    case v1::SoftmaxSpec::kVanilla:
-      break;
-    case v1::SoftmaxSpec::KIND_NOT_SET:
-      softmax.mutable_vanilla();
-  }
+  if (softmax.clipped().has_alpha())
+    softmax.mutable_clipped()->set_gamma(-softmax.clipped().alpha() / length);
+  if (softmax.has_script()) softmax.mutable_script()->set_file(kSoftmaxScript);
+  if (softmax.kind_case() == v1::SoftmaxSpec::KIND_NOT_SET) softmax.mutable_vanilla();
+  const auto* const kind =
+      softmax.GetReflection()->GetOneofFieldDescriptor(softmax, softmax.GetDescriptor()->oneof_decl(0));
+  WriteDefaults(softmax.GetReflection()->MutableMessage(&softmax, kind));
   return softmax;
 }
 
@@ -144,7 +143,7 @@ absl::Status ReadOwnParts(const json& config, v1::TrialSpec* spec) {
   spec->mutable_attention()->MergeFrom(attention);
   if (const auto norm = found->find("norm"); norm != found->end()) {
     v1::NormKind kind;
-    if (!norm->is_string() || !v1::NormKind_Parse(norm->get<std::string>(), &kind))
+    if (!norm->is_string() || !v1::NormKind_Parse(norm->get<std::string>(), &kind) || !IsCommonNorm(kind))
       return fail(".norm", "is not known: LAYER_NORM, RMS_NORM_M and RMS_NORM_S are");
     spec->set_norm(kind);
   }

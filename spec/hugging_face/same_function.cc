@@ -9,6 +9,7 @@
 #include "spec/hugging_face/config_keys.h"
 #include "spec/schema/field_path.h"
 #include "spec/trial/architecture.h"
+#include "spec/trial/canonical.h"
 
 namespace inlier {
 namespace {
@@ -21,11 +22,19 @@ const std::set<std::string>& OfWeightsOrStart() {
   return fields;
 }
 
+void FillLlama(v1::LlamaSpec* llama) {
+  if (!llama->has_kv_heads()) llama->set_kv_heads(llama->heads());
+  if (!llama->has_head_size() && llama->heads() > 0)
+    llama->set_head_size(llama->hidden_size() / llama->heads());
+  if (!llama->has_score_size()) llama->set_score_size(llama->head_size());
+  if (!llama->has_qkv_biases()) llama->set_qkv_biases(llama->biases());
+  if (!llama->has_ffn_biases()) llama->set_ffn_biases(llama->biases());
+}
+
 // `spec` with the defaults that follow from other fields.
 v1::TrialSpec Filled(v1::TrialSpec spec) {
   v1::ModelSpec& model = *spec.mutable_model();
-  if (model.has_llama() && !model.llama().has_kv_heads())
-    model.mutable_llama()->set_kv_heads(model.llama().heads());
+  if (model.has_llama()) FillLlama(model.mutable_llama());
   if (model.has_opt() && !model.opt().has_embedding_size())
     model.mutable_opt()->set_embedding_size(model.opt().hidden_size());
   return spec;
@@ -37,7 +46,7 @@ std::vector<std::string> ComparedFields(const v1::TrialSpec& source, const v1::T
   VisitArchitecture(source.model(), [&fields](std::string_view name, const auto& model) {
     for (int i = 0; i < model.GetDescriptor()->field_count(); ++i) {
       const std::string& field = model.GetDescriptor()->field(i)->name();
-      if (OfWeightsOrStart().count(field) > 0) continue;
+      if (OfWeightsOrStart().count(field) > 0 || field == "rotary_scaling") continue;  // A group.
       if constexpr (requires { model.rotary_theta(); }) {
         if (field == "rotary_theta" && model.position() != v1::ROTARY) continue;
       }
@@ -61,10 +70,12 @@ std::string SoftmaxOf(const v1::TrialSpec& spec) { return ChosenMember(spec.atte
 
 }  // namespace
 
-absl::Status CheckSameFunction(const v1::TrialSpec& source, const v1::TrialSpec& trial, bool by_key) {
+absl::Status CheckSameFunction(const v1::TrialSpec& source, const v1::TrialSpec& trial,
+                               std::string_view model_type) {
+  const bool by_key = !model_type.empty();
   const std::string architecture(ArchitectureName(source.model())), other(ArchitectureName(trial.model()));
   const auto differs = [&](const std::string& field, const std::string& theirs, const std::string& ours) {
-    const std::string key(by_key ? KeyOfField(architecture, field) : "");
+    const std::string key(KeyOfField(model_type, field));
     return absl::InvalidArgumentError(
         absl::StrCat(key, key.empty() ? "" : ": ", "the model was trained with ", field, " ", theirs,
                      ", and the trial has ", ours, "; set ", field, ": ", theirs));
@@ -74,6 +85,11 @@ absl::Status CheckSameFunction(const v1::TrialSpec& source, const v1::TrialSpec&
                                                    architecture, ", and the trial's is ", other));
   }
   const v1::TrialSpec theirs = Filled(source), ours = Filled(trial);
+  if (theirs.model().has_llama()) {
+    const std::string scaling = CanonicalJson(theirs.model().llama().rotary_scaling());
+    const std::string our_scaling = CanonicalJson(ours.model().llama().rotary_scaling());
+    if (scaling != our_scaling) return differs("model.llama.rotary_scaling", scaling, our_scaling);
+  }
   for (const std::string& field : ComparedFields(theirs, ours)) {
     const FieldPath path = FieldPath::Known(v1::TrialSpec::descriptor(), field);
     if (path.GetText(theirs) != path.GetText(ours))

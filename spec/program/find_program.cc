@@ -1,6 +1,7 @@
 #include "spec/program/find_program.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "base/status.h"
 #include "base/utf8.h"
 #include "spec/program/program_description.h"
+#include "spec/schema/path_text.h"
 
 namespace inlier {
 namespace {
@@ -60,7 +62,9 @@ absl::StatusOr<FoundProgram> TakeProgram(const std::string& file, YamlDocument* 
                  "is the name or the folder of one program; write it as a text");
   root.entries.erase(entry);
   document->root = std::make_shared<const YamlNode>(std::move(root));
-  absl::StatusOr<FoundProgram> found = FindProgram(fs::absolute(file).parent_path(), value.text);
+  const absl::StatusOr<std::string> name = ExpandPath(value.text, &std::getenv);
+  if (!name.ok()) return error(name.status().code(), std::string(name.status().message()));
+  absl::StatusOr<FoundProgram> found = FindProgram(fs::absolute(file).parent_path(), *name);
   if (!found.ok()) return error(found.status().code(), std::string(found.status().message()));
   return found;
 }

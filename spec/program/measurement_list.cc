@@ -26,6 +26,7 @@ const char* BetterText(Better better) {
 }
 
 std::string ReporterOf(const v1::SweepSpec& sweep) {
+  if (sweep.has_imported()) return "imported runs";
   return sweep.has_program() ? absl::StrCat("program ", sweep.program().name()) : "inlier's models";
 }
 
@@ -80,11 +81,14 @@ absl::StatusOr<std::shared_ptr<const MeasurementList>> MeasurementList::Of(
         continue;
       }
       MeasurementInfo& known = list->all_[place->second.first];
-      if (known.better != info.better) {
-        const v1::SweepSpec& other = *place->second.second;
+      // Of an imported one nobody may have said which number is better.
+      const v1::SweepSpec& before = *place->second.second;
+      if (before.has_imported() && known.better == Better::kNone) known.better = info.better;
+      const bool unknown = sweep.has_imported() && info.better == Better::kNone;
+      if (known.better != info.better && !unknown) {
         return absl::InvalidArgumentError(
             absl::StrCat(std::string(info.name), ": the better number is ", BetterText(known.better), " for ",
-                         ReporterOf(other), " (sweep ", other.name(), ") and ", BetterText(info.better),
+                         ReporterOf(before), " (sweep ", before.name(), ") and ", BetterText(info.better),
                          " for ", ReporterOf(sweep), " (sweep ", sweep.name(),
                          "); leave one sweep out, or give one measurement another name"));
       }

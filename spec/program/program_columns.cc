@@ -78,9 +78,9 @@ std::string OwnerOf(const std::string& column, bool of_measurement) {
 
 const std::vector<std::string>& FixedColumns() {
   static const std::vector<std::string> names = {
-      "trial",           "sweep",       "sweep_id",       "state",           "label",       "labels",
-      "effective_gamma", "message",     "point",          "withdrawn",       "train_stage", "spec",
-      "evaluate_stage",  "start_stage", "dataset_digest", "start_checkpoint"};
+      "trial",  "sweep",           "sweep_id",    "state",          "label",           "labels",
+      "origin", "effective_gamma", "message",     "point",          "withdrawn",       "train_stage",
+      "spec",   "evaluate_stage",  "start_stage", "dataset_digest", "start_checkpoint"};
   return names;
 }
 

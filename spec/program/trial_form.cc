@@ -18,9 +18,9 @@
 #include "spec/schema/field_path.h"
 #include "spec/schema/param_range.h"
 #include "spec/schema/struct_value.h"
-#include "spec/trial/data_checks.h"
+#include "spec/trial/checks/data_checks.h"
+#include "spec/trial/checks/quantization_checks.h"
 #include "spec/trial/file_fields.h"
-#include "spec/trial/quantization_checks.h"
 #include "spec/trial/resolver.h"
 
 namespace inlier {

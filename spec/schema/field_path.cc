@@ -75,6 +75,8 @@ std::string Suggestion(const Descriptor* root, const Descriptor* at, const std::
   }
   if (matching.size() == 1) return "; did you mean \"" + matching[0] + "\"?";
   if (matching.size() > 1) {
+    std::ranges::stable_sort(matching, {},
+                             [](const std::string& path) { return std::ranges::count(path, '.'); });
     matching.resize(std::min<std::size_t>(matching.size(), 3));
     return "; did you mean one of \"" + absl::StrJoin(matching, "\", \"") + "\"?";
   }

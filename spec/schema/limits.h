@@ -27,6 +27,9 @@ struct Limits {
   static constexpr int kTableConditionsMax = 10'000;  // Values in all conditions of a table.
   static constexpr int kTableCellsMax = 1'000'000;    // Row headings included.
   static constexpr int kTableTrialsMax = 500'000;     // Named by the cells of a table.
+  // Of an import.
+  static constexpr int kImportedRunsMax = 10'000;
+  static constexpr std::uint64_t kImportedNumbersMax = 500'000;  // Points of curves and results together.
   // Of a worker's sync.
   static constexpr int kSlotsMax = 1024;
   static constexpr int kAttemptsMax = 4096;

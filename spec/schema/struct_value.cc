@@ -73,6 +73,7 @@ class StructApplier {
 
   void ApplyValue(const FieldDescriptor* field, const Value& value, const std::string& path, Message* parent,
                   int depth) {
+    if (value.kind_case() == Value::kNullValue) return parent->GetReflection()->ClearField(parent, field);
     if (IsGroup(field)) {
       if (value.kind_case() != Value::kStructValue) {
         problems_->Add(path,

@@ -14,8 +14,8 @@ namespace inlier {
 google::protobuf::Struct MessageToStruct(const google::protobuf::Message& message);
 
 // Merges a partial message over `message`: leaves are replaced, a member of a oneof replaces the other one, {} makes
-// a group present. Keys may be paths in dots. Mistakes (unknown keys, wrong types, both members of one oneof, null, a
-// field twice) go to `problems` under `prefix`; the rest is applied. Ranges are not checked.
+// a group present, null takes a field or group away. Keys may be paths in dots. Mistakes (unknown keys, wrong types, both
+// members of one oneof, a field twice) go to `problems` under `prefix`; the rest is applied. Ranges are not checked.
 void ApplyStruct(const google::protobuf::Struct& from, const std::string& prefix,
                  google::protobuf::Message* message, Problems* problems);
 

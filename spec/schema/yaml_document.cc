@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <sstream>
 #include <utility>
 
@@ -47,6 +48,15 @@ class Columns {
     return At(line, byte - starts_[line]);
   }
 
+  // True where the word null is written, rather than nothing.
+  bool HasNullAt(const YAML::Mark& mark) const {
+    if (mark.is_null()) return false;
+    const std::string_view line = Line(mark.line + 1);
+    const std::string_view rest = line.substr(std::min(line.size(), static_cast<std::size_t>(mark.column)));
+    const std::string_view word = rest.substr(0, rest.find_first_of(" \t\r,]}"));
+    return word == "~" || word == "null" || word == "Null" || word == "NULL";
+  }
+
   std::string_view Line(int line) const {
     if (line < 1 || static_cast<std::size_t>(line) > starts_.size()) return "";
     const std::string_view rest = text_.substr(starts_[static_cast<std::size_t>(line) - 1]);
@@ -84,7 +94,9 @@ class TreeBuilder : public YAML::EventHandler {
   void OnAnchor(const YAML::Mark&, const std::string&) override {}
 
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
-    Finish(anchor, NewNode(mark, YamlNode::kNull));
+    const std::shared_ptr<YamlNode> node = NewNode(mark, YamlNode::kNull);
+    if (columns_.HasNullAt(mark)) node->text = "null";
+    Finish(anchor, node);
   }
 
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
@@ -121,8 +133,10 @@ class TreeBuilder : public YAML::EventHandler {
     std::shared_ptr<YamlNode> node;
     YAML::anchor_t anchor;
     bool has_key = false;
+    bool merges = false;  // The key is <<.
     std::string key;
     Position key_position;
+    std::vector<std::shared_ptr<const YamlNode>> merged;  // Mappings, by << of this one.
   };
 
   std::shared_ptr<YamlNode> NewNode(const YAML::Mark& mark, YamlNode::Kind kind) {
@@ -149,13 +163,41 @@ class TreeBuilder : public YAML::EventHandler {
     }
     if (ExpectsKey())
       throw YamlProblem{position, "a list or mapping cannot be a key; write a word, or close the bracket"};
-    levels_.push_back({NewNode(mark, kind), anchor, false, "", {}});
+    levels_.push_back({.node = NewNode(mark, kind), .anchor = anchor});
   }
 
   void Close() {
     Level level = std::move(levels_.back());
     levels_.pop_back();
+    AddMerged(level);
     Finish(level.anchor, level.node);
+  }
+
+  static void AddMerged(const Level& level) {
+    if (level.merged.empty()) return;
+    std::set<std::string> keys;
+    for (const YamlNode::Entry& entry : level.node->entries) keys.insert(entry.key);
+    for (const auto& map : level.merged) {
+      for (const YamlNode::Entry& entry : map->entries) {
+        if (keys.insert(entry.key).second) level.node->entries.push_back(entry);
+      }
+    }
+  }
+
+  // Keeps what << names, a mapping or a list of mappings.
+  static void Merge(const std::shared_ptr<const YamlNode>& node, Level& level) {
+    const Position position = level.key_position;
+    if (!level.merged.empty())
+      throw YamlProblem{position, "<< is given twice in one mapping; write a list: <<: [*a, *b]"};
+    if (node->kind == YamlNode::kMap) {
+      level.merged = {node};
+    } else if (node->kind == YamlNode::kList) {
+      level.merged = node->items;
+    }
+    const bool all_maps =
+        std::ranges::all_of(level.merged, [](const auto& item) { return item->kind == YamlNode::kMap; });
+    if (level.merged.empty() || !all_maps)
+      throw YamlProblem{position, "<< merges mappings; give an alias of one, <<: *base, or a list of them"};
   }
 
   bool ExpectsKey() const {
@@ -178,16 +220,12 @@ class TreeBuilder : public YAML::EventHandler {
         throw YamlProblem{position, "a key is missing before the colon; write a field's name"};
       if (node->kind != YamlNode::kScalar)
         throw YamlProblem{position, "a list or mapping cannot be a key; write a word, or close the bracket"};
-      if (node->text == "<<" && !node->quoted) {
-        throw YamlProblem{
-            position,
-            "merge keys (<<) are not supported; repeat the fields, or use an alias for a whole group"};
-      }
       if (node->text.size() > kYamlKeyMax) {
         throw YamlProblem{position, "a key has more than " + std::to_string(kYamlKeyMax) +
                                         " characters; is a quote or a colon missing?"};
       }
       level.has_key = true;
+      level.merges = node->text == "<<" && !node->quoted;
       level.key = node->text;
       level.key_position = position;
       return;
@@ -201,7 +239,11 @@ class TreeBuilder : public YAML::EventHandler {
       level.node->items.push_back(node);
       return;
     }
-    level.node->entries.push_back({std::move(level.key), level.key_position, node});
+    if (level.merges) {
+      Merge(node, level);
+    } else {
+      level.node->entries.push_back({std::move(level.key), level.key_position, node});
+    }
     level.has_key = false;
     level.key.clear();
   }

@@ -1,6 +1,7 @@
 // A YAML document as a tree in which every node knows its place and whether it was quoted.
 //
-// Built from yaml-cpp's events rather than its nodes, which lose quotes, keep doubled keys silently and lack bounds.
+// Built from yaml-cpp's events rather than its nodes, which lose quotes, keep doubled keys silently and lack bounds. Merge keys
+// (`<<: *base`, `<<: [*a, *b]`) are followed here: what a mapping has of its own stays, then the first that has a key gives it.
 #ifndef INLIER_SPEC_SCHEMA_YAML_DOCUMENT_H_
 #define INLIER_SPEC_SCHEMA_YAML_DOCUMENT_H_
 
@@ -25,7 +26,7 @@ struct YamlNode {
 
   Kind kind = kNull;
   SourceMap::Position position;
-  std::string text;     // Scalars.
+  std::string text;     // Scalars; "null" where that is written, for a value that is missing is none.
   bool quoted = false;  // Scalars: with quotes or in a block, so never a number or a word of YAML's own.
   std::vector<std::shared_ptr<const YamlNode>> items;  // Lists.
   std::vector<Entry> entries;                          // Mappings, in order, doubled keys kept.

@@ -19,6 +19,7 @@
 #include "spec/schema/field_path.h"
 #include "spec/schema/number_text.h"
 #include "spec/schema/param_range.h"
+#include "spec/schema/path_text.h"
 #include "spec/schema/struct_value.h"
 #include "spec/schema/yaml_document.h"
 
@@ -58,11 +59,25 @@ class Report {
   Problems problems_;
 };
 
+// The word null, rather than a value that is missing.
+bool IsNull(const YamlNode& node) { return node.kind == YamlNode::kNull && !node.text.empty(); }
+
+// Adds null at a path; false where something is set there.
+bool AddNull(std::string_view path, Struct* to) {
+  const std::size_t dot = path.find('.');
+  Value& value = (*to->mutable_fields())[std::string(path.substr(0, dot))];
+  if (dot != std::string_view::npos && value.kind_case() != Value::kNullValue)
+    return AddNull(path.substr(dot + 1), value.mutable_struct_value());
+  if (value.kind_case() != Value::KIND_NOT_SET) return false;
+  value.set_null_value(google::protobuf::NULL_VALUE);
+  return true;
+}
+
 // Walks nodes and descriptors together. One object reads one document.
 class Walker {
  public:
-  Walker(Report* report, SourceMap* sources, Message* base)
-      : report_(report), sources_(sources), base_(base) {}
+  Walker(Report* report, SourceMap* sources, Message* base, const Environment& environment)
+      : report_(report), sources_(sources), base_(base), environment_(environment) {}
 
   void ReadMessage(const YamlNode& node, const std::string& path, Message* message) {
     DuplicateChecker duplicates;
@@ -142,6 +157,11 @@ class Walker {
   void ReadField(const YamlNode& node, SourceMap::Position key, const FieldDescriptor* field,
                  const std::string& path, Message* parent, DuplicateChecker* duplicates) {
     const Reflection& reflection = *parent->GetReflection();
+    const bool is_label = field->containing_type()->options().map_entry();
+    if (IsNull(node) && !field->is_repeated() && !is_label) {
+      if (nulls_ != nullptr) nulls_->emplace_back(path, node.position);
+      return;
+    }
     if (field->is_map()) return ReadMap(node, field, path, parent);
     if (field->is_repeated()) return ReadList(node, field, path, parent);
     if (!IsGroup(field)) return ReadLeaf(node, key, field, path, parent);
@@ -160,9 +180,7 @@ class Walker {
     const bool is_text = field->cpp_type() == FieldDescriptor::CPPTYPE_STRING;
     switch (node.kind) {
       case YamlNode::kNull:
-        return Wrong(path, key,
-                     "has no value; leave it out to keep the default, or give one" +
-                         std::string(is_text ? " (the word null in quotes)" : ""));
+        return Wrong(path, key, "has no value; leave it out to keep the default, or give one");
       case YamlNode::kList:
         return Wrong(
             path, node.position,
@@ -175,7 +193,10 @@ class Walker {
     if (node.quoted && !is_text && field->cpp_type() != FieldDescriptor::CPPTYPE_ENUM) {
       return Wrong(path, node.position, Quoted(node.text) + " is a text; write it without quotes");
     }
-    std::string problem = SetLeafText(field, node.text, parent);
+    absl::StatusOr<std::string> text = node.text;
+    if (environment_ && MayBePath(field)) text = ExpandPath(node.text, environment_);
+    if (!text.ok()) return Wrong(path, node.position, std::string(text.status().message()));
+    std::string problem = SetLeafText(field, *text, parent);
     if (problem.empty()) problem = RangeProblem(field, *parent);
     if (!problem.empty()) Wrong(path, node.position, std::move(problem));
   }
@@ -216,6 +237,8 @@ class Walker {
                                           : GenericValue(item, item_path);
       } else if (added->GetDescriptor() == v1::Exclusion::descriptor()) {
         ReadExclusion(item, item_path, static_cast<v1::Exclusion*>(added));
+      } else if (added->GetDescriptor() == Struct::descriptor()) {
+        ReadMap(item, Struct::descriptor()->FindFieldByName("fields"), item_path, added);
       } else {
         ReadMessage(item, item_path, added);
       }
@@ -254,11 +277,19 @@ class Walker {
     return std::unique_ptr<Message>(base_ != nullptr ? base_->New() : new v1::TrialSpec());
   }
 
-  // A variant's `set`: a partial trial, kept as a Struct without paths in dots.
+  // A variant's `set`: a partial trial, kept as a Struct without paths in dots, with its nulls.
   void ReadSet(const YamlNode& node, const std::string& path, Message* result) {
     const std::unique_ptr<Message> partial = NewTrial();
+    std::vector<std::pair<std::string, SourceMap::Position>> nulls;
+    nulls_ = &nulls;
     ReadMessage(node, path, partial.get());
-    *static_cast<Struct*>(result) = MessageToStruct(*partial);
+    nulls_ = nullptr;
+    Struct& set = *static_cast<Struct*>(result);
+    set = MessageToStruct(*partial);
+    for (const auto& [null, position] : nulls) {
+      if (!AddNull(std::string_view(null).substr(path.size() + 1), &set))
+        Wrong(null, position, "is null, and another key here sets it; keep one of them");
+    }
   }
 
   // A value of the type of the axis' field.
@@ -278,11 +309,12 @@ class Walker {
   }
 
   Value FieldValue(const YamlNode& node, const std::string& path, const std::string& field) {
+    Value value;
     if (node.kind == YamlNode::kNull) {
-      Wrong(path, node.position,
-            "has no value; a point that leaves the field unset is a variant: in place of `field` and "
-            "`values` give the axis a `name` and `variants: [{label: unset, set: {}}, ...]`");
-      return {};
+      value.set_null_value(google::protobuf::NULL_VALUE);
+      if (!IsNull(node))
+        Wrong(path, node.position, "has no value; null is a point that leaves the field unset");
+      return value;
     }
     const std::unique_ptr<Message> scratch = NewTrial();
     FieldPath field_path;
@@ -292,7 +324,7 @@ class Walker {
     Message* parent = field_path.MutableParent(scratch.get());
     const std::size_t before = report_->count();
     ReadLeaf(node, node.position, field_path.field(), path, parent);
-    if (report_->count() != before) return {};
+    if (report_->count() != before) return value;
     return MessageToStruct(*parent).fields().at(field_path.last_word());
   }
 
@@ -300,7 +332,8 @@ class Walker {
     Value value;
     switch (node.kind) {
       case YamlNode::kNull:
-        Wrong(path, node.position, "has no value; give one, or put the word null in quotes");
+        if (!IsNull(node)) Wrong(path, node.position, "has no value; give one");
+        value.set_string_value(node.text);  // The label of a point that leaves a field unset.
         break;
       case YamlNode::kScalar:
         if (!node.quoted) return WrittenValue(node.text);
@@ -330,6 +363,8 @@ class Walker {
   Report* report_;
   SourceMap* sources_;
   Message* base_;  // nullptr: TrialSpec.
+  const Environment& environment_;
+  std::vector<std::pair<std::string, SourceMap::Position>>* nulls_ = nullptr;  // Of the `set` that is read.
 };
 
 }  // namespace
@@ -372,13 +407,14 @@ absl::Status ReadYamlText(std::string_view text, const std::string& file, Messag
 }
 
 absl::Status ReadYamlDocument(const YamlDocument& document, const std::string& file, Message* message,
-                              SourceMap* positions, Message* base) {
+                              SourceMap* positions, Message* base, const Environment& environment) {
   SourceMap own;
   Report report(file);
   if (document.root == nullptr) {
     report.Add(document.error_position, "", document.error);
   } else {
-    Walker(&report, positions != nullptr ? positions : &own, base).ReadMessage(*document.root, "", message);
+    Walker(&report, positions != nullptr ? positions : &own, base, environment)
+        .ReadMessage(*document.root, "", message);
   }
   return report.ToStatus();
 }

@@ -2,8 +2,12 @@
 //
 // The node and the descriptor are walked together, so that every mistake is reported with its place: unknown keys
 // (with the nearest known one), doubled keys, wrong types, values out of the range of (param), both members of a
-// oneof, null, merge keys. Up to 20 mistakes are reported at once, one a line:
+// oneof, keys without a value. Up to 20 mistakes are reported at once, one a line:
 // `file:line:column: path: the problem; the remedy`.
+//
+// null (or ~) leaves a field or group unset, as a key that is not there; lists and mappings of names have no null. In the
+// values of an axis, in a variant's `set` and in the base of a scale it stays null in the message, for there it says that
+// nothing sets the field (SweepGrid), or takes what the base has (ApplyStruct). In conditions it is the label null.
 //
 // A key may be a path in dots ("attention.softmax.clipped.gamma: -0.03"). A variant's `set` and an axis' `values`
 // are read as fields of TrialSpec, or of a program's message. Bounds: 8 MiB of text, depth 100, 1,000,000 nodes after aliases are expanded.
@@ -22,6 +26,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "google/protobuf/message.h"
+#include "spec/schema/path_text.h"
 #include "spec/schema/problems.h"
 
 namespace inlier {
@@ -60,10 +65,11 @@ absl::Status ReadYamlText(std::string_view text, const std::string& file, google
                           SourceMap* positions = nullptr,
                           const std::function<void(YamlDocument*)>& rewrite = nullptr);
 // The same of a document that is parsed. `base`, where it is given: an empty message that the paths of a sweep name in place
-// of TrialSpec, and that gets its base.
+// of TrialSpec, and that gets its base. `environment`, where it is given, is of who reads the file: fields that may be paths are
+// expanded by it (path_text.h).
 absl::Status ReadYamlDocument(const YamlDocument& document, const std::string& file,
                               google::protobuf::Message* message, SourceMap* positions,
-                              google::protobuf::Message* base);
+                              google::protobuf::Message* base, const Environment& environment = nullptr);
 absl::Status ReadYamlFile(const std::filesystem::path& file, google::protobuf::Message* message,
                           SourceMap* positions = nullptr);
 

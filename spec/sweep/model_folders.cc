@@ -48,13 +48,15 @@ void AddFields(const Message& message, const std::string& prefix, Fields* fields
 }
 
 absl::StatusOr<std::filesystem::path> Find(const std::string& name) {
-  return FindModel(name, HubCache(&std::getenv));
+  ASSIGN_OR_RETURN(const std::string folder, ExpandPath(name, &std::getenv));
+  return FindModel(folder, HubCache(&std::getenv));
 }
 
 // The workers find what an absolute path names.
 absl::StatusOr<std::string> StartFolder(const std::string& name) {
-  if (name.empty() || name[0] == '/') return name;
-  ASSIGN_OR_RETURN(const std::filesystem::path folder, Find(name));
+  ASSIGN_OR_RETURN(const std::string path, ExpandPath(name, &std::getenv));
+  if (path.empty() || path[0] == '/') return path;
+  ASSIGN_OR_RETURN(const std::filesystem::path folder, Find(path));
   return folder.string();
 }
 

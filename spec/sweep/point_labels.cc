@@ -1,16 +1,20 @@
 #include "spec/sweep/point_labels.h"
 
+#include <algorithm>
 #include <map>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "base/utf8.h"
 #include "nlohmann/json.hpp"
 #include "spec/trial/canonical.h"
 
 namespace inlier {
 namespace {
+
+constexpr std::size_t kPointNameMax = 100;
 
 std::string LastWord(const std::string& path) { return path.substr(path.rfind('.') + 1); }
 
@@ -25,6 +29,16 @@ bool PlainLabels(const std::string& json, PointLabels& labels) {
 }
 
 }  // namespace
+
+std::string NameProblem(const std::string& name) {
+  if (name.empty()) return "is empty; give a short text";
+  if (name.size() > kPointNameMax)
+    return "has more than " + std::to_string(kPointNameMax) + " bytes; give a short text";
+  if (!IsUtf8(name)) return "is not UTF-8; save it as UTF-8";
+  const bool control =
+      std::ranges::any_of(name, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
+  return control ? "has a control character; remove it" : "";
+}
 
 std::string NameOf(const v1::Axis& axis) {
   if (axis.has_name()) return axis.name();

@@ -23,6 +23,9 @@ std::string LabelsJson(const PointLabels& labels);
 // The inverse; empty when `json` is not an object of strings.
 PointLabels LabelsFromJson(const std::string& json);
 
+// "" for a name or label that tables can show: some characters, none of them for control.
+std::string NameProblem(const std::string& name);
+
 // The name of an axis as the grid has it: its own, or the last words of its paths.
 std::string NameOf(const v1::Axis& axis);
 

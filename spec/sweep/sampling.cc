@@ -6,8 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "spec/schema/limits.h"
 #include "spec/schema/number_text.h"
-#include "spec/sweep/philox.h"
-#include "spec/sweep/sobol.h"
+#include "spec/values/philox.h"
+#include "spec/values/sobol.h"
 
 namespace inlier {
 namespace {
@@ -50,6 +50,12 @@ UnitNumber SamplePlan::Draw(std::uint32_t sample, int dimension) const {
 }
 
 std::string SamplePlan::ToString() const {
+  if (is_search()) {
+    const v1::OptunaSampling& search = spec_.optuna();
+    return absl::StrCat(trials(), trials() == 1 ? " point" : " points", " that Optuna proposes (",
+                        v1::OptunaSampling::Sampler_Name(search.sampler()), "), ", search.parallel(),
+                        " at once, seed ", search.seed());
+  }
   std::string text = std::to_string(trials()) + " samples, ";
   if (spec_.has_random()) return text + "random, seed " + std::to_string(spec_.random().seed());
   if (!spec_.sobol().scramble()) return text + "Sobol, not scrambled";
@@ -124,6 +130,26 @@ double SampleRange::At(UnitNumber draw) const {
 std::string SampleRange::ToString() const {
   return FormatNumber(spec_.min()) + " to " + FormatNumber(spec_.max()) + (integer_ ? ", whole" : "") +
          (spec_.log() ? ", log" : "") + (steps_ > 0 ? ", step " + FormatNumber(spec_.step()) : "");
+}
+
+v1::AxisRange SampleRange::resolved() const {
+  v1::AxisRange range = spec_;
+  range.set_integer(integer_);
+  range.set_max(last());
+  return range;
+}
+
+std::string NumberProblem(const v1::AxisRange& range, double number) {
+  if (!std::isfinite(number)) return "is not a finite number";
+  const std::string text = FormatNumber(number);
+  if (number < range.min()) return text + " is below min " + FormatNumber(range.min());
+  if (number > range.max()) return text + " is above max " + FormatNumber(range.max());
+  if (range.integer() && std::trunc(number) != number) return text + " is not a whole number";
+  if (!range.has_step()) return "";
+  const double steps = (number - range.min()) / range.step();
+  return std::abs(steps - std::round(steps)) > 1e-6
+             ? text + " is not min and a number of steps of " + FormatNumber(range.step())
+             : "";
 }
 
 SampleWeights::SampleWeights(const google::protobuf::RepeatedField<double>& weights) {

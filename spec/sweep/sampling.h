@@ -25,9 +25,12 @@ class SamplePlan {
 
   // Samples drawn.
   std::uint32_t trials() const {
+    if (is_search()) return spec_.optuna().trials();
     return spec_.has_sobol() ? spec_.sobol().trials() : spec_.random().trials();
   }
-  // REQUIRES: 0 <= dimension < kSobolDimensions.
+  // The samples are rows that a sampler asks for.
+  bool is_search() const { return spec_.has_optuna(); }
+  // REQUIRES: 0 <= dimension < kSobolDimensions, and no search.
   UnitNumber Draw(std::uint32_t sample, int dimension) const;
   // "256 samples, Sobol, scrambled, seed 1".
   std::string ToString() const;
@@ -51,6 +54,8 @@ class SampleRange {
   double last() const { return steps_ > 0 ? Step(steps_ - 1) : spec_.max(); }
   // "1e-5 to 0.01, log".
   std::string ToString() const;
+  // The range with `integer` where the field takes whole numbers only, and with its last number as max.
+  v1::AxisRange resolved() const;
 
  private:
   // low * (high / low)^u.
@@ -65,6 +70,8 @@ class SampleRange {
 
 // The problem with a range, with its remedy; "" when there is none.
 std::string RangeSpecProblem(const v1::AxisRange& spec, bool whole);
+// The problem with a number that shall be one of `range`, with its remedy; "" when it is. REQUIRES: SampleRange::resolved.
+std::string NumberProblem(const v1::AxisRange& range, double number);
 
 // The values of an axis with `weights`: each is drawn in proportion to its weight.
 class SampleWeights {

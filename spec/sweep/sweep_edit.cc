@@ -47,6 +47,10 @@ bool SamePoints(v1::SweepSpec from, v1::SweepSpec to) {
   v1::SweepSpec a, b;
   for (auto [spec, kept] : {std::pair(&from, &a), std::pair(&to, &b)}) {
     if (spec->has_sampling()) *kept->mutable_sampling() = spec->sampling();
+    if (spec->sampling().has_optuna()) {  // How many more are asked for, and how many at once.
+      kept->mutable_sampling()->mutable_optuna()->clear_trials();
+      kept->mutable_sampling()->mutable_optuna()->clear_parallel();
+    }
     kept->mutable_axes()->Swap(spec->mutable_axes());
     kept->mutable_exclude()->Swap(spec->mutable_exclude());
   }
@@ -86,7 +90,7 @@ absl::Status CheckEditable(const v1::SweepSpec& from, const SweepGrid& from_grid
   if ((from.has_sampling() || to.has_sampling()) && !SamePoints(from, to))
     return NotEditable(
         "sampling: the points of a sampled sweep are drawn from its axes, so sampling, axes and exclude "
-        "cannot be edited (limits, priority and weight can)");
+        "cannot be edited (limits, priority and weight, and optuna's trials and parallel can)");
   const std::vector<std::string> old_names = NamesOf(from_grid), new_names = NamesOf(to_grid);
   if (std::is_permutation(old_names.begin(), old_names.end(), new_names.begin(), new_names.end()))
     return absl::OkStatus();
@@ -134,7 +138,7 @@ absl::StatusOr<SweepEdit> SweepEdit::Create(const v1::SweepSpec& from, SweepGrid
   }
   edit.only_appends_ = same_order && same_values && first_grows && SameConditions(from, to);
   if (edit.only_appends_) {
-    edit.common_ = edit.from_.kept();
+    edit.common_ = std::min(edit.from_.kept(), edit.to_.kept());
   } else if (!edit.from_.ruled_ && !edit.to_.ruled_) {
     edit.common_ = static_cast<std::uint64_t>(product);
   } else if (edit.from_.kept() <= kCountedMax) {

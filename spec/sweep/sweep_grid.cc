@@ -42,6 +42,7 @@ std::optional<std::uint64_t> SweepGrid::NextIndex(std::uint64_t from) const {
   if (from >= size_) return std::nullopt;
   if (sampled_) {
     const auto& is_point = sampled_->is_point;
+    if (from >= is_point.size()) return std::nullopt;
     const auto at = std::find(is_point.begin() + static_cast<std::ptrdiff_t>(from), is_point.end(), true);
     if (at == is_point.end()) return std::nullopt;
     return static_cast<std::uint64_t>(at - is_point.begin());
@@ -52,7 +53,7 @@ std::optional<std::uint64_t> SweepGrid::NextIndex(std::uint64_t from) const {
 }
 
 bool SweepGrid::IsPoint(std::uint64_t index) const {
-  if (sampled_) return sampled_->is_point[index];
+  if (sampled_) return index < decided() && sampled_->is_point[index];
   return !ruled_ || std::binary_search(ruled_->begin(), ruled_->end(), index);
 }
 

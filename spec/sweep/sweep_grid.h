@@ -11,7 +11,8 @@
 //   }
 //
 // With `sampling` the points are samples: index = sample * (points of the axes with `each`) + index of one of these
-// points. A sample is a function of the sampling and its number (sampled_grid.cc); repetitions are no points.
+// points. A sample is a function of the sampling and its number (sampled_grid.cc), or the point of that number which a sampler
+// asked for (Append); repetitions are no points.
 //
 // Memory: O(values of the axes), 8 bytes a point with conditions or exclusions, and a bit an index with sampling.
 // Thread safety: const after Create.
@@ -20,6 +21,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,6 +30,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "inlier/v1/sweep_service.pb.h"
 #include "inlier/v1/sweep_spec.pb.h"
 #include "inlier/v1/trial_spec.pb.h"
 #include "spec/program/trial_form.h"
@@ -61,6 +64,8 @@ struct AxisInfo {
 struct AxisPoints {
   std::vector<v1::TrialSpec> patches;  // By digit.
   bool sets_alike = false;             // All set the same fields, and other labels other values.
+  std::map<std::uint32_t, std::vector<std::string>>
+      unset;                           // By digit: paths that are null, which nothing may set there.
   std::string list;                    // Path of the values in SweepSpec; of a range: the range itself.
   std::vector<std::uint32_t> numbers;  // By digit: of the value in the list; empty: numbers of a range.
   std::string PathOf(std::uint32_t digit) const;
@@ -71,6 +76,14 @@ struct AxisPoints {
 struct DrawnField {
   std::function<double(UnitNumber)> value;
   FieldPath field;
+  v1::AxisRange range;  // SampleRange::resolved; of a normal distribution empty.
+};
+
+// One index of a sampled sweep.
+struct GridSample {
+  PointRules::Digits digits;   // 0 for ranges.
+  std::vector<double> values;  // Of ranges.
+  std::vector<bool> active;
 };
 
 struct SampledAxes {
@@ -80,17 +93,11 @@ struct SampledAxes {
   std::vector<int> dimension;                    // By axis; -1: each.
   std::vector<std::uint64_t> suffix;             // By axis: of those with `each`.
   std::uint64_t each_size;
-  std::vector<bool> is_point;  // By index.
+  std::vector<GridSample> asked;  // By number, of a search.
+  std::vector<bool> is_point;     // By index; of a search only where a point was asked for.
   std::unordered_map<std::string, std::uint64_t>
-      first;                       // The point by KeyOf, where points start from others.
+      first;                       // The point by KeyOf, in a search or where points start from others.
   SampledAxes() : each_size(1) {}  // Written out: clang 14 cannot make a default of a nested class here.
-};
-
-// One index of a sampled sweep, drawn.
-struct GridSample {
-  PointRules::Digits digits;   // 0 for ranges.
-  std::vector<double> values;  // Of ranges.
-  std::vector<bool> active;
 };
 
 class SweepGrid {
@@ -113,8 +120,24 @@ class SweepGrid {
 
   // Number of indexes: the product of the axes' lengths, at most kSizeMax.
   std::uint64_t size() const { return size_; }
-  // Number of points, at most kSizeMax; at least 1.
+  // Number of points, at most kSizeMax; at least 1. Those that a search is still to ask for count as if none of them were left out.
   std::uint64_t kept() const { return kept_; }
+
+  // With sampling.optuna: points are asked for one after another.
+  bool is_search() const { return sampled_ && sampled_->plan.is_search(); }
+  // The indexes below it are decided: all of them, but for a search.
+  std::uint64_t decided() const { return sampled_ ? sampled_->is_point.size() : size_; }
+  // Adds points that were asked for, all or none. InvalidArgument names each that is wrong ("points[0].values.lr") and the
+  // remedy; FailedPrecondition where there would be more than `trials`. REQUIRES: is_search().
+  using SearchPoints = google::protobuf::RepeatedPtrField<v1::SearchPoint>;
+  absl::Status Append(const SearchPoints& points);
+  // Adds a point in the middle of everything, for checks that look at points, where there is none.
+  void AppendExample();
+  // The sample of values by axis name; with `part` some may be missing.
+  std::optional<GridSample> SampleOf(const google::protobuf::Struct& values, bool part,
+                                     const std::string& path, Problems* problems) const;
+  // The range of an axis that is searched in one, with its ends resolved; null for the others.
+  const v1::AxisRange* SearchedRange(std::size_t axis) const;
 
   // The first index >= from that is a point.
   std::optional<std::uint64_t> NextIndex(std::uint64_t from) const;
@@ -184,6 +207,9 @@ class SweepGrid {
   void CompileSampling(const v1::SamplingSpec& spec, Problems* problems);
   // Draws every index once to find the points.
   void FindSampledPoints(Problems* problems);
+  // Decides the next index.
+  void AddSampled(std::uint64_t index);
+  bool IsDrawn(std::size_t axis) const { return sampled_->dimension[axis] >= 0; }
   Sample Draw(std::uint64_t index) const;
   // Also fills `active`.
   bool IsSampledPoint(Sample& sample) const;

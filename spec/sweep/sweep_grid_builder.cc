@@ -18,6 +18,8 @@
 #include "spec/schema/param_range.h"
 #include "spec/schema/struct_value.h"
 #include "spec/sweep/label_finder.h"
+#include "spec/sweep/patch_claims.h"
+#include "spec/sweep/point_labels.h"
 #include "spec/sweep/sweep_grid.h"
 #include "spec/values/sample_normal.h"
 #include "spec/values/ties.h"
@@ -29,19 +31,6 @@ using google::protobuf::Message;
 using google::protobuf::Value;
 
 namespace {
-
-constexpr std::size_t kPointNameMax = 100;
-
-// "" for a name or label that tables can show: some characters, none of them for control.
-std::string NameProblem(const std::string& name) {
-  if (name.empty()) return "is empty; give a short text";
-  if (name.size() > kPointNameMax)
-    return "has more than " + std::to_string(kPointNameMax) + " bytes; give a short text";
-  if (!IsUtf8(name)) return "is not UTF-8; save it as UTF-8";
-  const bool control =
-      std::ranges::any_of(name, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
-  return control ? "has a control character; remove it" : "";
-}
 
 // Sets the field of `point`; checks type and range. "" or the problem. `label` becomes the value as text.
 std::string SetField(const FieldPath& path, const Value& value, Message* point, std::string* label) {
@@ -203,6 +192,27 @@ class SweepGridBuilder {
     return std::nullopt;
   }
 
+  // Sets the field in the next point, or leaves it unset where the value is null; returns the label. A problem is reported at
+  // `place`, with `more` behind it.
+  std::string SetOrLeave(const FieldPath& field, const Value& value, const std::string& place, Message* point,
+                         const std::string& more = "") {
+    std::string label = ValueText(value), problem;
+    if (value.kind_case() == Value::kNullValue) {
+      LeaveUnset(field.text(), place);
+    } else {
+      problem = SetField(field, value, point, &label);
+    }
+    if (!problem.empty()) problems_->Add(place, problem + more);
+    return label;
+  }
+
+  // In the next point nothing may set `path`. Other axes are checked with their conditions.
+  void LeaveUnset(const std::string& path, const std::string& place) {
+    points().unset[static_cast<std::uint32_t>(points().patches.size())].push_back(path);
+    points().sets_alike = false;
+    CheckUnset(sweep_, *grid_.form_, path, place, problems_);
+  }
+
   void AddFieldAxis(const v1::Axis& axis, const std::string& path) {
     const std::optional<FieldPath> field = LeafNamed(axis.field(), path + ".field");
     if (!field) return;
@@ -210,9 +220,7 @@ class SweepGridBuilder {
     info().name = axis.has_name() ? axis.name() : field->last_word();
     for (int i = 0; i < axis.values_size(); ++i) {
       const std::unique_ptr<Message> point = grid_.form_->New();
-      std::string label;
-      const std::string problem = SetField(*field, axis.values(i), point.get(), &label);
-      if (!problem.empty()) problems_->Add(ItemPath(points().list, i), problem);
+      std::string label = SetOrLeave(*field, axis.values(i), ItemPath(points().list, i), point.get());
       AddPoint(std::move(label), PatchOf(*point), i);
     }
   }
@@ -227,6 +235,8 @@ class SweepGridBuilder {
       return problems_->Add(path, axis.values_size() > 0
                                       ? absl::StrCat("has values and a ", form, "; keep one of them")
                                       : absl::StrCat("a ", form, " is of one field; give field with ", form));
+    if (axis.has_normal() && sweep_.sampling().has_optuna())
+      return problems_->Add(form_path, "is not searched by Optuna, which takes ranges; give range");
     if (axis.weights_size() > 0)
       return problems_->Add(path + ".weights", "are of values or variants; leave them out, or give values");
     const bool listed = axis.range().has_step() && (!sweep_.has_sampling() || axis.each());
@@ -265,7 +275,8 @@ class SweepGridBuilder {
     AddNumber(*field, axis.range().min(), form_path + ".min");
     AddNumber(*field, range.last(), form_path + ".max");
     info().range = range.ToString();
-    grid_.sampled_->drawn.back() = DrawnField{[range](UnitNumber draw) { return range.At(draw); }, *field};
+    grid_.sampled_->drawn.back() =
+        DrawnField{[range](UnitNumber draw) { return range.At(draw); }, *field, range.resolved()};
   }
 
   void AddNormal(const v1::AxisNormal& spec, const SampleNormal& normal, const FieldPath& field) {
@@ -280,7 +291,8 @@ class SweepGridBuilder {
     AddNumber(field, normal.At({(1ull << UnitNumber::kBits) - 1}), spec.has_max() ? place + ".max" : place,
               spec.has_max() ? "" : kLimits);
     info().range = normal.ToString();
-    grid_.sampled_->drawn.back() = DrawnField{[normal](UnitNumber draw) { return normal.At(draw); }, field};
+    grid_.sampled_->drawn.back() =
+        DrawnField{[normal](UnitNumber draw) { return normal.At(draw); }, field, {}};
   }
 
   // A point whose problem is reported at `place`, with `more` behind it.
@@ -289,10 +301,7 @@ class SweepGridBuilder {
     Value value;
     value.set_number_value(number);
     const std::unique_ptr<Message> point = grid_.form_->New();
-    std::string label;
-    const std::string problem = SetField(field, value, point.get(), &label);
-    if (!problem.empty()) problems_->Add(place, problem + more);
-    info().labels.push_back(std::move(label));
+    info().labels.push_back(SetOrLeave(field, value, place, point.get(), more));
     points().patches.push_back(PatchOf(*point));
   }
 
@@ -302,6 +311,8 @@ class SweepGridBuilder {
     if (!sweep_.has_sampling())
       return problems_->Add(
           path, "have an effect only with sampling; leave them out, or add sampling to the sweep");
+    if (sweep_.sampling().has_optuna())
+      return problems_->Add(path, "have no effect where Optuna proposes; leave them out");
     if (axis.each())
       return problems_->Add(path, "have no effect on an axis that is not drawn; leave out weights or each");
     if (axis.weights_size() != length)
@@ -348,10 +359,9 @@ class SweepGridBuilder {
       const std::unique_ptr<Message> point = grid_.form_->New();
       std::vector<std::string> labels(fields.size());
       for (std::size_t j = 0; j < fields.size(); ++j) {
-        const std::string problem =
-            SetField(fields[j], list.values(static_cast<int>(j)), point.get(), &labels[j]);
-        if (!problem.empty())
-          problems_->Add(ItemPath(ItemPath(points().list, i), static_cast<int>(j)), problem);
+        const int item = static_cast<int>(j);
+        labels[j] =
+            SetOrLeave(fields[j], list.values(item), ItemPath(ItemPath(points().list, i), item), point.get());
       }
       AddPoint(absl::StrJoin(labels, "+"), PatchOf(*point), i);
     }
@@ -368,6 +378,8 @@ class SweepGridBuilder {
       if (!problem.empty()) problems_->Add(variant_path + ".label", problem);
       const std::unique_ptr<Message> point = grid_.form_->New();
       ApplyStruct(variant.set(), variant_path + ".set", point.get(), problems_);
+      for (const std::string& null : NullPaths(variant.set()))
+        LeaveUnset(null, variant_path + ".set." + null);
       AddPoint(variant.label(), PatchOf(*point), i);
     }
   }

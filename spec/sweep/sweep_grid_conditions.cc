@@ -109,6 +109,10 @@ class SweepGrid::Conditions {
                                            : "axis " + name + " comes later; put it before this one");
         continue;
       }
+      if (sweep_.sampling().has_optuna() && sweep_.axes(axis).each() && !sweep_.axes(index).each())
+        problems_->Add(path, "axis " + name +
+                                 " runs with each of its values, so that no point decides it; "
+                                 "give this axis each: true, or search that one too");
       axes_[static_cast<std::size_t>(index)].when.push_back(LabelsNamed(axis, value, path));
     }
   }
@@ -168,8 +172,13 @@ class SweepGrid::Conditions {
 
   using ClaimGroups = std::map<PatchClaims, std::vector<std::uint32_t>>;
 
-  PatchClaims ClaimsAt(const v1::TrialSpec& patch) {
-    return grid_.form_->is_program() ? ClaimsOf(*grid_.form_->Read(patch, problems_)) : ClaimsOf(patch);
+  PatchClaims ClaimsAt(const AxisPoints& points, std::uint32_t digit) {
+    const v1::TrialSpec& patch = points.patches[digit];
+    PatchClaims claims =
+        grid_.form_->is_program() ? ClaimsOf(*grid_.form_->Read(patch, problems_)) : ClaimsOf(patch);
+    if (const auto null = points.unset.find(digit); null != points.unset.end())
+      claims.unset = {null->second.begin(), null->second.end()};
+    return claims;
   }
 
   // Refuses two axes that set one field or choice at the same point, where the later one would win silently.
@@ -179,7 +188,7 @@ class SweepGrid::Conditions {
       const AxisPoints& points = grid_.points_[axis];
       std::vector<std::uint32_t>* alike = nullptr;
       for (std::uint32_t digit = 0; digit < grid_.length(axis); ++digit) {
-        if (alike == nullptr || !points.sets_alike) alike = &groups[axis][ClaimsAt(points.patches[digit])];
+        if (alike == nullptr || !points.sets_alike) alike = &groups[axis][ClaimsAt(points, digit)];
         alike->push_back(digit);
       }
     }

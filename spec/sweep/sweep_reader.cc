@@ -1,24 +1,29 @@
 #include "spec/sweep/sweep_reader.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "base/files/file.h"
 #include "base/status.h"
 #include "base/utf8.h"
 #include "spec/program/find_program.h"
 #include "spec/program/program_source.h"
 #include "spec/program/trial_form.h"
+#include "spec/schema/field_path.h"
 #include "spec/schema/overrides.h"
 #include "spec/schema/param_range.h"
+#include "spec/schema/path_text.h"
 #include "spec/schema/yaml_reader.h"
 #include "spec/sweep/figure_checks.h"
 #include "spec/sweep/model_folders.h"
 #include "spec/sweep/point_names.h"
 #include "spec/sweep/pruning_checks.h"
 #include "spec/sweep/resource_checks.h"
+#include "spec/sweep/search_space.h"
 #include "spec/sweep/sweep_grid.h"
 #include "spec/sweep/sweep_scale.h"
 #include "spec/sweep/table_columns.h"
@@ -100,9 +105,12 @@ std::optional<SweepGrid> CheckedGrid(const v1::SweepSpec& sweep, std::uint32_t v
   CheckName(sweep, problems);
   std::optional<SweepGrid> grid = SweepGrid::Create(sweep, problems);
   if (!grid) return grid;
-  grid->CheckValues(problems, values_max);
-  if (sweep.has_pruning()) CheckPruning(sweep, *grid, problems);
-  if (sweep.has_resources()) CheckResources(sweep, *grid, problems);
+  SweepGrid shown = *grid;
+  shown.AppendExample();
+  shown.CheckValues(problems, values_max);
+  if (sweep.sampling().has_optuna()) CheckSearch(sweep, *grid, problems);
+  if (sweep.has_pruning()) CheckPruning(sweep, shown, problems);
+  if (sweep.has_resources()) CheckResources(sweep, shown, problems);
   if (sweep.has_table()) CheckTable(sweep.table(), *grid, problems);
   CheckFigures(sweep, *grid, problems);
   return grid;
@@ -114,6 +122,14 @@ Problems FindSweepProblems(const v1::SweepSpec& sweep) {
   Problems problems;
   CheckedGrid(sweep, SweepGrid::kCheckedMax, &problems);
   return problems;
+}
+
+absl::Status CheckSweepName(const std::string& name) {
+  v1::SweepSpec sweep;
+  sweep.set_name(name);
+  Problems problems;
+  CheckName(sweep, &problems);
+  return problems.ToStatus();
 }
 
 absl::StatusOr<SweepGrid> CheckedGrid(const v1::SweepSpec& sweep) {
@@ -145,17 +161,36 @@ absl::StatusOr<ReadSweep> ReadDocument(std::string_view text, const std::string&
   if (use.name().empty()) {
     read.form = TrialForm::OfModels();
     if (document.root != nullptr) ModelFolderReplacer(overrides)(&document);
-    RETURN_IF_ERROR(ReadYamlDocument(document, file, &read.sweep, &read.positions, nullptr));
+    RETURN_IF_ERROR(ReadYamlDocument(document, file, &read.sweep, &read.positions, nullptr, &std::getenv));
     return read;
   }
   ASSIGN_OR_RETURN(read.form, TrialForm::OfProgram(use));
   const std::unique_ptr<google::protobuf::Message> base = read.form->New();
-  RETURN_IF_ERROR(ReadYamlDocument(document, file, &read.sweep, &read.positions, base.get()));
+  RETURN_IF_ERROR(ReadYamlDocument(document, file, &read.sweep, &read.positions, base.get(), &std::getenv));
   *read.sweep.mutable_program() = use;
   read.form->Write(*base, read.sweep.mutable_base());
   if (!read.sweep.has_resources() && use.description().has_resources())
     *read.sweep.mutable_resources() = use.description().resources();
   return read;
+}
+
+// `--set` of paths as a file may have them.
+absl::StatusOr<std::vector<std::string>> WithPaths(const TrialForm& form,
+                                                   const std::vector<std::string>& overrides) {
+  std::vector<std::string> expanded;
+  for (const std::string& text : overrides) {
+    const std::size_t name = std::min(text.find('='), text.size());
+    FieldPath path;
+    expanded.push_back(text);
+    if (!FieldPath::TryParse(form.descriptor(), text.substr(0, name), &path).empty())
+      continue;  // Told later.
+    if (name == text.size() || !MayBePath(path.field())) continue;
+    const absl::StatusOr<std::string> value = ExpandPath(text.substr(name + 1), &std::getenv);
+    if (!value.ok())
+      return absl::InvalidArgumentError(absl::StrCat("--set ", text, ": ", value.status().message()));
+    expanded.back() = absl::StrCat(text.substr(0, name + 1), *value);
+  }
+  return expanded;
 }
 
 // `--set` of the parameters of a program.
@@ -173,9 +208,9 @@ absl::Status OverrideProgram(const TrialForm& form, const std::vector<std::strin
 }  // namespace
 
 absl::StatusOr<v1::SweepSpec> ReadSweepText(std::string_view text, const std::string& file,
-                                            const std::vector<std::string>& overrides,
-                                            const std::string& scale) {
-  ASSIGN_OR_RETURN(ReadSweep read, ReadDocument(text, file, overrides));
+                                            const std::vector<std::string>& given, const std::string& scale) {
+  ASSIGN_OR_RETURN(ReadSweep read, ReadDocument(text, file, given));
+  ASSIGN_OR_RETURN(const std::vector<std::string> overrides, WithPaths(*read.form, given));
   v1::SweepSpec& sweep = read.sweep;
   const SourceMap& positions = read.positions;
   Problems problems;

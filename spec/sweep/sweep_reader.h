@@ -18,13 +18,17 @@ namespace inlier {
 // Problems of a sweep: its name, axes (SweepGrid), every value of every axis in a resolved and validated trial, table.
 Problems FindSweepProblems(const v1::SweepSpec& sweep);
 
+// InvalidArgument for a name that no sweep may have.
+absl::Status CheckSweepName(const std::string& name);
+
 // The grid of a sweep that a client sent. Finds what FindSweepProblems finds, except that of long axes some values
 // alone, spread evenly, are checked in a trial (types and ranges of all are checked): so it takes milliseconds for any
 // sweep. Other invalid trials fail with the reason when they are made.
 absl::StatusOr<SweepGrid> CheckedGrid(const v1::SweepSpec& sweep);
 
-// Reads, replaces `model: {hugging_face: FOLDER}` (model_folders.h), merges the scale of that name (none when empty),
-// applies `overrides` ("training.steps=100") to the base, and checks. Errors have file, line, column and path.
+// Reads, replaces `model: {hugging_face: FOLDER}` (model_folders.h) and `~` and `${NAME}` in paths (path_text.h), by the
+// environment of this process, merges the scale of that name (none when empty), applies `overrides` ("training.steps=100") to
+// the base, and checks. Errors have file, line, column and path.
 absl::StatusOr<v1::SweepSpec> ReadSweepText(std::string_view text, const std::string& file,
                                             const std::vector<std::string>& overrides = {},
                                             const std::string& scale = "");

@@ -216,18 +216,18 @@ v1::StageKind StageOfField(const FieldDescriptor* field) {
 }
 
 PackedParts SplitPacked(const v1::TrialSpec& resolved) {
-  const v1::TrialSpec evaluation = EvaluationOf(resolved);
-  if (resolved.has_program()) {
-    v1::TrialSpec train = resolved;
-    train.clear_program_evaluation();
-    train.clear_quantization();
-    train.clear_evaluation();
-    return {.train = train.SerializeAsString(), .evaluate = evaluation.SerializeAsString()};
+  PackedParts parts{.train = resolved.SerializeAsString(),
+                    .evaluate = EvaluationOf(resolved).SerializeAsString()};
+  // Fields are serialised in the order of their numbers, and those of the evaluation come last where no later one is set.
+  if (parts.train.ends_with(parts.evaluate)) {
+    parts.train.resize(parts.train.size() - parts.evaluate.size());
+    return parts;
   }
-  PackedParts parts{.train = resolved.SerializeAsString(), .evaluate = evaluation.SerializeAsString()};
-  // Fields are serialised in the order of their numbers, and those of the evaluation have the highest.
-  INLIER_CHECK(parts.train.ends_with(parts.evaluate));
-  parts.train.resize(parts.train.size() - parts.evaluate.size());
+  v1::TrialSpec train = resolved;
+  train.clear_program_evaluation();
+  train.clear_quantization();
+  train.clear_evaluation();
+  parts.train = train.SerializeAsString();
   return parts;
 }
 

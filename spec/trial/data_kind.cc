@@ -32,7 +32,7 @@ void FillValidationOf(Data* data, std::optional<v1::ValidationChoice> value) {
     if (!data->has_validation()) data->set_validation(value.value_or(data->validation()));
   }
   const v1::BytePairSpec& byte_pair = data->tokenizer().byte_pair();
-  if (byte_pair.has_corpus() && !byte_pair.has_corpus_validation())
+  if ((byte_pair.has_corpus() || byte_pair.has_path()) && !byte_pair.has_corpus_validation())
     data->mutable_tokenizer()->mutable_byte_pair()->set_corpus_validation(
         value.value_or(v1::TextDataSpec::default_instance().validation()));
 }

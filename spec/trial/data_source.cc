@@ -16,6 +16,12 @@ v1::TrialSpec DataSourceOf(const v1::TrialSpec& resolved) {
   return source;
 }
 
+v1::TrialSpec TrainingSourceOf(const v1::TrialSpec& resolved) {
+  v1::TrialSpec source = DataSourceOf(resolved);
+  source.clear_evaluation();
+  return source;
+}
+
 std::string DataSourceNames(const v1::TrialSpec& resolved) { return CanonicalJson(DataSourceOf(resolved)); }
 
 std::string DataSourceText(const std::string& names) {

@@ -20,6 +20,10 @@ const std::vector<MeasurementInfo>& Measurements() {
       {kResult, kLower, "token_perplexity", "1",
        "exp of the mean cross-entropy over all targets, each with the same weight: where sequences differ in "
        "length (instructions) perplexity gives those of a batch with few targets more"},
+      {kResult, kLower, "bits_per_byte", "bit",
+       "sum of -log2 p over all targets / bytes of their text (UTF-8, as each token decodes by itself; "
+       "special tokens are "
+       "targets and have none); data.text with CLM. It compares models of different vocabularies"},
       {kResult, kHigher, "accuracy", "1",
        "targets whose most probable class is the right one / all targets: MLM the masked tokens, CLM all but "
        "the first token of a sequence, else one an example"},
@@ -37,6 +41,19 @@ const std::vector<MeasurementInfo>& Measurements() {
       {kResult, kNone, "unigram_perplexity", "1",
        "exp of the entropy of the validation targets' own token shares; no model without context does "
        "better"},
+      {kResult, kHigher, "choice_accuracy", "1",
+       "mean over the groups of questions (\"task\" in the file of evaluation.multiple_choice) of "
+       "task_choice_accuracy"},
+      {kResult, kHigher, "choice_accuracy_norm", "1", "the same of task_choice_accuracy_norm"},
+      {kSite, kHigher, "task_choice_accuracy", "1",
+       "questions whose right answer has the largest sum of ln p of its tokens behind the context, the first "
+       "of "
+       "equal ones / all questions, of one group: acc of lm-evaluation-harness (Gao et al. 2024)"},
+      {kSite, kHigher, "task_choice_accuracy_norm", "1",
+       "the same of this sum / characters of the answer: its acc_norm"},
+      {kSite, kNone, "task_choice_accuracy_stderr", "1",
+       "sqrt(a (1 - a) / (n - 1)) of a = task_choice_accuracy of n questions; absent for one"},
+      {kSite, kNone, "task_choice_accuracy_norm_stderr", "1", "the same of task_choice_accuracy_norm"},
       {kBoth, kLower, "max_inf_norm", "1",
        "the figure the papers print: max_ffn_inf_norm for BERT, max_layer_inf_norm for the others"},
       {kBoth, kLower, "max_ffn_inf_norm", "1",
@@ -145,6 +162,11 @@ const std::vector<MeasurementInfo>& Measurements() {
       {kTraining, kHigher, "updates_per_second", "1/s", "updates a second, over the last attempt"},
       {kTraining, kLower, "train_seconds", "s",
        "time spent on updates, over all attempts that led to the checkpoint"},
+      {kTraining, kNone, "best_step", "1",
+       "update whose weights are the result, with training.checkpoint BEST"},
+      {kTraining, kNone, "last_step", "1",
+       "updates that it did, with training.checkpoint BEST: fewer than it was to do where training.patience "
+       "ended it"},
       {kTraining, kNone, "parameters", "1", "numbers that the training changes"},
       {kTraining, kNone, "gate_parameters", "1",
        "those of attention.gate, over all layers (Bondarenko et al. 2023, table 4)"},
@@ -161,6 +183,14 @@ const std::vector<MeasurementInfo>& Measurements() {
       {kStep, kLower, "quantization_gap", "nat", "quantized_loss - float_loss", "measure_quantized_every"},
   };
   return table;
+}
+
+std::string_view ReportedWord(const MeasurementReport& report) {
+  return report.final && report.curve ? "curve and final" : report.curve ? "curve" : "final";
+}
+
+std::string_view BetterWord(Better better) {
+  return better == Better::kLower ? "lower" : better == Better::kHigher ? "higher" : "";
 }
 
 const MeasurementInfo* FindMeasurement(std::string_view name) {

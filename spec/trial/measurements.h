@@ -27,6 +27,11 @@ struct MeasurementInfo : MeasurementReport {
 
 const std::vector<MeasurementInfo>& Measurements();
 
+// "curve and final", "curve" or "final".
+std::string_view ReportedWord(const MeasurementReport& report);
+// "lower", "higher" or "".
+std::string_view BetterWord(Better better);
+
 // nullptr when there is none of that name.
 const MeasurementInfo* FindMeasurement(std::string_view name);
 

@@ -2,8 +2,8 @@
 
 #include <string_view>
 
+#include "spec/trial/checks/quantization_checks.h"
 #include "spec/trial/number_formats.h"
-#include "spec/trial/quantization_checks.h"
 
 namespace inlier {
 namespace {

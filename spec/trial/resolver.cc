@@ -16,10 +16,11 @@
 #include "spec/schema/did_you_mean.h"
 #include "spec/schema/field_path.h"
 #include "spec/trial/architecture.h"
+#include "spec/trial/best_checkpoint.h"
+#include "spec/trial/checks/quantization_checks.h"
 #include "spec/trial/data_kind.h"
 #include "spec/trial/number_formats.h"
 #include "spec/trial/presets.h"
-#include "spec/trial/quantization_checks.h"
 
 namespace inlier {
 namespace {
@@ -134,10 +135,13 @@ absl::Status ResolveInPlace(v1::TrialSpec* spec) {
     return absl::InvalidArgumentError(absl::StrCat("quantization: ", kNothingToQuantize));
   MakeGroupsAndChoices(&resolved);
   if (resolved.has_quantization()) WriteFormatBits(resolved.mutable_quantization());
+  if (resolved.training().has_low_precision())
+    WriteFormatBits(resolved.mutable_training()->mutable_low_precision());
   if (resolved.has_quantization() && IsCalibrated(resolved.quantization())) {
     MakeGroupsAndChoices(resolved.mutable_quantization()->mutable_calibration());
   }
   FillValidation(resolved.mutable_data(), std::nullopt);
+  FillBestEvery(resolved.mutable_training());
   v1::ModelSpec& model = *resolved.mutable_model();
   absl::Status filled;
   VisitArchitecture(&model, [&](std::string_view name, auto* architecture) {

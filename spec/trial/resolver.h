@@ -11,6 +11,7 @@ namespace inlier {
 // - sizes from model.*.preset, then vocab_size from the tokenizer, max_positions from the data's sequence_length,
 //   image_size, channels and classes from a data set that is known by name, and embedding_size from hidden_size;
 // - data.text.objective from the architecture;
+// - training.best_every, with BEST, from the period of the curve;
 // - sub-messages, and the default member of each choice; `quantization`, its weights and its activations stay absent,
 //   and `quantization.calibration` is made only with activations.
 // Scalars with a declared default stay unset. Idempotent: Resolve(Resolve(x)) == Resolve(x).

@@ -21,6 +21,17 @@ absl::StatusOr<UpdateSplit> SplitUpdate(const v1::TrainingSpec& spec, std::uint6
         " processes: with that accumulation the batch size must be a multiple of ", split.parts,
         "; change one of the two, or `resources` of the sweep"));
   }
+  if (spec.has_low_precision() && split.parts > 1) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "training.low_precision: a scale may cover a whole micro-batch, and ", processes,
+        " processes would share each of the ", accumulation,
+        " of training.gradient_accumulation: give it a multiple of the processes, or fewer `resources` of the sweep"));
+  }
+  if (spec.low_precision().learned_scales() && processes > 1) {
+    return absl::InvalidArgumentError(
+        "training.low_precision.learned_scales: scales begin with the first micro-batch of a process, and so are "
+        "of one process: give `resources` of the sweep one device");
+  }
   split.group = rank / split.parts;
   split.part = rank % split.parts;
   split.part_examples = batch / split.parts;

@@ -3,7 +3,8 @@
 // An update is gradient_accumulation micro-batches of batch_size examples. With g the greatest common divisor of the
 // accumulation and the number of processes, micro-batch i belongs to group i mod g, and the processes / g ranks of a
 // group hold equal, consecutive parts of each of its micro-batches. So an example has the same place in the same
-// micro-batch, and the same mask and dropout, with any number of processes.
+// micro-batch, and the same mask and dropout, with any number of processes. Rounded operands (training.low_precision) have
+// scales over a whole micro-batch, which is then of one rank.
 //
 // Thread safety: pure functions.
 #ifndef INLIER_SPEC_TRIAL_UPDATE_SPLIT_H_
@@ -25,7 +26,7 @@ struct UpdateSplit {
   std::uint64_t part_examples = 0;  // batch_size / parts.
 };
 
-// InvalidArgument, with the remedy, where the shares cannot be equal. REQUIRES: `spec` is resolved; rank < processes.
+// InvalidArgument, with the remedy, where the shares cannot be equal or a part of a micro-batch would be rounded otherwise. REQUIRES: `spec` is resolved; rank < processes.
 absl::StatusOr<UpdateSplit> SplitUpdate(const v1::TrainingSpec& spec, std::uint64_t rank,
                                         std::uint64_t processes);
 

@@ -13,9 +13,14 @@
 #include "spec/schema/number_text.h"
 #include "spec/schema/param_range.h"
 #include "spec/trial/architecture.h"
-#include "spec/trial/attention_checks.h"
-#include "spec/trial/data_checks.h"
-#include "spec/trial/quantization_checks.h"
+#include "spec/trial/best_checkpoint.h"
+#include "spec/trial/checks/attention_checks.h"
+#include "spec/trial/checks/data_checks.h"
+#include "spec/trial/checks/decoder_checks.h"
+#include "spec/trial/checks/intervention_checks.h"
+#include "spec/trial/checks/low_precision_checks.h"
+#include "spec/trial/checks/norm_checks.h"
+#include "spec/trial/checks/quantization_checks.h"
 #include "spec/trial/quantized_curve.h"
 #include "spec/trial/resolver.h"
 
@@ -25,7 +30,11 @@ namespace {
 // Checks sizes of one of the architectures' messages against each other.
 template <typename Model>
 void CheckShape(const std::string& path, const Model& model, Problems* problems) {
-  if (model.has_heads() && model.heads() > 0 && model.hidden_size() % model.heads() != 0) {
+  bool own_head_size = false;
+  if constexpr (requires { model.head_size(); }) own_head_size = model.has_head_size();
+  if (own_head_size) {
+    // CheckDecoder.
+  } else if (model.has_heads() && model.heads() > 0 && model.hidden_size() % model.heads() != 0) {
     problems->Add(path + ".heads", std::to_string(model.heads()) + " does not divide hidden_size " +
                                        std::to_string(model.hidden_size()) +
                                        ": choose heads so that hidden_size / heads is whole");
@@ -158,31 +167,79 @@ void CheckStartFrom(const v1::StartFromSpec& start, Problems* problems) {
   }
 }
 
+constexpr double kRounding = 1e-9;  // Of sums of fractions such as 0.7 and 0.3.
+
+void CheckWarmup(const v1::TrainingSpec& training, Problems* problems) {
+  const v1::ScheduleSpec& schedule = training.schedule();
+  if (training.has_steps() && schedule.warmup_steps() > training.steps()) {
+    problems->Add("training.schedule.warmup_steps",
+                  std::to_string(schedule.warmup_steps()) + " is more than training.steps " +
+                      std::to_string(training.steps()) + ": shorten the warm-up, or train longer");
+  }
+  if (schedule.has_warmup_fraction() && schedule.warmup_steps() > 0) {
+    problems->Add("training.schedule.warmup_fraction",
+                  FormatNumber(schedule.warmup_fraction()) + " and warmup_steps " +
+                      std::to_string(schedule.warmup_steps()) + " exclude each other: give one of them");
+  }
+}
+
+void CheckDecay(const v1::TrainingSpec& training, Problems* problems) {
+  const v1::ScheduleSpec& schedule = training.schedule();
+  const v1::WsdScheduleSpec& wsd = schedule.wsd();
+  const std::string path = "training.schedule.wsd.";
+  if (wsd.has_decay_steps() &&
+      wsd.decay_fraction() != v1::WsdScheduleSpec::default_instance().decay_fraction()) {
+    return problems->Add(path + "decay_fraction", FormatNumber(wsd.decay_fraction()) + " and decay_steps " +
+                                                      std::to_string(wsd.decay_steps()) +
+                                                      " exclude each other: give one of them");
+  }
+  if (wsd.has_decay_steps() && !training.has_steps()) {
+    return problems->Add(
+        path + "decay_steps",
+        std::to_string(wsd.decay_steps()) +
+            " updates may be more than training.epochs has, which is known once the data are "
+            "read: give decay_fraction, or training.steps");
+  }
+  const double steps = training.has_steps() ? training.steps() : 1;
+  const double warmup = schedule.has_warmup_fraction() ? schedule.warmup_fraction() * steps
+                        : training.has_steps()         ? schedule.warmup_steps()
+                                                       : 0;
+  const double decay = wsd.has_decay_steps() ? wsd.decay_steps() : wsd.decay_fraction() * steps;
+  if (warmup + decay <= steps * (1 + kRounding)) return;
+  const std::string length = training.has_steps() ? "training.steps " + std::to_string(training.steps())
+                                                  : std::string("the training");
+  problems->Add(
+      path + (wsd.has_decay_steps() ? "decay_steps" : "decay_fraction"),
+      (wsd.has_decay_steps() ? std::to_string(wsd.decay_steps()) : FormatNumber(wsd.decay_fraction())) +
+          (warmup > 0 ? " and the warm-up are together longer than " : " is longer than ") + length +
+          ": shorten the decay" + (warmup > 0 ? " or the warm-up" : "") + ", or train longer");
+}
+
+void CheckSchedule(const v1::TrainingSpec& training, Problems* problems) {
+  CheckWarmup(training, problems);
+  if (training.schedule().has_wsd()) CheckDecay(training, problems);
+}
+
 void CheckTraining(const v1::TrialSpec& spec, Problems* problems) {
   const v1::TrainingSpec& training = spec.training();
   if (training.has_start_from()) CheckStartFrom(training.start_from(), problems);
   CheckRegularizer(training, problems);
-  if (training.has_steps() && training.schedule().warmup_steps() > training.steps()) {
-    problems->Add("training.schedule.warmup_steps",
-                  std::to_string(training.schedule().warmup_steps()) + " is more than training.steps " +
-                      std::to_string(training.steps()) + ": shorten the warm-up, or train longer");
-  }
-  if (training.schedule().has_warmup_fraction() && training.schedule().warmup_steps() > 0) {
-    problems->Add("training.schedule.warmup_fraction",
-                  FormatNumber(training.schedule().warmup_fraction()) + " and warmup_steps " +
-                      std::to_string(training.schedule().warmup_steps()) +
-                      " exclude each other: give one of them");
-  }
+  CheckBestCheckpoint(training, problems);
+  CheckSchedule(training, problems);
 }
 
 void CheckBetweenFields(const v1::TrialSpec& resolved, Problems* problems) {
   CheckModel(resolved, problems);
+  CheckNorms(resolved, problems);
   CheckData(resolved, problems);
   CheckAttention(resolved, problems);
+  CheckDecoder(resolved, problems);
   CheckTraining(resolved, problems);
   CheckOptimizer(resolved, problems);
+  CheckLowPrecision(resolved, problems);
   CheckQuantization(resolved, problems);
   CheckQuantizedCurve(resolved, problems);
+  CheckIntervention(resolved, problems);
 }
 
 }  // namespace

@@ -70,6 +70,12 @@ TEST_F(CommandLineTest, HelpIsAVerb) {
   EXPECT_THAT(WithoutHelpVerb(app_, {"status", "help"}), ElementsAre("status", "help"));
 }
 
+TEST_F(CommandLineTest, ATagWithAMinusIsTakenOff) {
+  EXPECT_THAT(WithTagsOff(app_, {"tag", "smoke", "+a", "-b", "--json", "-q"}),
+              ElementsAre("tag", "smoke", "+a", "--off=b", "--json", "-q"));
+  EXPECT_THAT(WithTagsOff(app_, {"status", "-b"}), ElementsAre("status", "-b"));
+}
+
 TEST_F(CommandLineTest, TheHelpOfAVerbNamesTheGlobalOptions) {
   EXPECT_THAT(app_.get_subcommand("run")->help(),
               EndsWith("Options of every command (inlier --help):\n  --dir, --json\n"));

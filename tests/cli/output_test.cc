@@ -88,6 +88,20 @@ TEST(TextTableTest, CellIsOneLineWhateverItHolds) {
                                   "a\\x1b[2J\\nt-9  SUCCEEDED  1\n");
 }
 
+TEST(TextTableTest, WideCellsAreBrokenAtSpacesAndNothingIsCut) {
+  TextTable table({"trial", "message", "loss"});
+  table.AddRow({"t-1", "out of memory on the first device", "1.5"});
+  table.AddRow({"t-2", "a_word_without_any_space", "10.25"});
+  EXPECT_EQ(table.ToString(100), table.ToString());
+  EXPECT_EQ(table.ToString(30),
+            "trial  message            loss\n"
+            "t-1    out of memory on    1.5\n"
+            "       the first device\n"
+            "t-2    a_word_without_a  10.25\n"
+            "       ny_space\n");
+  EXPECT_EQ(table.ToString(5), table.ToString(22)) << "a column keeps eight characters";
+}
+
 TEST(JsonTest, ASpecificationReadsBackAsTheSame) {
   v1::SweepSpec sweep;
   sweep.set_name("s");

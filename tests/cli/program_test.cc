@@ -14,6 +14,7 @@
 #include "coordinator/store/database.h"
 #include "nlohmann/json.hpp"
 #include "rpc/endpoint_file.h"
+#include "spec/trial/measurements.h"
 #include "tests/support/temporary_folder.h"
 
 namespace inlier {
@@ -22,6 +23,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::MatchesRegex;
+using testing::Not;
 
 struct Ran {
   int status = -1;
@@ -267,7 +269,8 @@ TEST_F(ProgramTest, EveryCommandHasAGroupAndExamplesAndNamesTheGlobalOptions) {
 }
 
 TEST_F(ProgramTest, CompletionIsSilentWhenNothingAnswers) {
-  for (const char* kind : {"sweeps", "trials", "both", "workers", "scales /no/such.yaml"}) {
+  for (const char* kind : {"sweeps", "trials", "both", "workers", "scales /no/such.yaml", "axes", "axes s-1",
+                           "axes /no/such.yaml"}) {
     const Ran ran = Run(std::string("__complete ") + kind);
     EXPECT_EQ(ran.status, 0) << kind;
     EXPECT_EQ(ran.text, "") << kind;
@@ -276,6 +279,39 @@ TEST_F(ProgramTest, CompletionIsSilentWhenNothingAnswers) {
   EXPECT_THAT(script, AllOf(HasSubstr("'table --format') words="), HasSubstr("__complete"),
                             HasSubstr("--tls-ca|"), HasSubstr("watch) words='"), HasSubstr("ask=sweeps")));
   EXPECT_THAT(Run("completion fish").text, HasSubstr("(inlier __complete sweeps 2>/dev/null)"));
+}
+
+TEST_F(ProgramTest, CompletionKnowsWhatAnOptionTakes) {
+  const std::string script = Run("completion bash").text;
+  EXPECT_THAT(
+      script,
+      AllOf(HasSubstr("'plot --kind') words='curves against"), HasSubstr("'table --rows') value=axes"),
+            HasSubstr("'plot --y') value=measurements"), HasSubstr("'submit --scale') value=scales"),
+            HasSubstr("'table --title') value=files"), HasSubstr("*' --dir') value=files")));
+  EXPECT_THAT(script, Not(HasSubstr("--differences') ")));
+  EXPECT_THAT(
+      Run("completion fish").text,
+      AllOf(HasSubstr("-l rows -x -a \"(inlier __complete axes (commandline -opc)[3] 2>/dev/null)\"\n"),
+            HasSubstr("-l title -r\n"), HasSubstr("-l differences\n")));
+  std::ofstream(Path("s.yaml"))
+      << "name: s\nbase: {model: {bert: {preset: tiny}}, data: {text: {corpus: kjv}}, training: {steps: 2}}\n"
+         "axes: [{field: seed, values: [1]}, {name: method, variants: [{label: a, set: {}}]}]\n";
+  EXPECT_EQ(Run("__complete axes " + Path("s.yaml")).text, "seed\nmethod\n");
+  EXPECT_THAT(Run("__complete measurements").text, HasSubstr("perplexity\n"));
+}
+
+TEST_F(ProgramTest, MeasurementsAreListedAndFiltered) {
+  const Ran all = Run("measurements --filter 'KURTOSIS token 1'");
+  EXPECT_EQ(all.status, 0) << all.text;
+  EXPECT_THAT(all.text,
+              AllOf(HasSubstr("kurtosis_first\n    1; lower is better; curve and final, of evaluate\n"
+                              "    the same over token 1 (Kaul et al. 2025)\n"),
+                    Not(HasSubstr("perplexity"))));
+  const auto json = nlohmann::json::parse(Run("measurements --json").text);
+  EXPECT_EQ(json.size(), Measurements().size());
+  EXPECT_EQ(json[1]["name"], "perplexity");
+  EXPECT_EQ(json[1]["formula"], "exp(loss)");
+  EXPECT_THAT(Run("measurements --filter nonsense").text, HasSubstr("no measurement has \"nonsense\""));
 }
 
 TEST_F(ProgramTest, ACorpusThatThisMachineHasNotIsAWarning) {
@@ -288,7 +324,7 @@ TEST_F(ProgramTest, ACorpusThatThisMachineHasNotIsAWarning) {
   if (!std::filesystem::exists(INLIER_DEFAULT_DATA_DIR))
     GTEST_SKIP() << "no data folder: nothing can be known";
   EXPECT_THAT(checked.text,
-              HasSubstr("warning: data.text.corpus: \"no-such-corpus\" is not in the data folder"));
+              HasSubstr("data.text.corpus: \"no-such-corpus\" is not in the data folder"));
 }
 
 TEST_F(ProgramTest, TokenOfAnUnknownRoleOrNameIsRefused) {

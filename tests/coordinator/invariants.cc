@@ -289,19 +289,19 @@ void CheckTrialsOf(const State& state, const Sweep& sweep) {
   INLIER_CHECK(train.done == sweep.train.done && evaluate.done == sweep.evaluate.done);
 }
 
-// Trainings are bound to data, and a sweep's with a result to the same data of a source; it waits for data that
+// Trainings are bound to data, and evaluations that name files of their own, and a sweep's with a result to the same data of a source; it waits for data that
 // someone is asked for, or that an attempt reads.
 void CheckData(const State& state) {
   for (const Stage& stage : state.stages) {
     if (stage.kind == v1::EVALUATE_STAGE) {
-      INLIER_CHECK(!stage.data);
+      INLIER_CHECK(!stage.data || stage.data < state.data.NextId());
       continue;
     }
     INLIER_CHECK(stage.data && stage.data < state.data.NextId());
     // Without an attempt there are no data: it starts from one that has DIVERGED.
-    const bool never_ran =
-        stage.state == v1::DIVERGED && stage.start && state.stages.at(stage.start).state == v1::DIVERGED;
-    INLIER_CHECK(!IsResult(stage.state) || state.data.IsKnown(stage.data) || never_ran);
+    const bool never_ran = stage.start && state.stages.at(stage.start).state == v1::DIVERGED;
+    const bool imported = !stage.sweeps.empty() && state.sweeps.at(stage.sweeps.front()).spec.has_imported();
+    INLIER_CHECK(!IsResult(stage.state) || state.data.IsKnown(stage.data) || never_ran || imported);
   }
   for (const Sweep& sweep : state.sweeps) {
     const SweepId id = sweep.id;
@@ -333,7 +333,8 @@ void CheckSweeps(const State& state, std::map<SweepId, std::uint32_t> running) {
     INLIER_CHECK(expanding || !sweep.expansion.expander);
     INLIER_CHECK(!expanding || (sweep.state == v1::ACTIVE && !sweep.Exhausted()));
     // A sweep is ACTIVE while some trial of it is open or not made yet.
-    INLIER_CHECK(sweep.state != v1::ACTIVE || sweep.Open() > 0 || expanding);
+    const bool asks = sweep.spec.sampling().has_optuna() && !sweep.Exhausted();
+    INLIER_CHECK(sweep.state != v1::ACTIVE || sweep.Open() > 0 || expanding || asks);
     INLIER_CHECK(sweep.state != v1::COMPLETE || sweep.Open() == 0);
     INLIER_CHECK(state.ready.rules(id).owner == sweep.owner);
     owners[sweep.owner] += running[id];
@@ -364,6 +365,25 @@ std::string Words(const PruningDecision& decision) {
                       decision.threshold ? FormatNumber(*decision.threshold) : "none");
 }
 
+// A removed sweep has ended and has no name; what is freed is needed by none that is not.
+void CheckRemoved(const State& state) {
+  for (const Sweep& sweep : state.sweeps)
+    INLIER_CHECK(!sweep.order.removed ||
+                 (sweep.state != v1::ACTIVE && sweep.Open() == 0 &&
+                  state.sweeps.FindNewest(sweep.spec.name(), sweep.owner) != sweep.id));
+  std::set<StageId> freed;  // That are to be emptied.
+  for (const Stage& stage : state.stages) {
+    INLIER_CHECK(stage.fate == StageFate::kWhole || IsTerminal(stage.state));
+    if (stage.fate == StageFate::kFreed) freed.insert(stage.id);
+    if (stage.train) INLIER_CHECK(stage.IsFreed() == state.stages.at(stage.train).IsFreed());
+    if (stage.start && stage.IsNeeded()) INLIER_CHECK(state.stages.at(stage.start).fate == StageFate::kWhole);
+  }
+  INLIER_CHECK(freed == state.models.freed);
+  for (const Trial& trial : state.trials)
+    for (StageId id = trial.train; id; id = state.stages.at(id).start)
+      INLIER_CHECK(state.sweeps.at(trial.sweep).order.freed || !state.stages.at(id).IsFreed());
+}
+
 }  // namespace
 
 void CheckInvariants(const State& state) {
@@ -375,6 +395,7 @@ void CheckInvariants(const State& state) {
   CheckPruning(state);
   CheckData(state);
   CheckSweeps(state, running);
+  CheckRemoved(state);
 }
 
 std::string DurableState(const State& state) {
@@ -384,12 +405,16 @@ std::string DurableState(const State& state) {
     absl::StrAppend(&text, sweep.id.ToString(), " ", sweep.spec.name(), " ", v1::SweepState_Name(sweep.state),
                     " points=", sweep.expansion.points, " next=", sweep.expansion.next_point,
                     " trials=", sweep.trials.size(), " at_submit=", sweep.submission.trials,
-                    " known=", sweep.submission.known, "/", sweep.known, " again=", sweep.again,
+                    " known=", sweep.submission.known, "/", sweep.known, " again=", sweep.submission.again,
                     " request=", sweep.submission.request_id,
-                    " ended=", sweep.ended ? sweep.ended->unix_ms : 0, " paused=", sweep.paused,
-                    " revision=", sweep.revision, " notices=", sweep.notice_log.last, " owner=", sweep.owner,
-                    " used=", sweep.time.stored.attempt_ms, "/", sweep.time.stored.gpu_ms, "/",
-                    sweep.time.stored.charged_gpu_ms, "\n");
+                    " ended=", sweep.ended.value_or(WallTime()).unix_ms, " paused=", sweep.paused,
+                    " archived=", sweep.order.archived, " tags=", absl::StrJoin(sweep.order.tags, ","),
+                    " note=", sweep.order.note, " removed=", sweep.order.removed.value_or(WallTime()).unix_ms,
+                    "/", sweep.order.freed, " revision=", sweep.revision, " notices=", sweep.notice_log.last,
+                    " owner=", sweep.owner, " used=", sweep.time.stored.attempt_ms, "/",
+                    sweep.time.stored.gpu_ms, "/", sweep.time.stored.charged_gpu_ms, "\n");
+    for (const v1::SearchPoint& point : sweep.expansion.asked)
+      absl::StrAppend(&text, point.ShortDebugString(), "\n");
     if (sweep.pruning.pruner) absl::StrAppend(&text, sweep.pruning.pruner->State());
   }
   for (const Stage& stage : state.stages) {
@@ -397,10 +422,11 @@ std::string DurableState(const State& state) {
     // How often a stage with a result was tried decides nothing any more, and is not read at a start.
     const StageFailures failures = IsResult(stage.state) ? StageFailures() : detail.failures;
     const auto trained = state.models.trained.find(stage.id);
-    absl::StrAppend(
-        &text, stage.id.ToString(), " ", HexOf(stage.fingerprint), " ", v1::TrialState_Name(stage.state),
-        " train=", stage.train.value(), " start=", stage.start.value(), " data=", stage.data.value(),
-        " attempts=", IsResult(stage.state) ? 0 : stage.attempts, " live=", detail.live, " failures=");
+    absl::StrAppend(&text, stage.id.ToString(), " ", HexOf(stage.fingerprint), " ",
+                    v1::TrialState_Name(stage.state), " fate=", static_cast<int>(stage.fate),
+                    " train=", stage.train.value(), " start=", stage.start.value(),
+                    " data=", stage.data.value(), " attempts=", IsResult(stage.state) ? 0 : stage.attempts,
+                    " live=", detail.live, " failures=");
     absl::StrAppend(&text, failures.crashes, "/", failures.out_of_memory, "/", failures.losses, "/",
                     failures.invalid, " ran=", IsResult(stage.state) ? 0 : detail.ran_ms, " checkpoint=",
                     trained == state.models.trained.end() ? "" : HexOf(trained->second.checkpoint),
@@ -458,11 +484,11 @@ absl::Status ReplayPruning(const Snapshot& snapshot) {
     const auto pruner = pruners.find(stored.sweep);
     if (pruner == pruners.end()) return absl::InternalError(absl::StrCat(what, ": the sweep has no pruning"));
     const std::optional<PruningDecision> again =
-        pruner->second.Judge(stored.stage, stored.step, stored.value);
+        pruner->second.Judge(stored.stage, stored.bracket, stored.step, stored.value);
     if (!again)
       return absl::InternalError(absl::StrCat(what, " was not to be taken: it is above an earlier one"));
-    if (again->rung != stored.rung || again->prune != stored.prune || again->others != stored.others ||
-        !Same(again->threshold, stored.threshold)) {
+    if (again->bracket != stored.bracket || again->rung != stored.rung || again->prune != stored.prune ||
+        again->others != stored.others || !Same(again->threshold, stored.threshold)) {
       return absl::InternalError(
           absl::StrCat(what, " is stored as ", Words(stored), ", and judged again it is ", Words(*again)));
     }

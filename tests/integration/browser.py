@@ -29,6 +29,8 @@ class Browser:
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
         self.driver = webdriver.Chrome(options=options, service=Service("/usr/bin/chromedriver"))
         self.driver.set_script_timeout(60)
+        self.downloads = pathlib.Path(self.profile.name) / "downloads"
+        self.driver.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(self.downloads)})
 
     def __enter__(self):
         return self
@@ -76,6 +78,32 @@ class Browser:
                 return
             self.keys(Keys.TAB)
         raise AssertionError(f"{name!r} is not reached by Tab; the focus is on {self.focused()!r}")
+
+    def mouse(self, kind, place, **more):
+        self.driver.execute_cdp_cmd("Input.dispatchMouseEvent", {"type": kind, "x": place[0], "y": place[1], **more})
+        self.at = place
+
+    def move(self, place):
+        self.mouse("mouseMoved", place)
+
+    def click(self):
+        for kind in ("mousePressed", "mouseReleased"):
+            self.mouse(kind, self.at, button="left", clickCount=1)
+
+    def drag(self, begin, end):
+        self.move(begin)
+        self.mouse("mousePressed", begin, button="left", buttons=1, clickCount=1)
+        for part in range(1, 11):
+            self.mouse("mouseMoved", [a + (b - a) * part / 10 for a, b in zip(begin, end, strict=True)], button="left", buttons=1)
+        self.mouse("mouseReleased", end, button="left", clickCount=1)
+
+    def download(self, name, binary=False):
+        """The content of a file that the page has made; it is removed."""
+        file = self.downloads / name
+        self.wait(f"the file {name}", file.is_file)
+        content = file.read_bytes()
+        file.unlink()
+        return content if binary else content.decode()
 
     def scheme(self, name):
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": name}]})

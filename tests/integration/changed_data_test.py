@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Files that change under their paths, and machines whose files differ: known trials run again where, and only where, their data are others."""
+import json
 import shutil
 import unittest
 
@@ -72,6 +73,35 @@ class ChangedDataTest(daemons.DaemonTest):
             shutil.copy(models[1], model)
             refused = self.sweep(local, "tuned", source, start)
             self.assertEqual([], self.results(local, refused), "the vocabulary of the other text has other tokens under the same ids")
+
+    def test_other_questions_are_evaluated_anew_without_a_training(self):
+        data = self.data("data", 1)
+        questions = data / "questions.jsonl"
+        lines = [json.dumps({"task": f"task {i % 2}", "context": " ".join(words[:5]), "choices": [words[5], "zzzz", words[6] + " " + words[7]], "gold": i % 3})
+                 for i, words in enumerate(line.split() for line in (data / "mine.txt").read_text().splitlines()) if len(words) > 7]
+        questions.write_text("\n".join(lines[:8]))
+        sweep = self.folder / "questions.yaml"
+        sweep.write_text(SWEEP.format(name="questions", source=f"path: {data / 'mine.txt'}", start="", seeds="1").replace("bert", "gpt2").replace(
+            "evaluation: {", f"evaluation: {{multiple_choice: {{path: {questions}}}, ") + "  - {name: bits, variants: [{label: W8, set: {quantization: {weights: {bits: 8}, absmax: {}}}}]}\n")
+
+        def run():
+            id = local.submit(sweep)
+            local.inlier("watch", id, check=False)
+            return local.sql(f"SELECT choice_accuracy, choice_accuracy_norm, bits_per_byte, perplexity FROM results WHERE sweep_id = '{id}'")
+
+        with harness.Local("--slots", "1", "--data-dir", data) as local:
+            first = run()
+            accuracy, norm, bits, _ = first[0]
+            self.assertTrue(0 <= accuracy <= 1 and 0 <= norm <= 1 and 0 < bits < 8, first)
+            self.assertEqual([("task 0",), ("task 1",)], [tuple(row) for row in local.sql("SELECT DISTINCT site FROM sites WHERE name = 'task_choice_accuracy' ORDER BY 1")])
+            self.assertEqual(2, self.attempts(local))
+            self.assertEqual(first, run(), "known")
+            self.assertEqual(2, self.attempts(local))
+            questions.write_text("\n".join(json.dumps({**json.loads(line), "choices": ["a", "a"], "gold": 0}) for line in lines[:8]))
+            changed = run()
+            self.assertEqual(3, self.attempts(local), "one evaluation, and no training")
+            self.assertEqual((1, 1), tuple(changed[0][:2]), "the first of two equal choices is taken")
+            self.assertEqual(first[0][2:], changed[0][2:])
 
     def test_again_says_what_differs(self):
         data = self.data("data", 1)

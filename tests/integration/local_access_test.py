@@ -72,14 +72,24 @@ class LocalFolderTest(harness.FolderTest):
             "axes: [{field: seed, values: [1]}]\n")
         with tempfile.TemporaryDirectory() as state:
             self.assertEqual(0, harness.inlier("run", sweep, "--dir", state).returncode)
-        with running(self.folder / "state") as _:  # The test's current folder is another one.
-            harness.inlier("submit", sweep, "--watch", "--dir", self.folder / "state", fails=1)
+        with running(self.folder / "state"):  # The test's current folder is another one.
+            # A coordinator that is named by its address may be anyone's: what this user may read is not shared with it.
+            address = json.loads((self.folder / "state/endpoint.json").read_text())["grpc"]
+            harness.inlier("submit", sweep, "--watch", "--server", address, "--token-file", self.folder / "state/token", fails=1)
             message = harness.sql(self.folder / "state", "SELECT message FROM failures")[0][0]
-            self.assertIn("data_roots", message)
+            self.assertIn(f"--worker-set data_roots={self.folder}`", message)
             self.assertIn(str(text), message)
+            self.assertFalse((self.folder / "state/data_roots").exists())
+            # That of one's own folder reads what its user names, from then on, and nothing beside it.
+            harness.inlier("submit", sweep, "--watch", "--again", "--dir", self.folder / "state")
+            self.assertEqual(f"{text}\n", (self.folder / "state/data_roots").read_text())
+            self.assertEqual(0o600, mode(self.folder / "state/data_roots"))
+            other = self.write("other.txt", text.read_text())
+            sweep.write_text(sweep.read_text().replace(str(text), str(other)).replace("name: own", "name: other"))
+            harness.inlier("submit", sweep, "--watch", "--server", address, "--token-file", self.folder / "state/token", fails=1)
         with running(self.folder / "state", "--worker-set", f"data_roots={self.folder}"):
-            self.assertEqual(0, harness.inlier("retry", "own", "--dir", self.folder / "state").returncode)
-            harness.inlier("watch", "own", "--dir", self.folder / "state")
+            self.assertEqual(0, harness.inlier("retry", "other", "--dir", self.folder / "state").returncode)
+            harness.inlier("watch", "other", "--dir", self.folder / "state")
 
 
 @contextlib.contextmanager

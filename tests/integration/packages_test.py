@@ -82,7 +82,7 @@ class PackagesTest(unittest.TestCase):
         self.assertRegex(paths, r"RUNPATH\).*\[\$ORIGIN/../lib/inlier\]")  # No folder of the build, which others could own here.
         for file in ("usr/share/man/man1/inlier.1", "usr/share/man/man1/inlier-trial.1", "usr/share/man/man8/inlier-coordinator.8", "usr/share/man/man8/inlier-worker.8",
                      "usr/share/bash-completion/completions/inlier", "usr/share/zsh/site-functions/_inlier", "usr/share/fish/vendor_completions.d/inlier.fish",
-                     "usr/share/doc/inlier/sweeps/quickstart.yaml", "etc/inlier/coordinator.yaml", "usr/lib/inlier/libtorch_cpu.so"):
+                     "usr/share/doc/inlier/sweeps/quickstart.yaml", "usr/share/doc/inlier/echarts.copyright", "etc/inlier/coordinator.yaml", "usr/lib/inlier/libtorch_cpu.so"):
             self.assertTrue((system.root / file).is_file(), file)
         user = system.run("getent", "passwd", "inlier").stdout.split(":")
         self.assertEqual("/usr/sbin/nologin", user[6].strip())

@@ -1,70 +1,18 @@
 #!/usr/bin/env python3
 """The page in Chromium: a live sweep to its end, a failed trial's reason, keys alone, both schemes, 400 pixels, and a saved file."""
-import json
-import os
-import pathlib
 import re
 import subprocess
 import unittest
-import urllib.error
-import urllib.request
 
 from selenium.webdriver.common.keys import Keys
 
 import harness
-from browser import Browser
+from page_case import EVIL, PageTestCase
 
-# Labels and messages of people must not run.
-EVIL = "<img src=x onerror=window.owned=1>"
-EVIL_PATH = "/no/such</script><script>window.owned=2</script>"
-PICTURES = os.environ.get("INLIER_PICTURES")  # A folder: what was seen is kept there.
-PARTS = ("matrix", "curves", "table", "figure", "parallel", "failures")
+PARTS = ("matrix", "trials", "curves", "table", "chart", "parallel", "failures")
 
 
-class PageTest(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.local = cls.enterClassContext(harness.Local("--slots", "2", "--coordinator-set", "materialised_trials_max=200000"))
-        cls.browser = cls.enterClassContext(Browser())
-        cls.folder = pathlib.Path(cls.local.dir)
-        base = harness.SMOKE.read_text().split("axes:")[0].replace("corpus: kjv, ", "")
-        model = "{bert: {layers: 1, hidden_size: 8, heads: 1, ffn_size: 8}}"
-        failing = cls.folder / "failing.yaml"
-        failing.write_text(base.replace("base:", f"base:\n  model: {model}", 1).replace("name: smoke", "name: failing")
-                           .replace("description: A small", f"description: {EVIL} A small") + f"""
-axes:
-  - name: path
-    variants: [{{label: {json.dumps(EVIL)}, set: {{data: {{text: {{path: {json.dumps(EVIL_PATH)}}}}}}}}}]
-  - {{field: seed, values: [1, 2, 3]}}
-table: {{title: {json.dumps(EVIL)}, rows: [path], columns: [{{measurement: perplexity, heading: {json.dumps(EVIL)}}}]}}
-""")
-        cls.address = cls.local.inlier("page", "--print").stdout.strip()
-        cls.failed = cls.local.submit(failing)
-        cls.sweep = None
-
-    def setUp(self):
-        self.browser.size(1200)
-        self.browser.scheme("light")
-
-    def tearDown(self):
-        self.assertEqual([], self.browser.errors())
-        self.assertIsNone(self.browser.js("return window.owned ?? null"))
-
-    def go(self, place):
-        self.browser.js("location.hash = arguments[0]", place)
-
-    def about(self, token):
-        request = urllib.request.Request(self.address.split("#")[0] + "api/about", headers={"Authorization": f"Bearer {token}"})
-        try:
-            with urllib.request.urlopen(request, timeout=10) as answer:
-                return json.load(answer)
-        except urllib.error.HTTPError:
-            return None
-
-    def picture(self, name):
-        if PICTURES:
-            self.browser.picture(pathlib.Path(PICTURES) / f"{name}.png")
-
+class PageTest(PageTestCase):
     # The first one: the others show its sweep.
     def test_a_a_live_sweep_is_followed_to_its_end(self):
         browser = self.browser
@@ -80,7 +28,7 @@ table: {{title: {json.dumps(EVIL)}, rows: [path], columns: [{{measurement: perpl
         browser.wait_text("running", seconds=120)
         self.picture("live")
         self.go(f"/sweep/{sweep}?tab=curves")
-        browser.wait("a curve", lambda: browser.find(".chart canvas[aria-label*='line']"), 120)
+        browser.wait("a curve", lambda: browser.find(".chart[aria-label*='line']"), 120)
         browser.wait_text("complete", ".state", 240)
         browser.wait_text("8 of 8 trials ended")
         self.picture("curves")
@@ -93,7 +41,7 @@ table: {{title: {json.dumps(EVIL)}, rows: [path], columns: [{{measurement: perpl
         self.assertEqual(4, len(browser.find("table.paper tbody tr")))
         self.picture("table")
         self.go(f"/sweep/{sweep}?tab=figure&x=method")
-        browser.wait("the figure", lambda: browser.find(".chart canvas[aria-label*='against method']"))
+        browser.wait("the figure", lambda: browser.find(".chart[aria-label*='against method']"))
         browser.wait_text("Mean over trainings")
         self.picture("figure")
         results = [{"training": 1, "value": 1}, {"training": 1, "value": 3}, {"training": 2, "value": 6}, {"value": 4}, {"value": 8}]
@@ -101,7 +49,7 @@ table: {{title: {json.dumps(EVIL)}, rows: [path], columns: [{{measurement: perpl
         self.assertEqual((4, 5), (summary["n"], summary["mean"]))
         self.assertAlmostEqual((20 / 3) ** 0.5, summary["deviation"])
         self.go(f"/sweep/{sweep}?tab=parallel")
-        browser.wait("the lines", lambda: browser.find(".parallel canvas[aria-label*='of 8 trials']"))
+        browser.wait("the lines", lambda: browser.find(".chart[aria-label*='of 8 trials']"))
         self.picture("parallel")
         trial = self.local.sql("SELECT min(id) FROM trial WHERE sweep = " + sweep[2:])[0][0]
         self.go(f"/trial/t-{trial}")
@@ -112,7 +60,7 @@ table: {{title: {json.dumps(EVIL)}, rows: [path], columns: [{{measurement: perpl
     def test_a_b_the_parallel_lines_are_seen_in_both_schemes(self):
         browser = self.browser
         contrast = """
-            const canvas = document.querySelector('.parallel canvas');
+            const canvas = document.querySelector('.chart canvas');
             if (!canvas || !canvas.width) return [0, 0];  // It is being drawn again.
             const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext('2d', {willReadFrequently: true});  // Else Chromium gives the page advice.
             copy.drawImage(canvas, 0, 0);
@@ -132,7 +80,7 @@ table: {{title: {json.dumps(EVIL)}, rows: [path], columns: [{{measurement: perpl
         for scheme in ("light", "dark"):
             browser.scheme(scheme)
             self.go(f"/sweep/{self.sweep}?tab=parallel")
-            browser.wait("the lines", lambda: browser.find(".parallel canvas[aria-label*='of 8 trials']"))
+            browser.wait("the lines", lambda: browser.find(".chart[aria-label*='of 8 trials']"))
             lines, seen = browser.wait("coloured lines", lambda: (lambda counts: counts if counts[0] > 50 else None)(browser.js(contrast)))
             self.assertGreater(seen, 0.9 * lines, scheme)
             self.picture(f"parallel-{scheme}")
@@ -210,8 +158,8 @@ table: {{title: {json.dumps(EVIL)}, rows: [path], columns: [{{measurement: perpl
             seen.append(browser.wait("another cell", lambda: browser.text(".matrix-cell") not in seen and browser.text(".matrix-cell")))
         browser.keys(" ")
         browser.wait("the mark in the address", lambda: "trials=t-" in browser.js("return location.hash"))
-        browser.keys("2")
-        browser.wait("its curve", lambda: browser.find(".chart canvas[aria-label*='1 line']"))
+        browser.keys("3")
+        browser.wait("its curve", lambda: browser.find(".chart[aria-label*='1 line']"))
         browser.keys("1")
         browser.wait("the matrix", lambda: browser.find("[data-trials='8']"))
         browser.tab_to("Matrix of trials")
@@ -226,7 +174,7 @@ table: {{title: {json.dumps(EVIL)}, rows: [path], columns: [{{measurement: perpl
     def test_e_every_view_fits_and_is_accessible(self):
         browser = self.browser
         trial = self.local.sql("SELECT min(id) FROM trial WHERE sweep = " + self.failed[2:])[0][0]
-        places = ["/sweeps", "/workers", f"/trial/t-{trial}", *(f"/sweep/{self.sweep}?tab={part}" for part in PARTS)]
+        places = ["/sweeps", "/workers", f"/trial/t-{trial}", f"/compare?trials=t-{trial},{','.join(self.trials())}", *(f"/sweep/{self.sweep}?tab={part}" for part in PARTS)]
         for scheme, width in (("light", 1200), ("dark", 400)):
             browser.scheme(scheme)
             browser.size(width)
@@ -234,6 +182,8 @@ table: {{title: {json.dumps(EVIL)}, rows: [path], columns: [{{measurement: perpl
                 with self.subTest(place=place, scheme=scheme, width=width):
                     self.go(place)
                     browser.wait("the view", lambda: browser.find("main .panel, main table") and "Loading" not in browser.text())
+                    if re.search("curves|chart|parallel|compare|workers", place):
+                        browser.wait("its chart", lambda: browser.find(".chart canvas"))
                     self.assertEqual(scheme, browser.js("return document.documentElement.dataset.theme"))
                     self.assertLessEqual(browser.overflow(), 0)
                     self.assertEqual([], browser.violations())
@@ -257,17 +207,66 @@ table: {{title: {json.dumps(EVIL)}, rows: [path], columns: [{{measurement: perpl
         try:
             browser.open(file.as_uri())
             browser.wait("the matrix", lambda: browser.find("[data-trials='8']"))
-            for part, text in (("table", "W8A8 ppl"), ("failures", "No trial has failed"), ("figure", "Mean over")):
+            for part, text in (("table", "W8A8 ppl"), ("failures", "No trial has failed"), ("chart&facet=model", "Mean over"), ("trials", "vanilla"), ("parallel", "Each line is a trial")):
                 self.go(f"/sweep/{self.sweep}?tab={part}")
                 browser.wait_text(text)
+                self.assertEqual([], browser.find(".notice.error"))
+                self.picture(f"saved-{part[:5]}")
+            browser.wait("the lines", lambda: browser.find(".chart[aria-label*='of 8 trials'] canvas"))
+            self.go("/compare?trials=" + ",".join(self.trials()[:2]))
+            browser.wait_text("quantization.weights.bits")
+            browser.wait("the curves side by side", lambda: browser.find(".chart[aria-label*='2 lines'] canvas"))
             self.go(f"/sweep/{self.sweep}?tab=curves")
-            browser.wait("the curves", lambda: browser.find(".chart canvas[aria-label*='line']"))
+            browser.wait("the curves", lambda: browser.find(".chart[aria-label*='line']"))
             self.assertEqual([], browser.violations())
             self.picture("saved")
             browser.open(evil.as_uri() + "#/sweep/x?tab=failures")
             browser.wait_text("/no/such</script>")
         finally:
             browser.driver.execute_cdp_cmd("Network.emulateNetworkConditions", {"offline": False, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1})
+
+    def test_f_b_sweeps_are_found_tagged_and_removed_several_at_once(self):
+        browser = self.browser
+        others = []
+        for name in ("other-a", "other-b"):  # Their results are known.
+            file = self.folder / f"{name}.yaml"
+            file.write_text(harness.SMOKE.read_text().replace("name: smoke", f"name: {name}"))
+            others.append(self.local.submit(file, "--set", "training.steps=60"))
+        for sweep in others:  # One that has not ended is not removed.
+            self.local.inlier("watch", sweep)
+        press = "[...document.querySelectorAll('main button, dialog button')].find((one) => one.textContent === arguments[0]).click()"
+        choose = "document.querySelector(`input[aria-label='choose ${arguments[0]}']`).click()"
+        select = "const s = [...document.querySelectorAll('select')].find((s) => s.textContent.includes(arguments[0])); s.value = arguments[0]; s.dispatchEvent(new Event('change'))"
+
+        def rows():
+            return [row.text.split("\n")[0] for row in browser.find("table.sweeps tbody th")]
+
+        browser.open(self.address)
+        browser.wait_text("other-b")
+        browser.js("const field = document.querySelector('input[type=search]'); field.value = 'OTHER'; field.dispatchEvent(new Event('input'))")
+        browser.wait("the two", lambda: len(rows()) == 2)
+        browser.js(select, "name")
+        browser.wait("their order", lambda: [row[:7] for row in rows()] == ["other-a", "other-b"])
+        for sweep in others:
+            browser.js(choose, sweep)
+        browser.wait_text("2 sweeps:")
+        browser.js("document.querySelector('input[aria-label=tag]').value = 'tries'")
+        browser.js(press, "Add tag")
+        browser.wait("their tags", lambda: [tag.text for tag in browser.find(".tag")] == ["tries", "tries"])
+        self.assertEqual([], browser.violations())
+        self.picture("bulk")
+        for sweep in others:
+            browser.js(choose, sweep)
+        browser.js(press, "Remove …")
+        browser.js(press, "Remove")
+        browser.wait_text("No sweep is so.")
+        self.assertEqual(others[::-1], [one["sweep_id"] for one in self.local.inlier_json("list", "--removed")["sweeps"]])
+        browser.js(select, "removed")
+        browser.wait("the removed ones", lambda: len(rows()) == 2)
+        browser.js(choose, others[0])
+        browser.js(press, "Restore")
+        browser.wait("the other", lambda: len(rows()) == 1)
+        self.assertEqual(["other-a"], [one["name"] for one in self.local.inlier_json("list", "--tag", "tries")["sweeps"]])
 
     def test_g_who_may_not_change_gets_no_buttons(self):
         browser = self.browser
@@ -311,6 +310,10 @@ table: {{title: {json.dumps(EVIL)}, rows: [path], columns: [{{measurement: perpl
         browser.keys(Keys.END)
         browser.wait_text("seed=2000, calibration_seed=50", ".matrix-cell")
         self.picture("large")
+        self.go(f"/sweep/{sweep}?tab=trials")
+        browser.wait("the rows", lambda: browser.find("[data-rows='100000']"), 60)
+        self.find("seed=2000 calibration_seed>49")
+        browser.wait("the last one", lambda: len(self.column("trial")) == 1)
 
 
 if __name__ == "__main__":

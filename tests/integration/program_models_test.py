@@ -100,11 +100,11 @@ class ProgramModelsTest(harness.FolderTest):
             self.assertIn(says, self.messages(*sweep))
         self.assertEqual([], list((self.folder / "state/attempts").glob("*/*/model")), "what was unpacked is gone")
 
-    def test_a_worker_that_lacks_the_text_is_not_given_the_trial(self):
+    def test_a_text_that_is_not_there_is_refused_before_anything_runs(self):
         (self.folder / "model").mkdir()
         self.text.unlink()
-        self.run_sweep("theirs.yaml", fails=True)
-        self.assertIn("text.txt", self.messages("s-1"))
+        self.run_sweep("theirs.yaml", fails=3, says="text.txt")
+        self.assertFalse((self.folder / "state/inlier.db").exists())
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ WHEELS = harness.ROOT / ".deps/client-wheels"
 GUIDE = harness.ROOT / "docs/guides/python.md"
 NOTEBOOK = harness.ROOT / "docs/examples/sweep_to_figure.ipynb"
 EXPORTERS = os.environ.get("INLIER_TEST_EXPORTERS") == "1"
-TOOLS = ["matplotlib", "nbclient", "ipykernel"]
+TOOLS = ["matplotlib", "nbclient", "ipykernel", "inlier[optuna]"]
 MORE_TOOLS = ["inlier[wandb,mlflow]", "mypy", "ruff", "pandas-stubs", "types-PyYAML", "types-protobuf", "types-tqdm", "grpc-stubs"]
 
 
@@ -77,6 +77,13 @@ class PythonClientTest(unittest.TestCase):
 
     def test_connections(self):
         self.fresh.cases("connection_cases.py")
+
+    def test_optimize(self):
+        self.fresh.cases("optimize_cases.py")
+        self.fresh.cases("search_cases.py")
+
+    def test_importance(self):
+        self.fresh.cases("importance_cases.py")
 
     def test_guide_and_notebook(self):
         """One coordinator for both: they submit the same trainings, and the exporters read them."""

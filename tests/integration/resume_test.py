@@ -123,6 +123,10 @@ class ResumeTest(unittest.TestCase):
         self.compare({"soap": {"learningRate": 0.002, "refreshEvery": 7}}, seed=4, regularizer={"kurtosis": {"weight": 0.01}},
                      measureQuantizedEvery=20, quantizedCurve={"calibration": {"batches": 2}})
 
+    def test_the_best_step_is_the_same(self):
+        """The rate rises over its warm-up until it ruins the model: the best point is in the midst, before most of the kills."""
+        self.compare({"adamw": {"learningRate": 0.2}}, seed=5, checkpoint="BEST", measureOutliersEvery=6, schedule={"constant": {}, "warmupSteps": 150})
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -345,12 +345,14 @@ class TerminalTest(unittest.TestCase):
             complete_at inlier table short --format mark
             complete_at inlier --tls-ca x.pem sub
             complete_at inlier submit {harness.ROOT}/sweeps/bondarenko-table2.yaml --scale sm
+            complete_at inlier --dir {self.local.dir} restore lo
             complete_at inlier --dir /no/such/folder watch lo
         """
         done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=60, check=True)
         lines = done.stdout.splitlines()
         self.assertEqual(["long", "markdown", "submit", "small"], [lines[0], *lines[2:5]], done.stdout)
         self.assertTrue(lines[1] and all(trial.startswith("t-1") for trial in lines[1].split()), done.stdout)
+        self.assertNotIn("long", lines[5].split(), "it was not removed")
         self.assertEqual("", done.stderr)
 
 

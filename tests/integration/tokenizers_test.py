@@ -213,6 +213,33 @@ class TokenizersTest(unittest.TestCase):
         print(f"vocabularies: {read} folders with equal ids")
         self.assertGreater(read, FOLDERS // 3)
 
+    def test_classes_of_public_models(self):
+        """The classes of Pythia, Qwen, RoBERTa, Gemma, and Llama: tokens that they add or change, next to those of tokenizer.json."""
+        for name in ("GPTNeoXTokenizer", "Qwen2Tokenizer", "RobertaTokenizer", "GemmaTokenizer", "LlamaTokenizer"):
+            read = 0
+            for number in range(FOLDERS // 4):
+                rng = random.Random(f"{SEED} {name} {number}")
+                tokenizer = byte_pair(rng)
+                tokenizer.add_tokens(some_added(rng))
+                if flag(rng):
+                    tokenizer.add_special_tokens([AddedToken("<mask>", lstrip=flag(rng)), AddedToken("<eos>"), AddedToken("<|endoftext|>")])
+                self.clear()
+                tokenizer.save(str(self.model / "tokenizer.json"))
+                config = {"tokenizer_class": name + rng.choice(["", "Fast"]), "unk_token": "<unk>", "bos_token": "<s>", "eos_token": "</s>"}
+                if name != "LlamaTokenizer" and flag(rng):
+                    config["add_prefix_space"] = flag(rng)
+                if flag(rng):
+                    config.update(mask_token="<mask>", pad_token="<pad>")
+                self.write("tokenizer_config.json", config)
+                try:
+                    transformers.AutoTokenizer.from_pretrained(self.model)
+                except Exception:
+                    continue
+                texts = [awkward(rng) for _ in range(4 * TEXTS // FOLDERS)] + ["a <mask> b<mask>", " <mask>\n", "x<eos> <bos>y", " <|endoftext|> "]
+                read += self.compare(texts, f"{name} {number} {config}")
+            print(f"{name}: {read} folders with equal ids")
+            self.assertGreater(read, FOLDERS // 16, name)
+
     def test_no_wrong_file_wins(self):
         """Next to tokenizer.json a vocabulary changes nothing; a class of transformers that is not known is refused."""
         rng = random.Random(1)

@@ -36,6 +36,12 @@ OURS = {
     "gpt2 without biases and positions, untied": "model { gpt2 { biases: false tied_head: false position: NONE } }",
     "llama, grouped keys": "model { llama { kv_heads: 2 rotary_theta: 500 } } norm: RMS_NORM_M",
     "llama, one gain, biases, tied": "model { llama { biases: true tied_head: true } } norm: RMS_NORM_S",
+    "llama, its own head size, Llama 3's angles": "model { llama { head_size: 8 rotary_scaling { llama3 { factor: 4 original_positions: 8 } } } } norm: RMS_NORM_M",
+    "llama, linear angles, biases of the attention": "model { llama { biases: true ffn_biases: false rotary_scaling { linear { factor: 3 } } } } norm: RMS_NORM_M",
+    "llama, YaRN": "model { llama { rotary_scaling { yarn { factor: 2 original_positions: 8 } } } } norm: RMS_NORM_M",
+    "llama, dynamic": "model { llama { rotary_scaling { dynamic { factor: 2 original_positions: 8 } } } } norm: RMS_NORM_M",
+    "qwen2": "model { llama { kv_heads: 2 qkv_biases: true } } norm: RMS_NORM_M",
+    "mistral": "model { llama { window: 3 } } norm: RMS_NORM_M",
     "vit": "model { vit {} }",
     "bert, five classes": "model { bert {} } data { classification {} }",
     "bert, a number": "model { bert {} } data { classification { target: NUMBER } }",
@@ -48,6 +54,7 @@ OWN_PARTS = {
     "bert, normalized clipped, padded": "model { bert {} } attention { softmax { ncs { beta: -2.175 length: UNPADDED } } }",
     "bert, softmax-1, RMSNorm-S": "model { bert {} } attention { softmax { softmax_n {} } } norm: RMS_NORM_S",
     "bert, sigmoid": "model { bert {} } attention { softmax { sigmoid {} } }",
+    "opt, relu": "model { opt {} } attention { softmax { relu {} } }",
     "bert, a gate a head": "model { bert {} } attention { gate { linear {} } }",
     "bert, pooled networks, softpick": "model { bert {} } attention { softmax { softpick {} } gate { mlp { hidden_size: 3 } pooled: true } }",
     "bert, clipped, three classes": "model { bert {} } attention { softmax { clipped { gamma: -0.03 } } } data { classification {} }",
@@ -282,10 +289,10 @@ class TransformersTest(unittest.TestCase):
         report = json.loads(done.stdout)
         names = [setting["name"] for setting in report["settings"]]
         self.assertEqual(["float", "W3 zeropoint gptq"], names[:2])
-        self.assertLess({"W8A8 absmax FINE smoothing", "W4A4 absmax FINE gptq", "W8A8 FP8_E4M3 absmax FINE", "W4A4 NVFP4 absmax FINE", "W4A4KV4 absmax FINE"}, set(names))
+        self.assertLess({"W8A8 absmax FINE smoothing", "W4A4 absmax FINE gptq", "W4A4 absmax FINE awq", "W8A8 FP8_E4M3 absmax FINE", "W4A4 NVFP4 absmax FINE", "W4A4KV4 absmax FINE", "W4A4 absmax FINE rotation gptq", "W4A4KV4 absmax FINE rotation KV"}, set(names))
         self.assertEqual(len(names), len(set(names)))
         reasons = {method["name"]: method["reason"] for method in report["left_out"]}
-        self.assertIn("norm: LAYER_NORM", reasons["W4A4 absmax FINE rotation"])
+        self.assertIn("it has no model.gpt2", reasons["W4A4"])
         refused = analyze("--quantization", "{weights: {bit: 3}}")
         self.assertNotEqual(0, refused.returncode)
         self.assertIn("--quantization:1:12: weights.bit", refused.stderr)
@@ -296,13 +303,14 @@ class TransformersTest(unittest.TestCase):
         self.assertEqual(6, refused.returncode, refused.stderr)
         self.assertIn("has no head that predicts tokens", refused.stderr)
 
+        self.assertIn("quantization.rotation: is not for model.bert", analyze("--quantization", "{weights: {bits: 4}, absmax: {}, rotation: {}}").stderr)
         refused = analyze("--images", self.folder)
         self.assertIn("reads text; leave --images out", refused.stderr)
 
         (self.folder / "model" / "config.json").write_text('{"model_type": "mamba"}')
         refused = analyze()
         self.assertEqual(6, refused.returncode)
-        self.assertIn('config.json: model_type: is not known: bert, opt, gpt2, llama and vit are', refused.stderr)
+        self.assertIn('config.json: model_type: is not known: bert, ', refused.stderr)
 
     def test_analyze_reads_images(self):
         """A random ViT with a large channel; loss and accuracy only where its classes are those of the images."""

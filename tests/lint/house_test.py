@@ -108,7 +108,8 @@ class HouseTest(unittest.TestCase):
         wrong = []
         for path in tracked("*.h", "*.cc", "*.cu", "*.cuh", "*.proto"):
             for number, line in enumerate(path.read_text().splitlines(), 1):
-                if re.search(r"\b[Tt]asks?\b", line):
+                # But for a key of files that users have.
+                if re.search(r"\b[Tt]asks?\b", re.sub(r'\\?"tasks?\\?"', "", line)):
                     wrong.append(f"{path.relative_to(ROOT)}:{number}: {line.strip()}")
         self.assertEqual([], wrong)
 

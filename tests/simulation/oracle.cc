@@ -60,6 +60,7 @@ void Oracle::CheckNewAttempt(std::int64_t token, AttemptRow& attempt) {
     Must(train.state == "SUCCEEDED" || final_of_.contains({train.result_token, train.checkpoint}) ||
              changed_["stage"].contains(source),
          absl::StrCat(name, ": the checkpoint of stage ", source, ", which it needs, is not stored"));
+    Must(train.fate == "WHOLE", absl::StrCat(name, ": stage ", source, ", which it needs, is ", train.fate));
     if (stage.kind == "TRAIN_STAGE") world_.Count("trainings started from another");
   }
   std::int64_t crashes = 0, out_of_memory = 0, losses = 0;
@@ -165,6 +166,7 @@ void Oracle::CheckStoredEvent(Token token, const std::string& mark, const char* 
 
 // Rules for several rows.
 void Oracle::CheckWhole() {
+  CheckFates();
   std::map<std::int64_t, std::int64_t> of_stage;
   std::set<std::pair<std::string, std::int64_t>> slots;
   std::map<std::pair<std::string, std::string>, std::int64_t> gpus;  // Thousandths, by worker and device.
@@ -207,6 +209,7 @@ void Oracle::CheckWhole() {
            absl::StrCat("sweep ", id, " is COMPLETE without all its trials"));
     }
     if (sweep.revision > 1) CheckPoints(id, sweep);
+    Must(!sweep.removed || sweep.state != "ACTIVE", absl::StrCat("sweep ", id, " is removed and ACTIVE"));
     if (sweep.state == "ACTIVE") continue;
     for (const std::int64_t trial : sweep.trial_ids) {
       Must(sweep.state != "COMPLETE" || IsTerminalName(trials_.at(trial).state),
@@ -231,7 +234,10 @@ void Oracle::CoordinatorStarts(bool reopened) {
     if (!attempts_.at(token).yields.empty()) yielding_.insert(static_cast<Token>(token));
   }
   drained_jobs_.clear();
-  for (const auto& [id, sweep] : sweeps_) pauses_[id].Restart(sweep.paused);
+  for (const auto& [id, sweep] : sweeps_) {
+    pauses_[id].Restart(sweep.paused);
+    removals_[id].Restart(sweep.removed);
+  }
   for (const std::string& worker : worker_ids_) holds_[worker].Restart(workers_[worker].held);
 }
 

@@ -18,6 +18,8 @@
 //    withdrawn, has ended, and never changes again;
 //  - what pruning decided follows from what was there before, and what it ended has ended;
 //  - a request that comes again gets the same answer;
+//  - a removed sweep has ended, and only who asked for it restores it; what is freed is needed by no sweep that is not, is given
+//    to no new trial and starts no attempt, and stays so; measurements are deleted of freed stages alone;
 //  - a trial ends with no result of data that no machine had any more when its sweep was submitted, and the results
 //    of a training and of its evaluations are of one digest;
 //  - an attempt that has run for the attempt_hours of all sweeps that ever needed its stage is asked to stop; no attempt of a
@@ -115,8 +117,11 @@ class Oracle {
   void PauseAnswered(const std::string& sweep, bool paused, std::uint64_t decision);
   std::uint64_t HoldDecided(const std::string& worker, bool held);
   void HoldAnswered(const std::string& worker, bool held, std::uint64_t decision);
+  void RemovalDecided(const std::string& sweep, bool removed);
   void EditDecided(const v1::EditSweepRequest& request, const v1::EditSweepResponse& response);
   void EditAnswered(const v1::EditSweepRequest& request, const v1::EditSweepResponse& response);
+  void ExtendDecided(const v1::ExtendSweepRequest& request, const v1::ExtendSweepResponse& response);
+  void ExtendAnswered(const v1::ExtendSweepRequest& request);
 
   // Workers. `sound`: the coordinator may store it.
   void Emitted(const std::string& incarnation, const v1::NumberedEvent& event, bool sound);
@@ -140,6 +145,7 @@ class Oracle {
   struct AttemptRow;
   const std::map<std::int64_t, SweepRow>& sweeps() const { return sweeps_; }
   std::vector<std::string> trial_ids() const;
+  std::vector<std::int64_t> stage_ids() const;
   std::vector<std::string> worker_ids() const;  // Incarnations, in the order in which they were stored.
   // From now on workers in these jobs get nothing new, and those in others do.
   void JobsDrained(std::set<std::string> jobs) { drained_jobs_ = std::move(jobs); }
@@ -149,6 +155,7 @@ class Oracle {
 
  private:
   struct Statements;
+  void ReadSearchPoint(std::int64_t id);
   struct Emission {
     std::uint64_t sequence = 0;
     Token token = 0;
@@ -157,6 +164,9 @@ class Oracle {
     bool sound = false;
     bool stored = false;
   };
+  std::map<std::int64_t, std::string> search_rows_;  // By row: as it is stored.
+  std::map<std::pair<std::int64_t, std::int64_t>, std::string>
+      asked_for_;  // By sweep and number: its values.
   struct WorkerView {
     std::vector<Emission> emitted;  // By sequence.
     std::uint64_t checked = 0;      // Acknowledged and found stored up to here.
@@ -196,7 +206,7 @@ class Oracle {
   };
 
   struct Verdict {
-    std::int64_t id = 0, sweep = 0, stage = 0, token = 0, rung = 0, others = 0;
+    std::int64_t id = 0, sweep = 0, stage = 0, token = 0, bracket = 0, rung = 0, others = 0;
     double value = 0;
     bool prune = false;
     std::optional<double> threshold{};
@@ -212,7 +222,7 @@ class Oracle {
   void CheckDataOfTrial(std::int64_t id, std::int64_t sweep);
   void ReadTrial(std::int64_t id);
   void ReadAttempt(std::int64_t token);
-  void ReadMeasurement(std::int64_t id);
+  bool ReadMeasurement(std::int64_t id);  // False: it is gone.
   void ReadArtifact(std::int64_t id);
   void ReadWorker(std::int64_t row);
   void ReadPruningDecision(std::int64_t id);
@@ -220,6 +230,9 @@ class Oracle {
   void CheckSweepHours(const std::string& name, std::int64_t sweep) const;
   void JudgeAgain(const Verdict& verdict);
   void ReadChanged();
+  void ReadFate(std::int64_t stage, const std::string& fate);
+  void CheckFates();
+  void CheckMeasurementsGone(const std::set<std::int64_t>& rows);
   void CheckChange(const Caller& caller, const std::string& name, const absl::Status& outcome);
   // Each trial of an edited sweep is where its labels place it.
   void CheckPoints(std::int64_t id, const SweepRow& sweep);
@@ -249,8 +262,10 @@ class Oracle {
   std::map<std::int64_t, AttemptRow> attempts_;
   // Trials that run the stage, and those whose training starts from it.
   std::map<std::int64_t, std::set<std::int64_t>> trials_of_stage_;
-  std::set<std::int64_t> live_;  // Tokens.
-  std::set<std::int64_t> measurements_, artifacts_, decisions_;
+  std::set<std::int64_t> live_;                        // Tokens.
+  std::map<std::int64_t, std::int64_t> measurements_;  // -> token.
+  std::set<std::int64_t> artifacts_, decisions_;
+  std::map<std::int64_t, Switch> removals_;
   std::map<std::string, std::int64_t> requests_;  // request_id -> sweep, of rows.
 
   std::map<std::string, WorkerView> workers_;
@@ -269,10 +284,12 @@ class Oracle {
   std::set<Token> yielding_;  // Asked to yield, as decided.
   std::map<std::int64_t, Switch> pauses_;
   std::map<std::string, Switch> holds_;
-  std::map<std::string, std::string> answers_;                                  // Request id -> what left.
-  std::map<std::int64_t, std::uint64_t> edits_;                                 // Asked for, of a sweep.
-  std::map<std::pair<std::int64_t, std::int64_t>, std::vector<double>> rungs_;  // (sweep, rung) -> values.
-  std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> judged_;        // (sweep, stage) -> rung.
+  std::map<std::string, std::string> answers_;   // Request id -> what left.
+  std::map<std::int64_t, std::uint64_t> edits_;  // Asked for, of a sweep.
+  std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t>, std::vector<double>>
+      rungs_;  // (sweep, bracket, rung) -> values.
+  std::map<std::pair<std::int64_t, std::int64_t>, std::pair<std::int64_t, std::int64_t>>
+      judged_;                                             // (sweep, stage) -> (bracket, rung).
   std::set<std::pair<std::int64_t, std::int64_t>> prune_;  // (sweep, stage) that a verdict was to prune.
   std::map<std::int64_t, std::string> pruned_;             // Trial -> PRUNED or KEPT.
   std::map<std::int64_t, Timestamp> submitted_;            // Sweep -> when its submission was decided.
@@ -286,7 +303,7 @@ struct Oracle::SweepRow {
   std::string request_id, owner;
   std::set<std::int64_t> trial_ids;
   std::uint64_t reopens = 0;
-  bool paused = false;
+  bool paused = false, removed = false, freed = false;
   std::int64_t revision = 0;
   // Before the latest transaction that changed the row.
   std::int64_t before = 0, max_parallel_before = 0;
@@ -307,8 +324,11 @@ struct Oracle::SweepRow {
 };
 struct Oracle::StageRow {
   std::string kind, state, checkpoint;
+  std::string fate = "WHOLE";
   std::int64_t train = 0, start = 0, result_token = 0;
   std::int64_t attempts = 0;
+
+  bool IsFreed() const { return fate == "FREED" || fate == "EMPTY"; }
   // Failed attempts since it was made or reopened, by class.
   std::int64_t crashes = 0, out_of_memory = 0, losses = 0, invalid = 0;
   std::uint64_t resets = 0;

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "coordinator/state/usage_meter.h"
+#include "coordinator/store/sweep_json.h"
 #include "tests/simulation/oracle.h"
 
 namespace inlier {
@@ -187,6 +188,22 @@ void Oracle::EditAnswered(const v1::EditSweepRequest& request, const v1::EditSwe
        absl::StrCat("the edit of ", request.sweep(), " to revision ", response.revision(), " is not stored"));
 }
 
+void Oracle::ExtendDecided(const v1::ExtendSweepRequest& request, const v1::ExtendSweepResponse& response) {
+  world_.Count("searches extended");
+  Must(response.asked() == request.first() + static_cast<std::uint32_t>(request.points_size()),
+       absl::StrCat(request.points_size(), " points of ", request.sweep(), " that begin with number ",
+                    request.first(), " made it ", response.asked(), " points"));
+}
+
+void Oracle::ExtendAnswered(const v1::ExtendSweepRequest& request) {
+  for (int i = 0; i < request.points_size(); ++i) {
+    const auto stored = asked_for_.find({SweepNumber(request.sweep()), request.first() + i});
+    Must(stored != asked_for_.end() && stored->second == ValuesJson(request.points(i)),
+         absl::StrCat("point ", request.first() + static_cast<std::uint32_t>(i), " of ", request.sweep(),
+                      " was acknowledged, and is not stored"));
+  }
+}
+
 void Oracle::CheckPoints(std::int64_t id, const SweepRow& sweep) {
   if (sweep.axes.empty()) return;
   for (const std::int64_t trial_id : sweep.trial_ids) {
@@ -214,10 +231,10 @@ void Oracle::CheckPoints(std::int64_t id, const SweepRow& sweep) {
 
 // The verdict is evaluated again, by the rows before it.
 void Oracle::JudgeAgain(const Verdict& verdict) {
-  const auto& [id, sweep, stage, token, rung, others, value, prune, stored] = verdict;
+  const auto& [id, sweep, stage, token, bracket, rung, others, value, prune, stored] = verdict;
   const std::string name = absl::StrCat("verdict ", id, " about stage ", stage, " of sweep ", sweep);
   const v1::PruningSpec& rule = sweeps_[sweep].pruning;
-  std::vector<double>& earlier = rungs_[{sweep, rung}];
+  std::vector<double>& earlier = rungs_[{sweep, bracket, rung}];
   const std::optional<double> threshold = Threshold(rule, earlier);
   const bool worse =
       threshold && (rule.goal() == v1::PruningSpec::MAXIMIZE ? value < *threshold : value > *threshold);
@@ -225,10 +242,12 @@ void Oracle::JudgeAgain(const Verdict& verdict) {
        absl::StrCat(name, ": ", prune ? "PRUNE" : "CONTINUE", " against ", others,
                     ", and judged again it is ", worse ? "PRUNE" : "CONTINUE", " against ", earlier.size()));
   const auto before = judged_.find({sweep, stage});
-  Must(before == judged_.end() || before->second < rung,
+  Must(before == judged_.end() || before->second.second < rung,
        absl::StrCat(name, ": it has a verdict there already"));
+  Must(before == judged_.end() || before->second.first == bracket,
+       absl::StrCat(name, ": it has changed its bracket"));
   earlier.push_back(value);
-  judged_[{sweep, stage}] = rung;
+  judged_[{sweep, stage}] = {bracket, rung};
   if (!prune) return;
   prune_.emplace(sweep, stage);
   world_.Count("verdicts to prune");

@@ -12,9 +12,9 @@
 namespace inlier {
 namespace {
 
-constexpr const char* kTables[] = {"sweep",        "stage",    "trial",  "attempt",
-                                   "measurement",  "artifact", "worker", "pruning_decision",
-                                   "trial_pruning"};
+constexpr const char* kTables[] = {"sweep",         "stage",       "trial",  "attempt",
+                                   "measurement",   "artifact",    "worker", "pruning_decision",
+                                   "trial_pruning", "search_point"};
 
 bool IsResultName(const std::string& state) { return state == "SUCCEEDED" || state == "DIVERGED"; }
 
@@ -27,12 +27,14 @@ struct Oracle::Statements {
               "coalesce(spec->>'$.retry.max_crashes', 2), coalesce(spec->>'$.retry.max_out_of_memory', 3), "
               "coalesce(spec->>'$.retry.max_losses', 20), coalesce(request_id, ''), paused, revision, spec, "
               "owner, "
-              "coalesce(spec->>'$.limits.attempt_hours', 0), coalesce(spec->>'$.limits.sweep_hours', 0) "
+              "coalesce(spec->>'$.limits.attempt_hours', 0), coalesce(spec->>'$.limits.sweep_hours', 0), "
+              "removed_ms IS NOT NULL, freed "
               "FROM sweep WHERE id = ?"),
         stage(
             db,
             "SELECT kind, state, coalesce(checkpoint, ''), coalesce(train_stage, 0), coalesce(result_token, "
-            "0), crashes, out_of_memory, losses, invalid, coalesce(start_stage, 0) FROM stage WHERE id = ?"),
+            "0), crashes, out_of_memory, losses, invalid, coalesce(start_stage, 0), fate FROM stage WHERE id "
+            "= ?"),
         trial(db,
               "SELECT sweep, coalesce(train_stage, 0), coalesce(evaluate_stage, 0), state, point, "
               "labels FROM trial WHERE id = ?"),
@@ -44,8 +46,9 @@ struct Oracle::Statements {
         artifact(db, "SELECT token, sha256, path, final FROM artifact WHERE id = ?"),
         worker(db, "SELECT incarnation, slots, acknowledged_sequence, held FROM worker WHERE rowid = ?"),
         pruning_decision(db,
-                         "SELECT sweep, stage, token, rung, value, verdict, others, threshold FROM "
+                         "SELECT sweep, stage, token, rung, value, verdict, others, threshold, bracket FROM "
                          "pruning_decision WHERE id = ?"),
+        search_point(db, "SELECT sweep, number, point_values, told FROM search_point WHERE id = ?"),
         trial_pruning(db, "SELECT state FROM trial_pruning WHERE trial = ?"),
         data_of_stage(db,
                       "SELECT coalesce(attempt.dataset_digest, ''), coalesce(data.digest, '') FROM stage "
@@ -57,7 +60,7 @@ struct Oracle::Statements {
             "SELECT coalesce(data.digest, '') FROM trial JOIN stage ON stage.id = trial.train_stage "
             "JOIN data ON data.id = stage.data WHERE trial.id = ?") {}
   SQLite::Statement sweep, stage, trial, attempt, measurement, artifact, worker, pruning_decision,
-      trial_pruning, data_of_stage, data_of_trial;
+      search_point, trial_pruning, data_of_stage, data_of_trial;
 };
 
 // The fields that an edit can change, and a check of verdicts needs.
@@ -131,6 +134,7 @@ void Oracle::Committed() {
 void Oracle::ReadChanged() {
   for (const std::int64_t row : changed_["worker"]) ReadWorker(row);
   for (const std::int64_t id : changed_["sweep"]) ReadSweep(id);
+  for (const std::int64_t id : changed_["search_point"]) ReadSearchPoint(id);
   // A trial and an attempt are checked by the rows of the same transaction, and a stage by those of its attempts.
   const std::set<std::int64_t>& stages = changed_["stage"];
   for (const std::int64_t id : stages) {
@@ -144,7 +148,10 @@ void Oracle::ReadChanged() {
   }
   for (const std::int64_t id : changed_["trial"]) ReadTrial(id);
   for (const std::int64_t id : changed_["artifact"]) ReadArtifact(id);
-  for (const std::int64_t id : changed_["measurement"]) ReadMeasurement(id);
+  std::set<std::int64_t> gone;
+  for (const std::int64_t id : changed_["measurement"]) {
+    if (!ReadMeasurement(id)) gone.insert(id);
+  }
   for (const std::int64_t id : changed_["attempt"]) ReadAttempt(id);
   for (const std::int64_t id : changed_["trial_pruning"]) ReadTrialPruning(id);
   for (const std::int64_t id : changed_["pruning_decision"]) ReadPruningDecision(id);
@@ -157,6 +164,7 @@ void Oracle::ReadChanged() {
          absl::StrCat("trial ", id, " is pruned, is ", trial.state, ", and has no verdict"));
   }
   for (const std::int64_t id : stages) ReadStage(id);
+  CheckMeasurementsGone(gone);  // A stage may be freed and emptied in one transaction.
 }
 
 void Oracle::ReadAll() {
@@ -181,9 +189,18 @@ void Oracle::ReadAll() {
   vanished("stage", stages_);
   vanished("trial", trials_);
   vanished("attempt", attempts_);
-  vanished("measurement", measurements_);
+  std::set<std::int64_t> gone;
+  for (const auto& [id, token] : measurements_) {
+    if (!all["measurement"].contains(id)) gone.insert(id);
+  }
+  for (const std::int64_t id : all["stage"]) {
+    if (Read(sql_->stage, id)) stages_[id].fate = sql_->stage.getColumn(10).getString();
+    sql_->stage.reset();
+  }
+  CheckMeasurementsGone(gone);
   vanished("artifact", artifacts_);
   vanished("pruning_decision", decisions_);
+  vanished("search_point", search_rows_);
   changed_ = std::move(all);
   Committed();
 }
@@ -210,12 +227,17 @@ void Oracle::ReadSweep(std::int64_t id) {
   if (const double hours = sql_->sweep.getColumn(13).getDouble(); hours > 0) limits.set_attempt_hours(hours);
   if (const double hours = sql_->sweep.getColumn(14).getDouble(); hours > 0) limits.set_sweep_hours(hours);
   sweep.Allow(limits, fresh);
+  sweep.removed = sql_->sweep.getColumn(15).getInt() != 0;
+  sweep.freed = sql_->sweep.getColumn(16).getInt() != 0;
   sweep.before = before.revision;
   sweep.max_parallel_before = before.max_parallel;
   if (sweep.revision != before.revision) ReadSpec(sql_->sweep.getColumn(11).getString(), sweep);
   sql_->sweep.reset();
   Must(pauses_[id].stored[sweep.paused ? 1 : 0],
        absl::StrCat("sweep ", id, sweep.paused ? " is" : " is not", " paused, and no one asked for it"));
+  Must(removals_[id].stored[sweep.removed ? 1 : 0],
+       absl::StrCat("sweep ", id, sweep.removed ? " is" : " is not", " removed, and no one asked for it"));
+  Must(sweep.freed || !before.freed, absl::StrCat("sweep ", id, " was freed, and is not any more"));
   if (!sweep.request_id.empty()) {
     Must(requests_.emplace(sweep.request_id, id).first->second == id, "two sweeps of one request");
   }
@@ -230,6 +252,24 @@ void Oracle::ReadSweep(std::int64_t id) {
   Must(++sweep.reopens <= Asked(SweepId(id).ToString()),
        absl::StrCat("sweep ", id, " changed from ", before.state, " to ", sweep.state,
                     " without a retry or an edit"));
+}
+
+void Oracle::ReadSearchPoint(std::int64_t id) {
+  if (!Read(sql_->search_point, id)) return Must(false, absl::StrCat("point ", id, " has gone"));
+  const std::int64_t sweep = sql_->search_point.getColumn(0).getInt64();
+  const std::int64_t number = sql_->search_point.getColumn(1).getInt64();
+  const std::string values = sql_->search_point.getColumn(2).getString();
+  const std::string row =
+      absl::StrCat(sweep, " ", number, " ", values, " ", sql_->search_point.getColumn(3).getString());
+  sql_->search_point.reset();
+  const bool fresh = search_rows_.emplace(id, row).second;
+  Must(search_rows_[id] == row,
+       absl::StrCat("point ", id, " has changed from ", search_rows_[id], " to ", row));
+  if (!fresh) return;
+  Must(number == 0 || asked_for_.contains({sweep, number - 1}),
+       absl::StrCat("sweep ", sweep, " has point ", number, " and not the one before"));
+  Must(asked_for_.emplace(std::pair(sweep, number), values).second,
+       absl::StrCat("point ", number, " of sweep ", sweep, " is there twice"));
 }
 
 void Oracle::ReadTrial(std::int64_t id) {
@@ -298,7 +338,9 @@ void Oracle::ReadStage(std::int64_t id) {
   stage.result_token = row.getColumn(4).getInt64();
   const std::int64_t stored[4] = {row.getColumn(5).getInt64(), row.getColumn(6).getInt64(),
                                   row.getColumn(7).getInt64(), row.getColumn(8).getInt64()};
+  const std::string fate = row.getColumn(10).getString();
   row.reset();
+  ReadFate(id, fate);
   const std::string name = absl::StrCat("stage ", id);
   if (!before.state.empty() && IsResultName(before.state)) {
     Must(stage.state == before.state && stage.result_token == before.result_token &&
@@ -371,13 +413,16 @@ void Oracle::ReadAttempt(std::int64_t token) {
   }
 }
 
-void Oracle::ReadMeasurement(std::int64_t id) {
-  if (!measurements_.insert(id).second) return;
-  Read(sql_->measurement, id);
+bool Oracle::ReadMeasurement(std::int64_t id) {
+  const bool known = measurements_.contains(id);
+  if (!Read(sql_->measurement, id)) return false;
   const Token token = static_cast<Token>(sql_->measurement.getColumn(0).getInt64());
   const std::string mark = absl::StrCat(sql_->measurement.getColumn(1).getInt64());
   sql_->measurement.reset();
+  if (known) return true;
+  measurements_.emplace(id, token);
   CheckStoredEvent(token, mark, "measurement");
+  return true;
 }
 
 void Oracle::ReadArtifact(std::int64_t id) {
@@ -406,6 +451,7 @@ void Oracle::ReadPruningDecision(std::int64_t id) {
                   .sweep = row.getColumn(0).getInt64(),
                   .stage = row.getColumn(1).getInt64(),
                   .token = row.getColumn(2).getInt64(),
+                  .bracket = row.getColumn(8).getInt64(),
                   .rung = row.getColumn(3).getInt64(),
                   .others = row.getColumn(6).getInt64(),
                   .value = row.getColumn(4).getDouble(),

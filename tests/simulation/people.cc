@@ -1,8 +1,10 @@
 #include "tests/simulation/people.h"
 
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
@@ -25,6 +27,7 @@ constexpr Action kActions[] = {
     {8, &People::RetryTrial}, {10, &People::Look},       {8, &People::Pause},       {10, &People::Resume},
     {16, &People::Edit},      {10, &People::Drain},
 };
+constexpr Action kRemovals[] = {{30, &People::Remove}, {12, &People::Restore}, {20, &People::Free}};
 
 // Another rule of pruning, or another way to draw points, than none.
 void Vary(Random& random, v1::SweepSpec& spec) {
@@ -38,6 +41,7 @@ void Vary(Random& random, v1::SweepSpec& spec) {
     } else {
       pruning.mutable_asha()->set_min_steps(30);
       pruning.mutable_asha()->set_reduction(2);
+      if (pruning.goal() == v1::PruningSpec::MAXIMIZE) pruning.mutable_asha()->set_brackets(2);
     }
   }
   if (random.PerMille(200)) {
@@ -53,6 +57,20 @@ void Vary(Random& random, v1::SweepSpec& spec) {
       spec.mutable_sampling()->mutable_sobol()->set_trials(trials);
     }
   }
+}
+
+// In place of another way to draw points: those that samplers ask for.
+void Search(Random& random, v1::SweepSpec& spec) {
+  spec.mutable_axes(0)->set_each(true);
+  if (!spec.has_sampling()) {
+    v1::Axis& size = *spec.add_axes();
+    size.set_field("training.batch_size");
+    size.mutable_range()->set_min(1);
+    size.mutable_range()->set_max(64);
+  }
+  v1::OptunaSampling& search = *spec.mutable_sampling()->mutable_optuna();
+  search.set_trials(static_cast<std::uint32_t>(1 + random.Below(4)));
+  search.add_objectives()->set_measurement("perplexity");
 }
 
 // Half of the trainings start from the other half.
@@ -74,10 +92,13 @@ void FineTune(Random& random, v1::SweepSpec& spec) {
 }  // namespace
 
 void People::Act() {
+  if (world_.plan().searches && world_.random().PerMille(300)) return Extend();
+  std::vector<Action> actions(std::begin(kActions), std::end(kActions));
+  if (world_.plan().removals) actions.insert(actions.end(), std::begin(kRemovals), std::end(kRemovals));
   int total = 0;
-  for (const Action& action : kActions) total += action.weight;
+  for (const Action& action : actions) total += action.weight;
   int what = world_.random().Below(total);
-  for (const Action& action : kActions) {
+  for (const Action& action : actions) {
     if (what < action.weight) return (this->*action.run)();
     what -= action.weight;
   }
@@ -110,6 +131,7 @@ void People::Submit() {
   spec.mutable_base()->mutable_training()->set_steps(100 + static_cast<std::uint32_t>(random.Below(3)));
   spec.set_priority(random.Below(3));
   Vary(random, spec);
+  if (world_.plan().searches && random.PerMille(500)) Search(random, spec);
   if (random.PerMille(250)) FineTune(random, spec);
   if (const std::string trial = SomeTrial(); !trial.empty() && random.PerMille(150))
     spec.mutable_base()->mutable_training()->mutable_start_from()->set_trial(trial);

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "coordinator/removal/removal.h"
 #include "coordinator/sweeps/control.h"
 #include "coordinator/sweeps/edit.h"
 #include "tests/simulation/coordinator_process.h"
@@ -39,7 +40,12 @@ class People {
   void Resume();
   void Edit();
   void Drain();
-  // Undoes what would keep things from ending: pauses, and the drains of `workers` (incarnations).
+  void Extend();
+  // Only in a world with removals.
+  void Remove();
+  void Restore();
+  void Free();
+  // Undoes what would keep things from ending: pauses, the drains of `workers` (incarnations), and points that are not asked for.
   void LetGo(const std::vector<std::string>& workers);
 
   Link& link() { return link_; }
@@ -72,6 +78,7 @@ class People {
 
   void Retry(v1::RetryRequest request);
   void ResumeSweep(const std::string& sweep, const Caller& caller);
+  void ExtendSweep(const std::string& sweep, const Caller& caller);
   void Hold(const std::string& worker, bool resume, bool now);
   std::string SomeSweep();
   std::string SomeTrial();

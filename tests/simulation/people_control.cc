@@ -1,11 +1,13 @@
-// People: pausing and resuming sweeps, editing them while they run, and draining workers.
+// People: pausing and resuming sweeps, editing them while they run, removing and freeing them, and draining workers.
 #include <algorithm>
 #include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "coordinator/search/search.h"
 #include "coordinator/state/lookup.h"
 #include "coordinator/status/status.h"
+#include "inlier/v1/artifact_service.pb.h"
 #include "spec/sweep/sweep_reader.h"
 #include "tests/simulation/people.h"
 
@@ -124,6 +126,52 @@ void People::Edit() {
       [this, request](const v1::EditSweepResponse& response) { oracle_.EditAnswered(request, response); });
 }
 
+namespace {
+
+// A point that a sampler may ask for.
+v1::SearchPoint SomePoint(Random& random, const v1::Search& search, std::uint32_t asked) {
+  v1::SearchPoint point;
+  auto& values = *point.mutable_values()->mutable_fields();
+  for (const v1::SearchAxis& axis : search.axes()) {
+    if (axis.has_range()) {
+      values[axis.name()].set_number_value(1 + random.Below(3));  // Some come twice.
+    } else {
+      values[axis.name()].set_string_value(axis.labels(random.Below(axis.labels_size())));
+    }
+  }
+  if (asked > 0) point.add_told(static_cast<std::uint32_t>(random.Below(static_cast<int>(asked))));
+  return point;
+}
+
+}  // namespace
+
+void People::Extend() {
+  const std::string sweep = SomeSweep();
+  if (!sweep.empty()) ExtendSweep(sweep, SomebodyFor(sweep));
+}
+
+void People::ExtendSweep(const std::string& sweep, const Caller& caller) {
+  if (!coordinator_.up()) return;
+  v1::GetSearchRequest read;
+  read.set_sweep(sweep);
+  const auto search = GetSearch(coordinator_.orchestrator().state(), read, caller.name);
+  if (!search.ok() || search->asked() >= search->sampling().trials()) return;
+  v1::ExtendSweepRequest request;
+  request.set_sweep(sweep);
+  const bool late = search->asked() > 0 && world_.random().PerMille(150);  // Another sampler was faster.
+  request.set_first(search->asked() - (late ? 1 : 0));
+  const std::uint32_t points =
+      search->asked() + 1 < search->sampling().trials() && world_.random().PerMille(300) ? 2 : 1;
+  for (std::uint32_t i = 0; i < points; ++i)
+    *request.add_points() = SomePoint(world_.random(), *search, search->asked() + i);
+  if (const std::string id = SomeRequestId(600); !id.empty()) request.set_request_id(id);
+  world_.Note(absl::StrCat("people extend ", sweep, " from ", request.first()));
+  AskOnce<v1::ExtendSweepRequest, v1::ExtendSweepResponse>(
+      request, caller, &inlier::ExtendSweep,
+      [this, request](const v1::ExtendSweepResponse& response) { oracle_.ExtendDecided(request, response); },
+      [this, request](const v1::ExtendSweepResponse&) { oracle_.ExtendAnswered(request); });
+}
+
 void People::Drain() {
   const std::vector<std::string> workers = oracle_.worker_ids();
   if (workers.empty()) return;
@@ -152,8 +200,60 @@ void People::Hold(const std::string& worker, bool resume, bool now) {
       });
 }
 
+void People::Remove() {
+  v1::RemoveSweepRequest request;
+  request.set_sweep(SomeSweep());
+  if (request.sweep().empty()) return;
+  request.set_request_id(SomeRequestId());
+  request.set_cancel(world_.random().PerMille(500));
+  world_.Note(absl::StrCat("people remove ", request.sweep(), request.cancel() ? " and cancel" : ""));
+  AskOnce<v1::RemoveSweepRequest, v1::RemoveSweepResponse>(
+      request, SomebodyFor(request.sweep()), &inlier::RemoveSweep,
+      [this, request](const v1::RemoveSweepResponse&) { oracle_.RemovalDecided(request.sweep(), true); },
+      nullptr);
+}
+
+void People::Restore() {
+  v1::RestoreSweepRequest request;
+  request.set_sweep(SomeSweep());
+  if (request.sweep().empty()) return;
+  request.set_request_id(SomeRequestId());
+  world_.Note(absl::StrCat("people restore ", request.sweep()));
+  AskOnce<v1::RestoreSweepRequest, v1::RestoreSweepResponse>(
+      request, SomebodyFor(request.sweep()), &inlier::RestoreSweep,
+      [this, request](const v1::RestoreSweepResponse&) { oracle_.RemovalDecided(request.sweep(), false); },
+      nullptr);
+}
+
+// As the collection does; some models go by a rule.
+void People::Free() {
+  std::vector<StageId> models;
+  for (const std::int64_t id : oracle_.stage_ids()) {
+    if (world_.random().PerMille(200)) models.push_back(StageId(id));
+  }
+  world_.Note("people free what was removed");
+  Ask<v1::CollectResponse>(
+      [this, models](CoordinatorProcess::Reply<v1::CollectResponse> reply) {
+        coordinator_.Decide<v1::CollectResponse>(
+            [&](Orchestrator& o, Moment now, Effects& effects) {
+              const Freed freed = o.OnFree(models, now, effects);
+              world_.Count("sweeps freed", freed.sweeps.size());
+              world_.Count("stages freed", freed.stages.size());
+              world_.Count("models let go", freed.models.size());
+              v1::CollectResponse response;
+              response.set_models(freed.models.size());
+              return absl::StatusOr<v1::CollectResponse>(response);
+            },
+            std::move(reply));
+      },
+      [](const v1::CollectResponse&) {});
+}
+
 void People::LetGo(const std::vector<std::string>& workers) {
   for (const std::string& sweep : oracle_.PausedSweeps()) ResumeSweep(sweep, Admin());
+  for (const auto& [id, sweep] : oracle_.sweeps()) {
+    if (sweep.state == "ACTIVE") ExtendSweep(SweepId(id).ToString(), Admin());
+  }
   for (const std::string& worker : workers) {
     if (oracle_.IsHeld(worker)) Hold(worker, /*resume=*/true, /*now=*/false);
   }

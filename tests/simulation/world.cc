@@ -48,6 +48,8 @@ World::World(std::uint64_t seed)
     : random_(seed), plan_(random_), common_data_(absl::StrFormat("%064x", 0xda7a)) {
   plan_.gangs = seed % 4 == 3;  // Not drawn: the other worlds do not change.
   plan_.jobs = seed % 8 == 0;
+  plan_.searches = seed % 16 == 12;
+  plan_.removals = seed % 4 == 1;
   plan_.skewed = seed % 2 == 0;
 }
 

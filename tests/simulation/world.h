@@ -45,7 +45,9 @@ struct FaultPlan {
   bool skewed = false;  // Wall clocks of workers are up to an hour off.
   bool jobs =
       false;  // Workers run in jobs of a cluster's engine: they end, and others come; some are drained.
+  bool searches = false;  // Half of the sweeps have points that samplers ask for.
   bool gangs = false;  // Sweeps of several processes; up to three slots, all on one GPU or each on its own.
+  bool removals = false;  // People remove and restore sweeps, and free what was removed.
 };
 
 class World {

@@ -3,7 +3,6 @@
 #define INLIER_TESTS_SPEC_MEASUREMENTS_PAGE_H_
 
 #include <string>
-#include <string_view>
 
 #include "spec/trial/measurements.h"
 
@@ -29,17 +28,12 @@ inline std::string MeasurementsMarkdown() {
       "| name | unit | stage | over | reported | better | formula |\n"
       "|---|---|---|---|---|---|---|\n";
   for (const MeasurementInfo& info : Measurements()) {
-    const std::string_view reported = info.final && info.curve ? "curve and final"
-                                      : info.curve             ? "curve"
-                                                               : "final";
-    const std::string_view better = info.better == Better::kLower    ? "lower"
-                                    : info.better == Better::kHigher ? "higher"
-                                                                     : "";
     std::string formula;
     for (const char c : info.formula) formula += c == '|' ? "\\|" : std::string(1, c);
     page += "| `" + std::string(info.name) + "` | " + std::string(info.unit) + " | " +
-            std::string(info.source) + " | " + std::string(info.axis) + " | " + std::string(reported) +
-            " | " + std::string(better) + " | " + formula + " |\n";
+            std::string(info.source) + " | " + std::string(info.axis) + " | " +
+            std::string(ReportedWord(info)) + " | " + std::string(BetterWord(info.better)) + " | " + formula +
+            " |\n";
   }
   return page;
 }

@@ -12,7 +12,8 @@
 #include "base/files/file.h"
 #include "base/processes/usable_cpus.h"
 #include "tests/worker/agent_fixture.h"
-#include "worker/gpus/gpu_monitor.h"
+#include "tests/worker/process_state.h"
+#include "worker/gpus/device_monitor.h"
 
 namespace inlier {
 namespace {
@@ -37,14 +38,14 @@ TEST_F(AgentTest, AFinishedTrainingIsInArtifactsBeforeItsOutcomeIsReported) {
   EXPECT_TRUE(fs::exists(folder_.path() / "attempts/train-stage/7/spec.json"));
 }
 
-TEST_F(AgentTest, ReadingsOfTheGpusAreSentOnceEachAndExported) {
+TEST_F(AgentTest, ReadingsOfTheDevicesAreSentOnceEachAndExported) {
   FakeCoordinator::Settings often;
   often.next_sync_ms = 20;
   StartCoordinator(often);
   WorkerRig& rig = StartWorker({});
-  const GpuMonitor monitor(
+  const DeviceMonitor monitor(
       {{"GPU-bbbb", "Fake Two", 8192}, {"GPU-aaaa", "Fake One", 81920}},
-      [&rig](const std::vector<v1::GpuReading>& readings) { rig.agent().ShowGpus(readings); },
+      [&rig](const DeviceReadings& readings) { rig.agent().ShowDevices(readings); },
       {.period = std::chrono::milliseconds(500), .library = INLIER_FAKE_NVML_LIBRARY});
   EXPECT_TRUE(
       rig.WaitForMetric("inlier_worker_gpu_utilization_ratio{device=\"cuda:1\",model=\"Fake One\"} 0.73"));
@@ -62,6 +63,8 @@ TEST_F(AgentTest, ReadingsOfTheGpusAreSentOnceEachAndExported) {
   ASSERT_EQ(first->gpus_size(), 2);
   EXPECT_EQ(first->gpus(1).device(), "cuda:1");
   EXPECT_EQ(first->gpus(1).name(), "Fake One");
+  EXPECT_EQ(first->machine().device(), "cpu");
+  EXPECT_GT(first->machine().memory_total_mib(), first->machine().memory_used_mib());
 }
 
 TEST_F(AgentTest, AnEvaluationReadsTheArtifactAndReportsItsResults) {
@@ -350,6 +353,18 @@ TEST_F(AgentTest, DrainingStopsTheChildrenWithACheckpointAndDeliversEverything) 
   EXPECT_EQ(state.outcomes.at(1).failure(), v1::PREEMPTED);
   EXPECT_EQ(state.outcomes.at(1).message(), "stopped by a signal");
   EXPECT_EQ(rig_->outbox().size(), 0u);
+}
+
+// The kill of a whole job reaches the trial first: its worker says nothing of a crash before it is asked to end too.
+TEST_F(AgentTest, AKilledTrialOfAJobIsNotReportedAtOnce) {
+  StartWorker({.killed_wait = std::chrono::hours(1)}).SetBehaviour("hang");
+  AssignAndWaitForLog(TrainAssignment(1));
+  const pid_t trial = ProcessThatCatchesSigterm(folder_.path() / "attempts/train-stage/1/spec.json");
+  ASSERT_EQ(::kill(trial, SIGKILL), 0);
+  ASSERT_TRUE(ComesTo(trial, "-"));  // The worker knows.
+  rig_->Drain();
+  EXPECT_EQ(rig_->WaitForEnd(), absl::OkStatus());
+  EXPECT_EQ(coordinator_->state().outcomes.at(1).failure(), v1::PREEMPTED);
 }
 
 // It is shown as stopped then, not as lost.

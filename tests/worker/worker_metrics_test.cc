@@ -38,7 +38,7 @@ TEST(WorkerMetricsTest, AnEndedAttemptCountsUnderItsOutcome) {
 TEST(WorkerMetricsTest, AGpuHasSeriesForWhatItsDriverReports) {
   WorkerMetrics metrics;
   EXPECT_THAT(metrics.registry.Expose(), Not(HasSubstr("inlier_worker_gpu")));
-  v1::GpuReading whole, bare;
+  v1::DeviceReading whole, bare;
   ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
       "device: 'cuda:0' name: 'NVIDIA A' utilization: 0.5 memory_used_mib: 3 memory_total_mib: 8 "
       "temperature_celsius: 61 power_watts: 250.5 memory_errors: 2",

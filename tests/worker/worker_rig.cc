@@ -37,6 +37,7 @@ WorkerRig::WorkerRig(const std::filesystem::path& state_dir, const std::string& 
   options.attempts.trial_environment = {"FAKE_*"};
   options.attempts.line_bytes_max = settings.line_bytes_max;
   options.attempts.stop_grace = settings.stop_grace;
+  options.attempts.killed_wait = settings.killed_wait;
   options.attempts.artifact_wait = settings.artifact_wait;
   options.client.hold = settings.hold;
   options.client.address = coordinator;

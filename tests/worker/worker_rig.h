@@ -26,6 +26,7 @@ struct RigSettings {
   std::size_t outbox_events_max = 100000;
   std::size_t line_bytes_max = 65536;
   Duration stop_grace = std::chrono::seconds(20);
+  Duration killed_wait = Duration::zero();
   Duration artifact_wait = std::chrono::milliseconds(100);
   Duration hold = std::chrono::hours(1);
   std::string trial_program = INLIER_FAKE_TRIAL;

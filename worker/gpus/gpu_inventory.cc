@@ -71,11 +71,11 @@ bool HasMultiProcessService(const std::optional<std::string>& folder) {
                                  error);
 }
 
-std::uint64_t MemoryOfMachine(const std::string& meminfo) {
+std::uint64_t MemoryOfMachine(const std::string& meminfo, std::string_view key) {
   for (absl::string_view line : absl::StrSplit(meminfo, '\n')) {
     const std::vector<std::string> words = absl::StrSplit(line, absl::ByAnyChar(" :\t"), absl::SkipEmpty());
     std::uint64_t kib = 0;
-    if (words.size() >= 2 && words[0] == "MemTotal" && absl::SimpleAtoi(words[1], &kib)) return kib >> 10;
+    if (words.size() >= 2 && words[0] == key && absl::SimpleAtoi(words[1], &kib)) return kib >> 10;
   }
   return 0;
 }

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "worker/gpus/nvml.h"
@@ -36,8 +37,8 @@ bool HasMultiProcessService(const std::optional<std::string>& folder);
 // MiB of memory for this worker's processes: the machine's, or its control group's limit if less; 0: neither is known.
 std::uint64_t UsableMemoryMib();
 
-// MiB after MemTotal in the content of /proc/meminfo; 0 without it.
-std::uint64_t MemoryOfMachine(const std::string& meminfo);
+// MiB after a key in the content of /proc/meminfo; 0 without it.
+std::uint64_t MemoryOfMachine(const std::string& meminfo, std::string_view key = "MemTotal");
 
 // MiB of the content of a cgroup's memory.max ("1073741824", "max"); nullopt for no limit.
 std::optional<std::uint64_t> MemoryOfLimit(const std::string& memory_max);

@@ -57,10 +57,10 @@ std::vector<Gpu> Nvml::List() const {
   return gpus;
 }
 
-std::optional<v1::GpuReading> Nvml::Read(const std::string& uuid) const {
+std::optional<v1::DeviceReading> Nvml::Read(const std::string& uuid) const {
   void* device = nullptr;
   if (by_uuid_ == nullptr || by_uuid_(uuid.c_str(), &device) != 0) return std::nullopt;
-  v1::GpuReading reading;
+  v1::DeviceReading reading;
   std::array<char, 96> name{};
   if (name_(device, name.data(), name.size()) == 0) reading.set_name(name.data());
   if (Utilization used; utilization_ && utilization_(device, &used) == 0)

@@ -36,7 +36,7 @@ class Nvml {
 
   // The numbers of the GPU with this uuid that its driver knows now, `device` not set; nullopt without such a GPU. Waits for
   // the driver, which may take seconds.
-  std::optional<v1::GpuReading> Read(const std::string& uuid) const;
+  std::optional<v1::DeviceReading> Read(const std::string& uuid) const;
 
  private:
   // The C structures of NVML, whose layout is fixed.

@@ -5,7 +5,7 @@ import abc
 import difflib
 import json
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Union
 
 import pandas as pd
@@ -36,6 +36,12 @@ def check_names(argument: str, names: Iterable[str], known: Sequence[str]) -> No
             near = difflib.get_close_matches(name, known, 1)
             hint = f"did you mean {near[0]}?" if near else "known are " + (", ".join(known) or "none yet")
             raise InvalidError(f"{argument}: {name!r} is not known; {hint}")
+
+
+def axis_name(axis: Mapping[str, Any]) -> str:
+    """Of an axis of a sweep's stored specification."""
+    paths = [axis["field"]] if axis.get("field") else axis.get("zip", ())
+    return axis.get("name") or "+".join(path.rpartition(".")[2] for path in paths)
 
 
 def _in(column: str, values: Iterable[str]) -> str:
@@ -105,6 +111,16 @@ class Results(abc.ABC):
         frame = frame.assign(_trial=_numbers(frame.trial)).sort_values(["_trial", "name", "site", "step"], kind="stable", ignore_index=True)
         return frame.drop(columns=["_trial"] if sites else ["_trial", "site"])
 
+    def importance(self, sweep: str, by: str | None = None, *, evaluator: str = "fanova", goal: str | None = None, seed: int = 0) -> pd.DataFrame:
+        """How much each parameter of the sweep matters for the measurement `by`: columns parameter and importance, which adds up to 1, the largest first.
+
+        Needs Optuna (pip install inlier[optuna]). `evaluator`: "fanova" (Hutter et al. 2014), "mdi" or "ped_anova", which needs the `goal` MINIMIZE or
+        MAXIMIZE. `by`: the first objective of a search, or the first column of the sweep's table, when not given. InvalidError where fewer than two
+        parameters vary, or too few trials have the number. `.attrs` of the frame counts the trials."""
+        from inlier.importance import importance
+
+        return importance(self, sweep, by, evaluator=evaluator, goal=goal, seed=seed)
+
     def _columns(self, view: str, selected: str = "*") -> list[str]:
         return self._rows(f"SELECT {selected} FROM {view} LIMIT 0", 1)[0]
 
@@ -147,8 +163,7 @@ class Results(abc.ABC):
         names: dict[str, None] = {}
         for spec in self.query(f"SELECT spec FROM sweeps WHERE {_in('sweep_id', ids)}").spec:
             for axis in json.loads(spec).get("axes", ()):
-                paths = [axis["field"]] if axis.get("field") else axis.get("zip", ())
-                names[axis.get("name") or "+".join(path.rpartition(".")[2] for path in paths)] = None
+                names[axis_name(axis)] = None
         return list(names)
 
     def _wide(self, view: str, sweeps: Sequence[str], states: list[str], columns: list[str], empty_columns: bool) -> pd.DataFrame:

@@ -1,7 +1,8 @@
 """Sweeps and tables as Python values -> messages, led by the messages' descriptors as the YAML reader is (spec/schema/yaml_reader.h).
 
 The values are those of the YAML file, or of the service's JSON: dicts, lists, texts, numbers. Also understood: keys with dots, the short form of
-`exclude`, NumPy's numbers and arrays, and numbers that PyYAML reads as texts, such as 4e-3. The coordinator checks ranges and the axes.
+`exclude`, NumPy's numbers and arrays, and numbers that PyYAML reads as texts, such as 4e-3. None is null: not set. Paths are taken as they are.
+The coordinator checks ranges and the axes.
 """
 from __future__ import annotations
 
@@ -123,7 +124,11 @@ def _field(type_: Any, name: str, path: str) -> Any:
 
 def _value(field: Any, value: Any, path: str, parent: Mapping[str, Any]) -> Any:
     if value is None:
-        raise InvalidError(f"{path}: has no value; leave it out to keep the default")
+        if field.containing_type.GetOptions().map_entry:
+            return "null"  # The label of a point that leaves a field unset.
+        if _is_repeated(field):
+            raise InvalidError(f"{path}: is None where a list or mapping is meant; leave it out")
+        return None
     if _is_message(field) and field.message_type.GetOptions().map_entry:
         if not isinstance(value, Mapping):
             raise InvalidError(f"{path}: is not a mapping")
@@ -136,15 +141,19 @@ def _value(field: Any, value: Any, path: str, parent: Mapping[str, Any]) -> Any:
 
 
 def _item(field: Any, item: Any, path: str, types: list[Any] | None) -> Any:
+    if types is None and _is_message(field) and field.message_type.full_name == "google.protobuf.Struct" and isinstance(item, Mapping):
+        return {_text(key, path): _generic(value, _join(path, str(key))) for key, value in item.items()}  # A point by axis names.
     if types is None:
         return _one(field, item, path)
-    if item is None:
-        raise InvalidError(f"{path}: has no value; a point that leaves the field unset is a variant: {{'label': 'unset', 'set': {{}}}}")
     if len(types) == 1:
-        return _leaf(types[0], item, path) if types[0] is not None else _generic(item, path)
-    parts = _list(item, path)
-    return [_leaf(types[i], part, f"{path}[{i}]") if i < len(types) and types[i] is not None else _generic(part, f"{path}[{i}]")
-            for i, part in enumerate(parts)]  # fmt: skip
+        return _axis_value(types[0], item, path)
+    return [_axis_value(types[i] if i < len(types) else None, part, f"{path}[{i}]") for i, part in enumerate(_list(item, path))]
+
+
+def _axis_value(field: Any, value: Any, path: str) -> Any:
+    if value is None:
+        return None  # A point that leaves the field unset.
+    return _leaf(field, value, path) if field is not None else _generic(value, path)
 
 
 def _one(field: Any, value: Any, path: str) -> Any:
@@ -237,5 +246,5 @@ def _generic(value: Any, path: str) -> Any:
     if isinstance(value, numbers.Real):
         return float(value)
     if value is None:
-        raise InvalidError(f"{path}: has no value")
+        return "null"
     return [_generic(item, f"{path}[{number}]") for number, item in enumerate(_list(value, path))]

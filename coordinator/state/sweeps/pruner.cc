@@ -67,15 +67,18 @@ PruningDecision JudgeValue(const v1::PruningSpec& spec, std::span<const double> 
                            : JudgeByAsha(spec, std::move(others), RankOf(spec, value));
 }
 
-std::optional<PruningDecision> Pruner::Judge(StageId stage, std::uint64_t step, double value) const {
-  const std::optional<std::uint64_t> rung = PruningRungAt(spec_, step);
-  if (!rung) return std::nullopt;
+std::optional<PruningDecision> Pruner::Judge(StageId stage, std::uint32_t bracket, std::uint64_t step,
+                                             double value) const {
   const auto before = judged_.find(stage);
-  if (before != judged_.end() && before->second.rung >= *rung) return std::nullopt;
-  const auto at = rungs_.find(*rung);
+  const bool first = before == judged_.end();
+  if (!first) bracket = before->second.bracket;
+  const std::optional<std::uint64_t> rung = PruningRungAt(spec_, bracket, step);
+  if (!rung || (!first && before->second.rung >= *rung)) return std::nullopt;
+  const auto at = rungs_.find({bracket, *rung});
   PruningDecision decision =
       JudgeValue(spec_, at == rungs_.end() ? std::span<const double>() : at->second, value);
   decision.stage = stage;
+  decision.bracket = bracket;
   decision.rung = *rung;
   decision.step = step;
   decision.value = value;
@@ -84,8 +87,8 @@ std::optional<PruningDecision> Pruner::Judge(StageId stage, std::uint64_t step, 
 
 void Pruner::Record(const PruningDecision& decision) {
   if (!decision.prune || !INLIER_BUG("pruned_value_not_compared"))
-    rungs_[decision.rung].push_back(decision.value);
-  judged_[decision.stage] = {decision.rung, decision.prune};
+    rungs_[{decision.bracket, decision.rung}].push_back(decision.value);
+  judged_[decision.stage] = {decision.bracket, decision.rung, decision.prune};
 }
 
 bool Pruner::Wants(StageId stage) const {
@@ -101,19 +104,22 @@ std::string Pruner::Reason(const PruningDecision& decision) const {
                          decision.others)
           : absl::StrCat(FormatNumber(decision.threshold.value_or(none)), ", the limit of the best 1/",
                          spec_.asha().reduction(), " of ", decision.others + 1);
+  const std::string bracket = spec_.asha().brackets() > 1 ? absl::StrCat(" in bracket ", decision.bracket,
+                                                                         " of ", spec_.asha().brackets())
+                                                          : "";
   return absl::StrCat("pruned: ", spec_.measurement(), " ", FormatNumber(decision.value), " at step ",
-                      decision.step, " is worse than ", against, " trials");
+                      decision.step, " is worse than ", against, " trials", bracket);
 }
 
 std::string Pruner::State() const {
   std::string text;
   for (const auto& [rung, values] : rungs_) {
-    absl::StrAppend(&text, "rung ", rung, ":");
+    absl::StrAppend(&text, "rung ", rung.second, " of bracket ", rung.first, ":");
     for (const double value : values) absl::StrAppend(&text, " ", FormatNumber(value));
     absl::StrAppend(&text, "\n");
   }
   for (const auto& [stage, judged] : judged_)
-    absl::StrAppend(&text, "judged ", stage.ToString(), " ", judged.rung,
+    absl::StrAppend(&text, "judged ", stage.ToString(), " in bracket ", judged.bracket, " ", judged.rung,
                     judged.prune ? " PRUNE\n" : " CONTINUE\n");
   return text;
 }

@@ -13,6 +13,9 @@
 // others have fallen behind; ours train without a pause, so the decision is taken once, when the rung is
 // reached. The best so far always continues, also before eta values are there.
 //
+// With asha.brackets it is asynchronous Hyperband (Li et al. 2018): trainings are compared within their bracket alone, which
+// they keep from their first decision on (PruningBracketOf).
+//
 // NaN is worse than every number. Equal values are not worse.
 #ifndef INLIER_COORDINATOR_STATE_SWEEPS_PRUNER_H_
 #define INLIER_COORDINATOR_STATE_SWEEPS_PRUNER_H_
@@ -22,6 +25,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "coordinator/store/changes.h"
@@ -42,14 +46,16 @@ class Pruner {
   const v1::PruningSpec& spec() const { return spec_; }
 
   // The decision about `stage` with `value` at `step`; nullopt when there is none, because the training has
-  // one at that rung already. Sweep, token and time are left to the caller. Changes nothing: Record() does.
-  std::optional<PruningDecision> Judge(StageId stage, std::uint64_t step, double value) const;
+  // one at that rung already. `bracket`: where it belongs unless it was judged before. Sweep, token and time are left to the
+  // caller. Changes nothing: Record() does.
+  std::optional<PruningDecision> Judge(StageId stage, std::uint32_t bracket, std::uint64_t step,
+                                       double value) const;
   void Record(const PruningDecision& decision);
 
   // The latest verdict about the stage was to prune it.
   bool Wants(StageId stage) const;
 
-  // "pruned: loss 3.21 at step 400 is worse than the median 2.9 of 6 trials".
+  // "pruned: loss 3.21 at step 400 is worse than the median 2.9 of 6 trials"; with brackets "… in bracket 2 of 4".
   std::string Reason(const PruningDecision& decision) const;
 
   // One line a rung and a stage, in order, by which states are compared.
@@ -57,12 +63,13 @@ class Pruner {
 
  private:
   struct Judged {
+    std::uint32_t bracket = 1;
     std::uint64_t rung = 0;  // The highest so far.
     bool prune = false;
   };
 
   v1::PruningSpec spec_;
-  std::map<std::uint64_t, std::vector<double>> rungs_;
+  std::map<std::pair<std::uint32_t, std::uint64_t>, std::vector<double>> rungs_;  // By bracket and step.
   std::map<StageId, Judged> judged_;
 };
 

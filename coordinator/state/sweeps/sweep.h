@@ -48,16 +48,19 @@ struct SweepSubmission {
   WallTime at;
   std::uint64_t trials = 0;
   std::uint64_t known = 0;
+  bool again = false;  // Runs once more what has a result.
 };
 
 // Which trials it has, and which are still to be made.
 struct SweepExpansion {
   std::uint64_t points = 0;
   std::uint64_t kept = 0;  // Points that are not left out.
+  // With sampling.optuna: what was asked for. The points after it are not made yet, and nothing is ready for them.
+  SweepGrid::SearchPoints asked;
   std::uint64_t next_point = 0;
   // Points from next_point on that have a trial already: the sweep was edited. Expansion skips them.
   std::unordered_set<std::uint64_t> ahead;
-  // Null when no more trials are to be made, and after a start until the first is.
+  // Null when no more trials are to be made for now, and after a start until the first is.
   std::unique_ptr<SweepExpander> expander;
   // The sweep's trials, or empty; made when a trial starts from another point's.
   std::unordered_map<std::uint64_t, TrialId> by_point;
@@ -106,7 +109,7 @@ struct Sweep {
   std::string owner;  // The caller that submitted it; empty: callers were not checked.
   v1::SweepState state = v1::ACTIVE;
   bool paused = false;
-  bool again = false;  // Runs once more what has a result.
+  SweepOrder order;
   std::uint64_t revision = 1;
   std::uint64_t version = 0;  // Grows with everything that a watcher can see.
   Timestamp began;            // When it was submitted, also where that was before a restart.

@@ -26,10 +26,10 @@ std::vector<ExpandedTrial> SweepExpander::Next(std::uint64_t limit, std::unorder
   std::vector<ExpandedTrial> trials;
   passed_.clear();
   while (trials.size() < limit && (passed_.empty() || passed_.size() < pass_limit) &&
-         next_point_ < grid_.size()) {
+         next_point_ < grid_.decided()) {
     const std::optional<std::uint64_t> index = grid_.NextIndex(next_point_);
     if (!index) {
-      next_point_ = grid_.size();
+      next_point_ = grid_.decided();
       break;
     }
     next_point_ = *index + (INLIER_BUG("grid_point_skipped") ? 2 : 1);
@@ -49,11 +49,11 @@ void SweepExpander::ReturnTo(std::uint64_t point, std::unordered_set<std::uint64
   }
 }
 
-const std::shared_ptr<const std::string>& SweepExpander::NamesOf(const v1::TrialSpec& spec) {
-  std::string source = DataSourceOf(spec).SerializeAsString();
-  if (latest_names_ == nullptr || source != latest_source_) {
-    latest_source_ = std::move(source);
-    latest_names_ = std::make_shared<const std::string>(DataSourceNames(spec));
+const std::shared_ptr<const std::string>& SweepExpander::NamesOf(const v1::TrialSpec& source) {
+  std::string packed = source.SerializeAsString();
+  if (latest_names_ == nullptr || packed != latest_source_) {
+    latest_source_ = std::move(packed);
+    latest_names_ = std::make_shared<const std::string>(DataSourceNames(source));
   }
   return latest_names_;
 }
@@ -106,7 +106,7 @@ void SweepExpander::SetParts(const v1::TrialSpec& spec, ExpandedTrial& trial) {
         std::make_shared<const StagePart>(StagePart{.fingerprint = TrainFingerprint(spec),
                                                     .spec = std::move(parts.train),
                                                     .json = ResolvedPartJson(spec, v1::TRAIN_STAGE),
-                                                    .names = NamesOf(spec),
+                                                    .names = NamesOf(TrainingSourceOf(spec)),
                                                     .version = spec.program().digest(),
                                                     .asks_first = spec.program().has_source()});
   }
@@ -114,7 +114,7 @@ void SweepExpander::SetParts(const v1::TrialSpec& spec, ExpandedTrial& trial) {
   trial.evaluate = {.fingerprint = EvaluateFingerprint(spec, trial.train->fingerprint),
                     .spec = std::move(parts.evaluate),
                     .json = ResolvedPartJson(spec, v1::EVALUATE_STAGE),
-                    .names = nullptr,
+                    .names = spec.evaluation().has_multiple_choice() ? NamesOf(DataSourceOf(spec)) : nullptr,
                     .version = {},
                     .asks_first = false};
   trial.steps = spec.training().steps();

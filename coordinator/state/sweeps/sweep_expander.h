@@ -25,10 +25,11 @@ namespace inlier {
 // Data by which a stage is found or made.
 struct StagePart {
   std::string fingerprint;
-  std::string spec;                          // Its part of the resolved TrialSpec, serialised (canonical.h).
-  std::string json;                          // The same as JSON.
-  std::shared_ptr<const std::string> names;  // TRAIN: DataSourceNames.
-  std::string version;                       // TRAIN of a program: the digest of its source, hexadecimal.
+  std::string spec;  // Its part of the resolved TrialSpec, serialised (canonical.h).
+  std::string json;  // The same as JSON.
+  std::shared_ptr<const std::string>
+      names;            // DataSourceNames; null for an evaluation without files of its own.
+  std::string version;  // TRAIN of a program: the digest of its source, hexadecimal.
   bool asks_first =
       false;  // TRAIN: it begins once a worker has found its data, which not every worker may have.
 };
@@ -69,13 +70,13 @@ class SweepExpander {
   void ReturnTo(std::uint64_t point, std::unordered_set<std::uint64_t>& taken);
 
   const SweepGrid& grid() const { return grid_; }
-  // Index from which Next() continues; the grid's size when it is exhausted.
+  // Index from which Next() continues; the grid's decided() when it is exhausted.
   std::uint64_t next_point() const { return next_point_; }
-  bool exhausted() const { return next_point_ >= grid_.size(); }
+  bool exhausted() const { return next_point_ >= grid_.decided(); }
 
  private:
-  // DataSourceNames(spec); that of the latest spec where the two agree.
-  const std::shared_ptr<const std::string>& NamesOf(const v1::TrialSpec& spec);
+  // DataSourceNames(source); that of the latest one where the two agree.
+  const std::shared_ptr<const std::string>& NamesOf(const v1::TrialSpec& source);
   // Resets `arena` and makes the spec in it.
   void Make(std::uint64_t point, google::protobuf::Arena& arena, ExpandedTrial& trial);
   // Fills the parts of `trial`.
@@ -85,7 +86,7 @@ class SweepExpander {
   std::uint64_t next_point_;
   SeriesValidator validator_;
   std::shared_ptr<const StagePart> latest_train_;
-  std::string latest_source_;  // DataSourceOf the latest spec, serialised.
+  std::string latest_source_;  // The latest of NamesOf, serialised.
   std::shared_ptr<const std::string> latest_names_;
   std::vector<std::uint64_t> passed_;  // Points that the latest Next() skipped.
   std::unique_ptr<char[]> arena_block_;

@@ -6,8 +6,27 @@
 namespace inlier {
 
 Sweep& SweepTable::Add(Sweep sweep) {
-  newest_by_name_[sweep.spec.name()][sweep.owner] = sweep.id;
+  if (!sweep.order.removed) newest_by_name_[sweep.spec.name()][sweep.owner] = sweep.id;
   return IdTable::Add(std::move(sweep));
+}
+
+void SweepTable::FindAgain(const std::string& name, const std::string& owner) {
+  std::map<std::string, SweepId>& by_owner = newest_by_name_[name];
+  by_owner.erase(owner);
+  for (const Sweep& sweep : *this) {
+    if (sweep.spec.name() == name && sweep.owner == owner && !sweep.order.removed) by_owner[owner] = sweep.id;
+  }
+  if (by_owner.empty()) newest_by_name_.erase(name);
+}
+
+std::optional<SweepId> SweepTable::FindRemoved(std::string_view name, const std::string& owner) const {
+  std::optional<SweepId> found;
+  for (const Sweep& sweep : *this) {
+    if (sweep.spec.name() != name || !sweep.order.removed) continue;
+    const bool foreign = sweep.owner != owner && !owner.empty();
+    if (!foreign || !found || at(*found).owner != owner) found = sweep.id;
+  }
+  return found;
 }
 
 std::optional<SweepId> SweepTable::FindNewest(std::string_view name, const std::string& owner) const {
@@ -25,7 +44,9 @@ const std::map<std::string, SweepId>* SweepTable::NewestByOwner(std::string_view
 
 std::vector<std::string> SweepTable::NewestNames(std::size_t max) const {
   std::vector<std::string> names;
-  for (auto at = end(); at != begin() && names.size() < max;) names.push_back((--at)->spec.name());
+  for (auto at = end(); at != begin() && names.size() < max;) {
+    if (!(--at)->order.removed) names.push_back(at->spec.name());
+  }
   return names;
 }
 

@@ -1,4 +1,4 @@
-// The sweeps, by id, by name and by the request that submitted them. Sweeps are never removed.
+// The sweeps, by id, by name and by the request that submitted them. One that a user removed keeps its id, and has no name.
 #ifndef INLIER_COORDINATOR_STATE_SWEEPS_SWEEP_TABLE_H_
 #define INLIER_COORDINATOR_STATE_SWEEPS_SWEEP_TABLE_H_
 
@@ -20,13 +20,17 @@ class SweepTable : private IdTable<SweepId, Sweep> {
  public:
   using IdTable::at, IdTable::begin, IdTable::contains, IdTable::end, IdTable::NextId, IdTable::size;
 
-  // REQUIRES: its id is NextId(); its name and owner do not change.
+  // REQUIRES: its id is NextId(); its owner does not change.
   Sweep& Add(Sweep sweep);
+  // Looks for the newest sweep of this name and owner again: one was renamed, removed or restored.
+  void FindAgain(const std::string& name, const std::string& owner);
 
   // The newest sweep of this name: of `owner` where it has one, else of anyone.
   std::optional<SweepId> FindNewest(std::string_view name, const std::string& owner) const;
   // The newest of this name of each owner, by owner; null where there is none.
   const std::map<std::string, SweepId>* NewestByOwner(std::string_view name) const;
+  // The newest removed sweep of this name, as FindNewest.
+  std::optional<SweepId> FindRemoved(std::string_view name, const std::string& owner) const;
   // Names of the newest sweeps, at most `max`.
   std::vector<std::string> NewestNames(std::size_t max) const;
 

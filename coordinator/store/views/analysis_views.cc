@@ -124,7 +124,8 @@ View CurvesView() {
                         {"value", "measurement.value", "NULL: not a number."},
                         {"site", "measurement.site", "Module path; empty: of the whole model."},
                         {"at", Utc("measurement.at_ms"), "UTC."},
-                        {"token", "measurement.token", "The attempt that measured it."}}),
+                        {"token", "measurement.token", "The attempt that measured it."},
+                        kOrigin}),
           absl::StrCat(AttemptsOfTrials(),
                        "\n  CROSS JOIN measurement ON measurement.token = attempt.token"
                        "\nWHERE measurement.final = 0 AND measurement.step <= "

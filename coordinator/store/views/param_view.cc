@@ -69,33 +69,42 @@ View Sweeps() {
     return absl::StrCat("coalesce((SELECT ", column,
                         " FROM sweep_usage WHERE sweep_usage.sweep = sweep.id), 0) / 3600000.0");
   };
-  return {"sweeps",
-          "Sweeps with counts of the trials made so far.",
-          {{"sweep_id", Id("s-", "sweep.id"), "Id, s-<number>."},
-           {"sweep", "sweep.name", "Name."},
-           {"state", "replace(sweep.state, 'SWEEP_', '')",
-            "ACTIVE, COMPLETE, CANCELLED, STOPPED_BY_FAILURES, STOPPED_BY_TIME or STOPPED_BY_BUDGET."},
-           {"trials", "sweep.trials", "Trials when fully expanded."},
-           {"pending", count("PENDING", absl::StrCat(" AND NOT ", kTrialRuns)), "Trials that wait."},
-           {"running", count("PENDING", absl::StrCat(" AND ", kTrialRuns)), "Trials with a stage that runs."},
-           {"succeeded", count("SUCCEEDED"), "Trials with a result."},
-           {"diverged", count("DIVERGED"), "Trials whose loss became not finite: a result too."},
-           {"failed", count("FAILED"), "Trials without a result."},
-           {"cancelled", count("CANCELLED"), "Trials ended by a user or by pruning."},
-           {"withdrawn", "(SELECT count(*) FROM trial WHERE trial.sweep = sweep.id AND trial.point < 0)",
-            "Trials that edits took out of it; in none of the counts."},
-           {"paused", "sweep.paused", "1: no new attempts start."},
-           {"revision", "sweep.revision", "1 as submitted; grows with each edit."},
-           {"owner", "sweep.owner", "Name of the caller that submitted it; empty: callers were not checked."},
-           {"attempt_hours", used("attempt_ms"),
-            "Time of its attempts together, up to the end of the latest; one that several sweeps needed "
-            "counts in each."},
-           {"gpu_hours", used("gpu_ms"), "The same, multiplied by the share of a GPU that each had."},
-           {"submitted_at", Utc("sweep.submitted_ms"), "UTC."},
-           {"ended_at", Utc("sweep.ended_ms"), "UTC; NULL while ACTIVE."},
-           {"description", "sweep.spec->>'$.description'", "Purpose of the sweep."},
-           {"spec", "sweep.spec", "The current sweep, JSON."}},
-          "sweep"};
+  return {
+      "sweeps",
+      "Sweeps with counts of the trials made so far.",
+      {{"sweep_id", Id("s-", "sweep.id"), "Id, s-<number>."},
+       {"sweep", "sweep.name", "Name."},
+       {"state", "replace(sweep.state, 'SWEEP_', '')",
+        "ACTIVE, COMPLETE, CANCELLED, STOPPED_BY_FAILURES, STOPPED_BY_TIME or STOPPED_BY_BUDGET."},
+       {"trials", "sweep.trials", "Trials when fully expanded."},
+       {"pending", count("PENDING", absl::StrCat(" AND NOT ", kTrialRuns)), "Trials that wait."},
+       {"running", count("PENDING", absl::StrCat(" AND ", kTrialRuns)), "Trials with a stage that runs."},
+       {"succeeded", count("SUCCEEDED"), "Trials with a result."},
+       {"diverged", count("DIVERGED"), "Trials whose loss became not finite: a result too."},
+       {"failed", count("FAILED"), "Trials without a result."},
+       {"cancelled", count("CANCELLED"), "Trials ended by a user or by pruning."},
+       {"withdrawn", "(SELECT count(*) FROM trial WHERE trial.sweep = sweep.id AND trial.point < 0)",
+        "Trials that edits took out of it; in none of the counts."},
+       {"paused", "sweep.paused", "1: no new attempts start."},
+       {"revision", "sweep.revision", "1 as submitted; grows with each edit."},
+       {"owner", "sweep.owner", "Name of the caller that submitted it; empty: callers were not checked."},
+       {"attempt_hours", used("attempt_ms"),
+        "Time of its attempts together, up to the end of the latest; one that several sweeps needed "
+        "counts in each."},
+       {"gpu_hours", used("gpu_ms"), "The same, multiplied by the share of a GPU that each had."},
+       {"tags", "sweep.tags", "A JSON list: `EXISTS (SELECT 1 FROM json_each(tags) WHERE value = 'a')`."},
+       {"note", "sweep.note", "Markdown."},
+       kOrigin,
+       {"imported_from", "sweep.spec->>'$.imported.path'", "The file or folder; NULL: it was not imported."},
+       {"archived", "sweep.archived", "1: lists leave it out."},
+       {"removed_at", Utc("sweep.removed_ms"),
+        "UTC; NULL: it was not removed. The other views have no trial of one that was."},
+       {"freed", "sweep.freed", "1: `inlier gc` has freed what only it needed."},
+       {"submitted_at", Utc("sweep.submitted_ms"), "UTC."},
+       {"ended_at", Utc("sweep.ended_ms"), "UTC; NULL while ACTIVE."},
+       {"description", "sweep.spec->>'$.description'", "Purpose of the sweep."},
+       {"spec", "sweep.spec", "The current sweep, JSON."}},
+      "sweep"};
 }
 
 View Trials(const Programs& programs) {
@@ -106,7 +115,8 @@ View Trials(const Programs& programs) {
                 kSweepId,
                 {"state", TrialStateSql(), "PENDING, RUNNING, SUCCEEDED, DIVERGED, FAILED or CANCELLED."},
                 kLabel,
-                kLabels},
+                kLabels,
+                kOrigin},
                TrialsWithSpecs()};
   AppendParams(programs, view.columns);
   view.columns =
@@ -148,11 +158,16 @@ void AppendMeasurements(const Programs& programs, std::vector<ViewColumn>& colum
 
 // `more`: a further condition on the trials.
 View ResultsOf(const Programs& programs, std::string name, std::string comment, const std::string& more) {
-  View view = {
-      std::move(name),
-      std::move(comment),
-      {kTrial, kSweep, kSweepId, {"state", "trial.state", "SUCCEEDED or DIVERGED."}, kLabel, kLabels},
-      absl::StrCat(TrialsWithSpecs(), "\nWHERE trial.state IN ('SUCCEEDED', 'DIVERGED')", more)};
+  View view = {std::move(name),
+               std::move(comment),
+               {kTrial,
+                kSweep,
+                kSweepId,
+                {"state", "trial.state", "SUCCEEDED or DIVERGED."},
+                kLabel,
+                kLabels,
+                kOrigin},
+               absl::StrCat(TrialsWithSpecs(), "\nWHERE trial.state IN ('SUCCEEDED', 'DIVERGED')", more)};
   AppendParams(programs, view.columns);
   view.columns =
       Joined(view.columns,
@@ -181,8 +196,9 @@ View DistinctResults(const Programs& programs) {
   return ResultsOf(programs, "distinct_results",
                    "The same, each result once: with the first of the trials that have it. For queries over "
                    "several sweeps, so that a sweep that was submitted twice does not count twice.",
-                   "\n  AND NOT EXISTS (SELECT 1 FROM trial AS earlier WHERE earlier.evaluate_stage = "
-                   "trial.evaluate_stage AND earlier.id < trial.id)");
+                   "\n  AND NOT EXISTS (SELECT 1 FROM trial AS earlier JOIN sweep AS other ON other.id = "
+                   "earlier.sweep WHERE earlier.evaluate_stage = trial.evaluate_stage AND earlier.id < "
+                   "trial.id AND other.removed_ms IS NULL)");
 }
 
 View Attempts() {
@@ -209,7 +225,7 @@ View Attempts() {
               {"processes", "1 + json_array_length(attempt.further_slots)", "That train together; else 1."},
               {"resumed_step", "attempt.resumed_step",
                "Step of the checkpoint it resumed from; 0 from scratch."}}),
-      AttemptsOfTrials()};
+      absl::StrCat(AttemptsOfTrials(), "\nWHERE attempt.worker <> ''")};
   for (const char* name : {"host", "device", "threads", "build", "torch_version", "cuda_version",
                            "dataset_digest", "parameters", "pid"}) {
     view.columns.push_back({name, absl::StrCat("attempt.", name), "As the child reported."});
@@ -310,15 +326,16 @@ View PruningDecisions() {
           {{"sweep_id", Id("s-", "sweep.id"), "Whose rule decided."},
            {"stage", Id("st-", "pruning_decision.stage"), "The training."},
            {"token", "pruning_decision.token", "The attempt that measured the value."},
+           {"bracket", "pruning_decision.bracket", "Of asha.brackets: trainings are compared within one."},
            {"rung", "pruning_decision.rung", "Step from which on trainings are compared here."},
            {"step", "pruning_decision.step", "Step of the value."},
            {"value", "pruning_decision.value", "What was compared; NULL: not a number."},
            {"verdict", "pruning_decision.verdict", "CONTINUE or PRUNE."},
-           {"others", "pruning_decision.others", "Values that were there at this rung before."},
+           {"others", "pruning_decision.others", "Values that were there at this rung and bracket before."},
            {"threshold", "pruning_decision.threshold", "A worse value is pruned; NULL: there was none."},
            {"at", Utc("pruning_decision.at_ms"), "UTC."},
            {"number", "pruning_decision.id", "Grows: the order of the decisions."}},
-          "pruning_decision\n  JOIN sweep ON sweep.id = pruning_decision.sweep"};
+          "pruning_decision\n  JOIN sweep ON sweep.id = pruning_decision.sweep AND sweep.removed_ms IS NULL"};
 }
 
 View ProgramSources() {
@@ -333,6 +350,18 @@ View ProgramSources() {
         "Its files against that commit, as `git diff` has it; empty: they were the same. Lines before it "
         "that begin with # name what it leaves out."}},
       "program_source"};
+}
+
+View SearchPoints() {
+  return {"search_points",
+          "The points that samplers asked for (sampling.optuna), in order.",
+          {{"sweep_id", Id("s-", "search_point.sweep"), "Whose points they are."},
+           {"number", "search_point.number", "In the sweep, from 0."},
+           {"point_values", "search_point.point_values", "Axis name -> number or label, JSON."},
+           {"told", "search_point.told",
+            "Points whose results the sampler was told after it asked for the point before, JSON."},
+           {"at", Utc("search_point.at_ms"), "UTC."}},
+          "search_point\n  JOIN sweep ON sweep.id = search_point.sweep AND sweep.removed_ms IS NULL"};
 }
 
 View Workers() {
@@ -379,6 +408,7 @@ std::vector<View> UserViews(const std::vector<v1::ProgramDescription>& programs)
           Events(),
           Workers(),
           PruningDecisions(),
+          SearchPoints(),
           Audit(),
           Notifications(),
           ProgramSources(),

@@ -25,6 +25,11 @@ inline const ViewColumn kTrial = {"trial", Id("t-", "trial.id"), "Id of the tria
 inline const ViewColumn kSweep = {"sweep", "sweep.name", "Name of its sweep."};
 inline const ViewColumn kSweepId = {"sweep_id", Id("s-", "sweep.id"),
                                     "Id of its sweep, s-<number>; sweeps may share a name."};
+// True for a sweep whose numbers are from elsewhere.
+inline constexpr char kIsImported[] = "EXISTS (SELECT 1 FROM import WHERE import.sweep = sweep.id)";
+inline const ViewColumn kOrigin = {
+    "origin", absl::StrCat("iif(", kIsImported, ", 'imported', NULL)"),
+    "imported: from elsewhere, by `inlier import`; NULL: of this coordinator."};
 inline const ViewColumn kLabel = {
     "label", "(SELECT group_concat(value, ', ') FROM json_each(trial.labels) WHERE value <> '')",
     "Labels of its point on all axes."};
@@ -43,8 +48,9 @@ inline std::vector<ViewColumn> TrialColumns(const std::vector<ViewColumn>& more)
   return Joined({kTrial, kSweep, kSweepId, kLabel, kLabels}, more);
 }
 
-// FROM of trials with their sweeps.
-inline constexpr char kTrials[] = "trial\n  JOIN sweep ON sweep.id = trial.sweep";
+// FROM of trials with their sweeps, without those that were removed.
+inline constexpr char kTrials[] =
+    "trial\n  JOIN sweep ON sweep.id = trial.sweep AND sweep.removed_ms IS NULL";
 
 // FROM of trials with their sweeps, stages and attempts. CROSS JOIN only fixes the order: from the trials down.
 inline std::string AttemptsOfTrials() {

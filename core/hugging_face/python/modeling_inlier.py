@@ -66,6 +66,9 @@ def probabilities(module, scores, hidden):
         return softpick(scores if hidden is None else scores.masked_fill(hidden, -math.inf), options["epsilon"])
     if kind == "sigmoid":
         return (scores - seen.sum(-1, keepdim=True).clamp(min=1).to(scores.dtype).log()).sigmoid()
+    if kind == "relu":
+        n = seen.sum(-1, keepdim=True).clamp(min=1).to(scores.dtype)
+        return scores.relu() / n ** options["power"] * mask
     if kind == "vanilla":
         return scores.softmax(-1)
     if kind == "script":

@@ -53,12 +53,14 @@ bool HasEmptyRows(const at::Tensor& padding, bool causal) {
 }
 
 AttentionMask MaskOf(const FrameOptions& frame, const at::Tensor& attention_mask, std::int64_t tokens,
-                     const at::TensorOptions& options) {
+                     const at::TensorOptions& options, std::int64_t window = 0) {
   at::Tensor hidden;
   if (attention_mask.defined()) hidden = attention_mask.eq(0).view({-1, 1, 1, tokens});
   if (frame.causal) {
-    const at::Tensor future = FutureKeys(frame, tokens, options).view({1, 1, tokens, tokens});
-    hidden = hidden.defined() ? hidden.logical_or(future) : future;
+    at::Tensor unseen = FutureKeys(frame, tokens, options);
+    if (window > 0) unseen = unseen.logical_or(at::ones_like(unseen).tril(-window));
+    unseen = unseen.view({1, 1, tokens, tokens});
+    hidden = hidden.defined() ? hidden.logical_or(unseen) : unseen;
   }
   if (!hidden.defined()) return {};
   const at::Tensor padding =
@@ -73,25 +75,35 @@ AttentionMask MaskOf(const FrameOptions& frame, const at::Tensor& attention_mask
           .has_empty_rows = padding.defined() && padding.is_cpu() && HasEmptyRows(padding, frame.causal)};
 }
 
+// `mask` with what a function and added keys need.
+void Finish(const FrameOptions& frame, std::int64_t tokens, const at::TensorOptions& options,
+            AttentionMask* mask) {
+  if (frame.softmax.kind == SoftmaxOptions::Kind::kFunction) {
+    const at::Tensor of_tokens = mask->additive.defined()
+                                     ? mask->additive.eq(0)
+                                     : at::ones({1, 1, 1, tokens}, options.dtype(at::kBool));
+    mask->visible = at::constant_pad_nd(of_tokens, {0, frame.added_keys}, 1);
+  }
+  if (frame.added_keys > 0 && mask->additive.defined())
+    mask->additive = at::constant_pad_nd(mask->additive, {0, frame.added_keys}, 0);
+}
+
 }  // namespace
 
 AttentionFrame MakeAttentionFrame(const FrameOptions& frame, const at::Tensor& attention_mask,
                                   std::int64_t tokens, const at::TensorOptions& options) {
   AttentionFrame result{.mask = MaskOf(frame, attention_mask, tokens, options),
+                        .window_mask = {},
                         .row_lengths = RowLengths(frame, attention_mask, tokens, AtLeastFloat32Like(options)),
                         .rotary = {}};
-  if (frame.softmax.kind == SoftmaxOptions::Kind::kScript) {
-    const at::Tensor& additive = result.mask.additive;
-    const at::Tensor of_tokens =
-        additive.defined() ? additive.eq(0) : at::ones({1, 1, 1, tokens}, options.dtype(at::kBool));
-    result.mask.visible = at::constant_pad_nd(of_tokens, {0, frame.added_keys}, 1);
+  Finish(frame, tokens, options, &result.mask);
+  result.window_mask = result.mask;
+  if (frame.window > 0 && frame.window < tokens) {
+    result.window_mask = MaskOf(frame, attention_mask, tokens, options, frame.window);
+    Finish(frame, tokens, options, &result.window_mask);
   }
-  if (frame.added_keys > 0 && result.mask.additive.defined())
-    result.mask.additive = at::constant_pad_nd(result.mask.additive, {0, frame.added_keys}, 0);
-  if (frame.rotary_size > 0) {
-    result.rotary =
-        MakeRotaryTable(tokens, frame.rotary_size, frame.rotary_theta, AtLeastFloat32Like(options));
-  }
+  if (frame.rotary.size > 0)
+    result.rotary = MakeRotaryTable(tokens, frame.rotary, AtLeastFloat32Like(options));
   return result;
 }
 

@@ -16,7 +16,7 @@ struct AttentionMask {
   // Added to the scores, broadcast to (B, H, T, T), with added keys (B, H, T, T + added_keys): 0 where a query may see a
   // key; where not, the most negative number of its type, or -inf.
   at::Tensor additive;
-  // For a script alone: bool, true where a query sees a key. (B or 1, 1, T or 1, T), with added keys T + added_keys.
+  // For kFunction alone: bool, true where a query sees a key. (B or 1, 1, T or 1, T), with added keys T + added_keys.
   at::Tensor visible;
   bool causal = false;
   at::Tensor hidden_keys;  // (B, T) uint8, 1 = padding; undefined where there is none.
@@ -26,20 +26,22 @@ struct AttentionMask {
 
 struct AttentionFrame {
   AttentionMask mask;
-  at::Tensor row_lengths;  // As RowInfo::lengths; undefined where the softmax does not need it.
-  RotaryTable rotary;      // Empty: the attention ignores positions.
+  AttentionMask window_mask;  // Of attentions with a window; the same as `mask` where it hides nothing more.
+  at::Tensor row_lengths;     // As RowInfo::lengths; undefined where the softmax does not need it.
+  RotaryTable rotary;         // Empty: the attention ignores positions.
 };
 
 struct FrameOptions {
   bool causal = false;
   std::int64_t prefix = 0;  // Causal: the first so many tokens see each other.
   SoftmaxOptions softmax = {};
-  std::int64_t added_keys = 0;   // Keys behind the tokens that every query sees.
-  std::int64_t rotary_size = 0;  // Features of a head that are rotated; 0 for none.
-  double rotary_theta = 0;
+  std::int64_t added_keys = 0;  // Keys behind the tokens that every query sees.
+  std::int64_t window =
+      0;  // Causal: keys that a query of an attention with a window sees, its own the last; 0: no window.
+  RotaryOptions rotary = {};
 };
 
-// (T, T) bool: the keys, columns, that a query of a causal model does not see, with or without padding.
+// (T, T) bool: the keys, columns, that a query of a causal model does not see, with or without padding. The window is left out.
 at::Tensor FutureKeys(const FrameOptions& frame, std::int64_t tokens, const at::TensorOptions& options);
 
 // The number of tokens that a query sees, (B or 1, 1, T or 1, 1), of type `options`; attention_mask as below.

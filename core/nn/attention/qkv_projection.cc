@@ -5,12 +5,11 @@
 namespace inlier {
 
 QkvProjection::QkvProjection(const ParameterScope& scope, const QkvNames& names, std::int64_t hidden_size,
-                             std::int64_t heads, std::int64_t kv_heads, const LinearOptions& options) {
-  const std::int64_t kv_width = hidden_size / heads * kv_heads;
-  widths_ = {hidden_size, kv_width, kv_width};
+                             std::int64_t query_width, std::int64_t kv_width, const LinearOptions& options) {
+  widths_ = {query_width, kv_width, kv_width};
   if (names.key == nullptr) {
     linears_.push_back(
-        Linear::Create(scope.Child(names.query), hidden_size, hidden_size + 2 * kv_width, options));
+        Linear::Create(scope.Child(names.query), hidden_size, query_width + 2 * kv_width, options));
     return;
   }
   const char* const each[] = {names.query, names.key, names.value};
@@ -26,7 +25,7 @@ Qkv QkvProjection::Split(const at::Tensor& joined) const {
 
 Qkv QkvProjection::operator()(const at::Tensor& x, const ForwardContext& context) const {
   if (linears_.size() == 1) return Split(linears_[0](x, context));
-  if (context.tap != nullptr) {
+  if (context.tap != nullptr || context.linears != nullptr) {
     return {linears_[0](x, context), linears_[1](x, context), linears_[2](x, context)};
   }
   // One product for all three; joining the weights costs little in comparison.

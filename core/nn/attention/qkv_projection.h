@@ -15,28 +15,28 @@ namespace inlier {
 
 // Names of the linears below the attention's scope.
 struct QkvNames {
-  // The one linear's name when the others are null: rows [0, d) are queries, then keys, then values.
+  // The one linear's name when the others are null: the first rows are queries, then keys, then values.
   const char* query;
   const char* key;
   const char* value;
 };
 
 struct Qkv {
-  at::Tensor query;  // (B, T, d)
+  at::Tensor query;  // (B, T, heads * h)
   at::Tensor key;    // (B, T, kv_heads * h)
   at::Tensor value;
 };
 
 class QkvProjection {
  public:
-  // REQUIRES: heads divides hidden_size and kv_heads divides heads; kv_heads = heads with one linear.
+  // query_width = heads * h, kv_width = kv_heads * h; the same with one linear.
   QkvProjection(const ParameterScope& scope, const QkvNames& names, std::int64_t hidden_size,
-                std::int64_t heads, std::int64_t kv_heads, const LinearOptions& options);
+                std::int64_t query_width, std::int64_t kv_width, const LinearOptions& options);
 
   // Three, for query, key and value, or one that gives all.
   const std::vector<Linear>& linears() const { return linears_; }
 
-  // x: (B, T, d). Every linear through the tap; without one, in the fastest way.
+  // x: (B, T, d). Every linear by itself with a tap or an arithmetic of its own; else in the fastest way.
   Qkv operator()(const at::Tensor& x, const ForwardContext& context) const;
 
  private:

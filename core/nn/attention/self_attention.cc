@@ -31,6 +31,11 @@ at::Tensor WithBias(const at::Tensor& x, const at::Tensor& bias) {
   return at::cat({x, bias.to(x.scalar_type()).expand({x.size(0), 1, x.size(2), x.size(3)})}, 1);
 }
 
+// window (T, T) -> (T, K) for values or scores of K keys: a bias behind the tokens is not cached.
+at::Tensor OfKeys(const at::Tensor& window, const at::Tensor& scores) {
+  return at::constant_pad_nd(window.to(scores.device()), {0, scores.size(-1) - window.size(1)}, true);
+}
+
 // query (n, T, h) and key (n, K, h) -> (n, T, K), in float32 at least. Under autocast the factors are rounded as those of
 // every product, but not the scores: at::bmm would round a score of 256 to a whole number.
 at::Tensor Scores(const at::Tensor& query, const at::Tensor& key) {
@@ -51,6 +56,12 @@ layer::GatedPart GatedPartOf(const ProjectedGate& gate) {
   return gate.is_at(Place::kOutput) ? layer::GatedPart::kOutput : layer::GatedPart::kContext;
 }
 
+LinearOptions ProjectionOptions(const SelfAttentionOptions& options) {
+  LinearOptions linear = options.linear;
+  linear.bias = options.qkv_bias.value_or(linear.bias);
+  return linear;
+}
+
 }  // namespace
 
 SelfAttention::SelfAttention(const ParameterScope& scope, const AttentionStyle& style,
@@ -58,12 +69,12 @@ SelfAttention::SelfAttention(const ParameterScope& scope, const AttentionStyle& 
     : style_(style),
       options_(options),
       site_(scope.path()),
-      projection_(scope, style.projections, options.hidden_size, options.heads, options.kv_heads,
-                  options.linear),
+      projection_(scope, style.projections, options.hidden_size, options.heads * options.head_width(),
+                  options.kv_heads * options.head_width(), ProjectionOptions(options)),
       gate_(scope, "gate", options.hidden_size, options.heads, options.gate),
       projected_gate_(scope, "gate", options.hidden_size, options.heads, options.kv_heads,
                       options.projected_gate),
-      query_key_norm_(scope, options.hidden_size / options.heads, options.query_key_norm) {
+      query_key_norm_(scope, options.head_width(), options.query_key_norm) {
   if (options.softmax.kind == SoftmaxOptions::Kind::kSink) sinks_ = scope.Create("sinks", {options.heads});
   if (options.softmax.script != nullptr) scope.Child("softmax").Adopt(*options.softmax.script);
   if (!options.key_value_bias) return;
@@ -71,8 +82,8 @@ SelfAttention::SelfAttention(const ParameterScope& scope, const AttentionStyle& 
   value_bias_ = scope.Create("bias_v", {options.kv_heads, head_size()});
 }
 
-Qkv SelfAttention::Heads(const at::Tensor& x, const AttentionFrame& frame,
-                         const ForwardContext& context) const {
+Qkv SelfAttention::Heads(const at::Tensor& x, const AttentionFrame& frame, const ForwardContext& context,
+                         Qkv* exact) const {
   using Place = ProjectedGate::Place;
   const Qkv flat = projection_(x, context);
   const auto by_head = [&](const at::Tensor& part, Place place) {
@@ -83,18 +94,26 @@ Qkv SelfAttention::Heads(const at::Tensor& x, const AttentionFrame& frame,
   at::Tensor key = query_key_norm_.OfKeys(by_head(flat.key, Place::kKey), context);
   key = Rotate(key, frame.rotary);
   at::Tensor value = by_head(flat.value, Place::kValue);
+  const auto for_queries = [&] {
+    return Qkv{Rotate(query, frame.rotary), RepeatHeads(WithBias(key, key_bias_), options_.heads),
+               RepeatHeads(WithBias(value, value_bias_), options_.heads)};
+  };
+  if (exact != nullptr) *exact = for_queries();
   if (context.tap != nullptr) {
     key = context.tap->OnKeys(site_, key);
     value = context.tap->OnValues(site_, value);
   }
-  return {Rotate(query, frame.rotary), RepeatHeads(WithBias(key, key_bias_), options_.heads),
-          RepeatHeads(WithBias(value, value_bias_), options_.heads)};
+  return for_queries();
+}
+
+double SelfAttention::score_root() const {
+  return std::sqrt(options_.score_size > 0 ? options_.score_size : static_cast<double>(head_size()));
 }
 
 at::Tensor SelfAttention::Probabilities(const at::Tensor& scores, const AttentionFrame& frame) const {
   RowInfo row{.lengths = frame.row_lengths,
               .null_score = {},
-              .visible = frame.mask.visible,
+              .visible = MaskOf(frame).visible,
               .added_keys = options_.key_value_bias ? 1 : 0};
   if (sinks_.defined()) row.null_score = sinks_.view({1, -1, 1, 1});
   return AttentionProbabilities(scores, options_.softmax, row);
@@ -102,24 +121,37 @@ at::Tensor SelfAttention::Probabilities(const at::Tensor& scores, const Attentio
 
 at::Tensor SelfAttention::TappedContext(const at::Tensor& x, const AttentionFrame& frame,
                                         const ForwardContext& context) const {
-  Qkv qkv = Heads(x, frame, context);
+  const CacheWindow window = context.tap->WindowOf(x.size(1));
+  Qkv exact, qkv = Heads(x, frame, context, window.keys.defined() ? &exact : nullptr);
   const std::int64_t batch = x.size(0), tokens = x.size(1), heads = options_.heads, keys = qkv.key.size(1);
   const std::vector<std::int64_t> flat = {batch * heads, tokens, keys};
   const std::vector<std::int64_t> by_head = {batch, heads, tokens, keys};
-  const double root = std::sqrt(static_cast<double>(head_size()));
+  const at::Tensor& mask = MaskOf(frame).additive;
+  const double root = score_root();
   if (style_.scale_query) qkv.query = qkv.query * (1 / root);
   at::Tensor scores = Scores(FlattenHeads(qkv.query), FlattenHeads(qkv.key));
+  if (window.keys.defined())
+    scores = at::where(OfKeys(window.keys, scores), Scores(FlattenHeads(qkv.query), FlattenHeads(exact.key)),
+                       scores);
   if (!style_.scale_query) scores = scores / root;
+  scores = Capped(scores, options_.score_cap);
   scores =
       context.Activation(site_, "attn_scores_act_quantizer", scores.view(style_.flat_heads ? flat : by_head));
   scores = scores.view(by_head);
-  if (frame.mask.additive.defined()) scores = scores + frame.mask.additive;
+  if (mask.defined()) scores = scores + mask;
 
   at::Tensor p = Probabilities(scores, frame);
   p = context.Activation(site_, "attn_probs_act_quantizer", p.view(style_.flat_heads ? flat : by_head));
   p = context.Activation(site_, "probs", p.view(by_head));
   p = DropOut(p, options_.dropout, context);
-  const at::Tensor result = at::bmm(p.view(flat), FlattenHeads(qkv.value));
+  at::Tensor result;
+  if (window.values.defined()) {
+    const at::Tensor of_rounded = p.view(flat).masked_fill(OfKeys(window.values, p), 0);
+    result = at::bmm(of_rounded, FlattenHeads(qkv.value)) +
+             at::bmm(p.view(flat) - of_rounded, FlattenHeads(exact.value));
+  } else {
+    result = at::bmm(p.view(flat), FlattenHeads(qkv.value));
+  }
   if (!style_.tap_context_before_gate) return result.view({batch, heads, tokens, -1});
   return context.Activation(site_, "context_act_quantizer", result).view({batch, heads, tokens, -1});
 }
@@ -128,10 +160,9 @@ at::Tensor SelfAttention::FastContext(const at::Tensor& x, const AttentionFrame&
                                       const ForwardContext& context) const {
   const Qkv qkv = Heads(x, frame, context);
   const std::int64_t batch = x.size(0), tokens = x.size(1), heads = options_.heads, keys = qkv.key.size(1);
-  const AttentionMask& mask = frame.mask;
-  const double root = std::sqrt(static_cast<double>(head_size()));
-  const at::Tensor q = FlattenHeads(qkv.query) * (1 / root);
-  at::Tensor scores = Scores(q, FlattenHeads(qkv.key));
+  const AttentionMask& mask = MaskOf(frame);
+  const at::Tensor q = FlattenHeads(qkv.query) * (1 / score_root());
+  at::Tensor scores = Capped(Scores(q, FlattenHeads(qkv.key)), options_.score_cap);
   scores = scores.view({batch, heads, tokens, keys});
   if (mask.additive.defined()) scores.add_(mask.additive);
   at::Tensor p = Probabilities(scores, frame);
@@ -142,8 +173,9 @@ at::Tensor SelfAttention::FastContext(const at::Tensor& x, const AttentionFrame&
 
 bool SelfAttention::can_fuse(layer::Place place) const {
   using Kind = SoftmaxOptions::Kind;
-  if (options_.key_value_bias || options_.softmax.kind == Kind::kScript ||
-      options_.gate.kind == GateOptions::Kind::kScript)
+  if (options_.key_value_bias || options_.softmax.kind == Kind::kFunction ||
+      options_.gate.kind == GateOptions::Kind::kScript || options_.windowed || options_.score_cap > 0 ||
+      !options_.whole_rotary || options_.heads * head_size() != options_.hidden_size)
     return false;
   if (place == layer::Place::kCpuBfloat16) return head_size() % 2 == 0;
   if (place != layer::Place::kGpuBfloat16) return true;
@@ -165,7 +197,7 @@ void SelfAttention::Describe(const at::Tensor& input, const AttentionFrame& fram
   shape.kv_heads = options_.kv_heads;
   shape.attention = {.tokens = tokens,
                      .head_size = head_size(),
-                     .scale = 1 / std::sqrt(static_cast<double>(head_size())),
+                     .scale = 1 / score_root(),
                      .causal = frame.mask.causal,
                      .prefix = options_.prefix_tokens};
   shape.probabilities = context.NextDropout(options_.dropout, options_.heads * tokens);
@@ -198,7 +230,7 @@ void SelfAttention::Describe(const at::Tensor& input, const AttentionFrame& fram
       weights.sinks = sinks_;
       break;
     case Kind::kVanilla:
-    case Kind::kScript:  // Not fused: can_fuse().
+    case Kind::kFunction:  // Not fused: can_fuse().
       break;
     case Kind::kSoftpick:
       shape.attention.softmax = layer::SoftmaxKind::kSoftpick;
@@ -231,7 +263,7 @@ at::Tensor SelfAttention::operator()(const at::Tensor& x, const AttentionFrame& 
       context.tap == nullptr ? FastContext(x, frame, context) : TappedContext(x, frame, context);
   result = gate_.Apply(result, x, context);
   result = projected_gate_.Apply(ProjectedGate::Place::kContext, result.transpose(1, 2), x, context);
-  result = result.reshape(x.sizes());
+  result = result.flatten(2);
   if (!style_.tap_context_before_gate) result = context.Activation(site_, "context_act_quantizer", result);
   return context.Activation(site_, "context", result);
 }

@@ -1,9 +1,9 @@
 // Multi-head self-attention up to the merged context; the output projection belongs to the layer.
 //
 //   q, k, v = Linear(x), gated;  q, k normed, then rotated where positions are rotary;  k, v = [k; k'], [v; v'];
-//   s = q k^T / sqrt(h) + mask;  p = softmax(s);  p = dropout(p);  c = p v;  c *= gate(x);  merge the heads
+//   s = cap(q k^T / sqrt(score_size)) + mask;  p = softmax(s);  p = dropout(p);  c = p v;  c *= gate(x);  merge the heads
 //
-// Gates, norms of queries and keys, and the bias k', v' are optional.
+// Gates, norms of queries and keys, the cap c tanh(s / c) (Gemma 2), a window and the bias k', v' are optional.
 //
 // k', v' (kv_heads, h) are one learned key and value a head, seen by every query under any mask: the attention bias of Sun
 // et al. 2024, eq. 3. Parameters bias_k and bias_v, as torch's MultiheadAttention calls them. They are not a token: not
@@ -42,10 +42,12 @@ struct AttentionStyle {
 
 struct SelfAttentionOptions {
   std::int64_t hidden_size = 0;
-  std::int64_t heads = 0;     // Divides hidden_size.
-  std::int64_t kv_heads = 0;  // Divides heads.
-  double dropout = 0;         // On the probabilities.
+  std::int64_t heads = 0;
+  std::int64_t kv_heads = 0;   // Divides heads.
+  std::int64_t head_size = 0;  // h; 0: hidden_size / heads, which is whole. Gates need it.
+  double dropout = 0;          // On the probabilities.
   LinearOptions linear;
+  std::optional<bool> qkv_bias = std::nullopt;  // As `linear` where nothing.
   SoftmaxOptions softmax;
   GateOptions gate;  // At most one of the two gates.
   ProjectedGateOptions projected_gate = {};
@@ -53,6 +55,12 @@ struct SelfAttentionOptions {
   std::optional<NormOptions> query_key_norm = std::nullopt;
   bool key_value_bias = false;
   std::int64_t prefix_tokens = 0;  // Of causal models (FrameOptions::prefix).
+  bool windowed = false;           // Sees AttentionFrame::window_mask.
+  double score_size = 0;           // 0: h.
+  double score_cap = 0;            // c; 0: none.
+  bool whole_rotary = true;        // All features of a head are rotated, or none.
+
+  std::int64_t head_width() const { return head_size > 0 ? head_size : hidden_size / heads; }
 };
 
 class SelfAttention {
@@ -70,7 +78,7 @@ class SelfAttention {
     return gate_.options().kind != GateOptions::Kind::kNone || projected_gate_.exists();
   }
 
-  // x: (B, T, d). Returns the merged context (B, T, d).
+  // x: (B, T, d). Returns the merged context (B, T, heads * h).
   at::Tensor operator()(const at::Tensor& x, const AttentionFrame& frame,
                         const ForwardContext& context) const;
 
@@ -78,11 +86,17 @@ class SelfAttention {
   at::Tensor GateOutput(const at::Tensor& output, const at::Tensor& x, const ForwardContext& context) const;
 
  private:
-  std::int64_t head_size() const { return options_.hidden_size / options_.heads; }
+  std::int64_t head_size() const { return options_.head_width(); }
+  double score_root() const;  // What the scores are divided by.
+  const AttentionMask& MaskOf(const AttentionFrame& frame) const {
+    return options_.windowed ? frame.window_mask : frame.mask;
+  }
 
   // Queries (B, T, heads, h), and keys and values (B, K, heads, h) once for every query head, as scores and contexts are
-  // computed from them. K = T, with the bias T + 1.
-  Qkv Heads(const at::Tensor& x, const AttentionFrame& frame, const ForwardContext& context) const;
+  // computed from them. K = T, with the bias T + 1. `exact`, if not null, becomes the same with keys and values as they were
+  // before the tap.
+  Qkv Heads(const at::Tensor& x, const AttentionFrame& frame, const ForwardContext& context,
+            Qkv* exact = nullptr) const;
 
   // The context (B, H, T, h), every step of it through the tap; without one, in the fastest way.
   at::Tensor TappedContext(const at::Tensor& x, const AttentionFrame& frame,

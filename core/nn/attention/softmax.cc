@@ -83,8 +83,8 @@ at::Tensor AttentionProbabilities(const at::Tensor& scores, const SoftmaxOptions
       return Softpick(scores, options.epsilon);
     case SoftmaxOptions::Kind::kSigmoid:
       return SigmoidAttention(scores, row.lengths);
-    case SoftmaxOptions::Kind::kScript:
-      return (*options.script)({scores, row.visible}).contiguous();
+    case SoftmaxOptions::Kind::kFunction:
+      return options.function(scores, row);
   }
   TORCH_CHECK(false, "unknown softmax ", static_cast<int>(options.kind));
 }

@@ -12,6 +12,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "core/nn/attention/script.h"
@@ -48,8 +49,17 @@ at::Tensor Softpick(const at::Tensor& scores, double epsilon);
 // sigmoid(s_i - ln max(n, 1)) with n keys in the row.   (Ramapuram et al. 2024) row_lengths: n, broadcasts to (..., 1).
 at::Tensor SigmoidAttention(const at::Tensor& scores, const at::Tensor& row_lengths);
 
+// Further inputs of a row.
+struct RowInfo {
+  at::Tensor lengths;           // kNcs with kUnpadded or kRow, kSigmoid: n, broadcasts to (B, H, T, 1).
+  at::Tensor null_score;        // kSink: z, broadcasts to (B, H, T, 1).
+  at::Tensor visible;           // kFunction: as AttentionMask::visible.
+  std::int64_t added_keys = 0;  // Keys at the end of every row that are not tokens: no length n counts them.
+};
+
 struct SoftmaxOptions {
-  enum class Kind { kVanilla, kClipped, kNcs, kNullKey, kSink, kSoftpick, kSigmoid, kScript };
+  // kFunction is every one without kernels and further weights: LibTorch's operations compute it.
+  enum class Kind { kVanilla, kClipped, kNcs, kNullKey, kSink, kSoftpick, kSigmoid, kFunction };
   // The length n of NCS.
   enum class RowLength {
     kConfigured,  // configured_length.
@@ -63,23 +73,17 @@ struct SoftmaxOptions {
   double beta = 1;   // kNcs.
   RowLength length = RowLength::kRun;
   std::int64_t configured_length = 0;
-  double null_score = 0;                           // kNullKey.
-  double epsilon = 0;                              // kSoftpick.
-  std::shared_ptr<const Script> script = nullptr;  // kScript: (scores, visible) -> probabilities.
+  double null_score = 0;  // kNullKey.
+  double epsilon = 0;     // kSoftpick.
+  // kFunction: probabilities of scores as AttentionProbabilities has them, 0 where row.visible is false.
+  std::function<at::Tensor(const at::Tensor& scores, const RowInfo& row)> function = nullptr;
+  std::shared_ptr<const Script> script = nullptr;  // kFunction: what `function` runs, if it is a script.
 
   // kClipped, and kNcs without a length a row: the gamma of all rows of a call with `keys` keys.
   double UniformGamma(std::int64_t keys) const;
 
   // True when a masked key must have -inf, because the function counts any other score.
   bool needs_infinite_mask() const { return kind == Kind::kSoftpick; }
-};
-
-// Further inputs of a row.
-struct RowInfo {
-  at::Tensor lengths;           // kNcs with kUnpadded or kRow, kSigmoid: n, broadcasts to (B, H, T, 1).
-  at::Tensor null_score;        // kSink: z, broadcasts to (B, H, T, 1).
-  at::Tensor visible;           // kScript: as AttentionMask::visible.
-  std::int64_t added_keys = 0;  // Keys at the end of every row that are not tokens: no length n counts them.
 };
 
 // scores: (B, H, T, T + added_keys), masked, without rows of -inf only (softpick excepted). float32 at least.

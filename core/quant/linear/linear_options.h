@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "absl/status/statusor.h"
+#include "core/quant/awq.h"
 #include "core/quant/gptq.h"
 #include "inlier/v1/quantization_spec.pb.h"
 
@@ -18,9 +19,15 @@ enum class ScaleScope {
   kColumn,  // One index of the last axis: a feature, over all tokens.
 };
 
+struct LearnedRotationOptions {
+  std::int64_t steps;    // Updates.
+  double learning_rate;  // Of the first one.
+};
+
 struct RotationOptions {
   std::uint32_t seed;
   bool ffn;  // Also the inputs of the linears that write the residual stream.
+  std::optional<LearnedRotationOptions> learned = {};  // Nothing: random.
 };
 
 struct LinearQuantizationOptions {
@@ -28,8 +35,10 @@ struct LinearQuantizationOptions {
   struct Part {
     int bits;
     ScaleScope scope;
-    std::int64_t group_size = 0;  // kRow of a weight: input channels that share a scale; 0: all of a row.
+    std::int64_t group_size = 0;            // kRow: entries of a row that share a scale; 0: all of it.
+    std::int64_t group_rows = 1;            // Rows that share the scale of a group. Of weights, kAbsmax.
     v1::NumberFormat format = v1::INTEGER;  // Else kAbsmax, and `bits` are the format's.
+    double clip_ratio = 1;  // Of the largest magnitude, what the grid reaches. kAbsmax, no blocks.
   };
 
   Grid grid = Grid::kAbsmax;
@@ -41,6 +50,7 @@ struct LinearQuantizationOptions {
   std::optional<RotationOptions> rotation;
   std::optional<double> smoothing;  // Its alpha. Not with a rotation.
   std::optional<GptqOptions> gptq;  // Nothing: weights to the nearest. kRow only.
+  std::optional<AwqOptions> awq;    // Of weights. Not with a rotation or smoothing; clip: kRow only.
 };
 
 // InvalidArgument, with the path, for an unsupported setting. REQUIRES: the scheme is absmax or zeropoint.

@@ -29,9 +29,11 @@ bool IsEmbedding(std::string_view site) { return site.find("embeddings.") != std
 absl::StatusOr<std::unique_ptr<LinearQuantization>> LinearQuantization::Create(
     const v1::QuantizationSpec& spec, v1::ModelSpec::ArchitectureCase architecture) {
   ASSIGN_OR_RETURN(const Options options, LinearQuantizationOptionsFromSpec(spec));
-  if (options.rotation && architecture != v1::ModelSpec::kGpt2 && architecture != v1::ModelSpec::kLlama) {
+  if (options.rotation && architecture != v1::ModelSpec::kOpt && architecture != v1::ModelSpec::kGpt2 &&
+      architecture != v1::ModelSpec::kLlama) {
     return absl::InvalidArgumentError(
-        "quantization.rotation: is for model.gpt2 and model.llama: use one of them, or leave it out");
+        "quantization.rotation: is for model.opt, model.gpt2 and model.llama: use one of them, or leave it "
+        "out");
   }
   return std::make_unique<LinearQuantization>(options, architecture);
 }
@@ -40,7 +42,7 @@ LinearQuantization::LinearQuantization(const Options& options, v1::ModelSpec::Ar
     : options_(options),
       observes_(needs_calibration()),
       transform_(options, architecture),
-      statistics_(options.smoothing.has_value(), options.gptq.has_value()) {
+      statistics_(options.smoothing || options.awq, needs_moments()) {
   for (const std::optional<Part>& part : {options.inputs, options.outputs}) {
     INLIER_CHECK(!part || !options.calibrated ||
                  (options.grid == Options::Grid::kAbsmax && part->scope == ScaleScope::kTensor));
@@ -89,8 +91,30 @@ void LinearQuantization::SeeLargest(EntryMap& entries, const std::string& site, 
   entry.largest = entry.largest.defined() ? at::maximum(entry.largest, largest) : largest;
 }
 
+at::Tensor LinearQuantization::RoundForGradient(const at::Tensor& exact, const at::Tensor& seen,
+                                                const Part& part) const {
+  const PartGrid grid = GridOfPart(seen.detach(), part, options_.grid);
+  return StraightThrough(exact, RoundToPart(exact.detach(), grid));
+}
+
+at::Tensor LinearQuantization::WeightForGradient(const std::string& site, const at::Tensor& weight) {
+  const at::Tensor exact = transform_.Weight(site, weight.detach());
+  const bool stays_float = !options_.weights || (options_.gptq && options_.inputs);
+  return transform_.UsedWeight(site, stays_float ? exact : RoundForGradient(exact, exact, *options_.weights));
+}
+
+absl::Status LinearQuantization::Learn(const LossOfUpdate& loss_of) {
+  const bool observes = std::exchange(observes_, false);
+  learns_ = true;
+  const absl::Status done = transform_.Learn(loss_of);
+  learns_ = false;
+  observes_ = observes;
+  return done;
+}
+
 at::Tensor LinearQuantization::RoundActivation(EntryMap& entries, const std::string& site,
                                                const at::Tensor& x, const Part& part) {
+  if (learns_) return RoundForGradient(x, TextOf(x, part), part);
   Entry& entry = Find(entries, site, x, part.bits);
   if (options_.calibrated) {
     INLIER_CHECK(entry.grid.defined());  // Else no calibration batch has reached it.
@@ -102,10 +126,10 @@ at::Tensor LinearQuantization::RoundActivation(EntryMap& entries, const std::str
 
 at::Tensor LinearQuantization::OnLinearInput(const std::string& site, const at::Tensor& input) {
   if (!IsRounded(site) || input.numel() == 0) return input;
-  const c10::NoGradGuard no_grad;
+  const c10::AutoGradMode gradients(learns_);
   if (observes_) {
     if (options_.inputs) SeeLargest(inputs_, site, input, *options_.inputs);
-    statistics_.SeeInput(transform_.Reads(site), site, input);
+    statistics_.SeeInput(transform_.Reads(site), site, transform_.WithoutOffset(site, input));
     return input;
   }
   const at::Tensor exact = transform_.Input(site, input);
@@ -113,14 +137,29 @@ at::Tensor LinearQuantization::OnLinearInput(const std::string& site, const at::
 }
 
 at::Tensor LinearQuantization::OnLinearOutput(const std::string& site, const at::Tensor& output) {
-  if (!options_.outputs || !IsRounded(site) || output.numel() == 0) return output;
-  const c10::NoGradGuard no_grad;
+  if (!IsRounded(site) || output.numel() == 0) return output;
+  const c10::AutoGradMode gradients(learns_);
   if (observes_) {
-    SeeLargest(outputs_, site, output, *options_.outputs);
+    if (options_.outputs) SeeLargest(outputs_, site, output, *options_.outputs);
     return output;
   }
-  const at::Tensor exact = transform_.Output(site, output);
+  const at::Tensor whole = transform_.Shifted(site, output);
+  if (!options_.outputs) return whole;
+  const at::Tensor exact = transform_.Output(site, whole);
   return transform_.UsedOutput(site, RoundActivation(outputs_, site, exact, *options_.outputs));
+}
+
+at::Tensor LinearQuantization::MomentsOf(const std::string& site) {
+  const at::Tensor& moments = statistics_.At(transform_.Reads(site)).moments.matrix();
+  INLIER_CHECK(moments.defined());
+  return transform_.InputMoments(site, moments);
+}
+
+at::Tensor LinearQuantization::Narrowed(const std::string& site, const at::Tensor& exact) {
+  if (!options_.awq || !options_.awq->clip || MakesQueriesOrKeys(site)) return exact;
+  const std::int64_t group = GridOfPart(exact, *options_.weights, options_.grid).group_size;
+  return AwqClipped(exact, MomentsOf(site), group > 0 ? group : exact.size(1), options_.awq->grid,
+                    [this](const at::Tensor& weight) { return ToNearest(weight); });
 }
 
 absl::Status LinearQuantization::RoundWeight(const std::string& site, const at::Tensor& exact, Entry& entry) {
@@ -128,17 +167,16 @@ absl::Status LinearQuantization::RoundWeight(const std::string& site, const at::
     entry.used = transform_.UsedWeight(site, exact);
     return absl::OkStatus();
   }
-  entry.grid = GridOfPart(exact, *options_.weights, options_.grid);
+  const at::Tensor narrowed = Narrowed(site, exact);
+  entry.grid = GridOfPart(narrowed, *options_.weights, options_.grid);
   const PartGrid grid = WithoutGroups(entry.grid, exact.size(1));
   if (options_.gptq) {
-    const at::Tensor& moments = statistics_.At(transform_.Reads(site)).moments.matrix();
-    INLIER_CHECK(moments.defined());
-    ASSIGN_OR_RETURN(entry.rounded, GptqRound(exact, transform_.InputMoments(site, moments), *options_.gptq,
+    ASSIGN_OR_RETURN(entry.rounded, GptqRound(exact, MomentsOf(site), *options_.gptq,
                                               [&grid](const at::Tensor& column, std::int64_t index) {
                                                 return RoundToPart(column, ColumnOf(grid, index));
                                               }));
   } else {
-    entry.rounded = RoundToPart(exact, grid);
+    entry.rounded = RoundToPart(narrowed, grid);
   }
   entry.used = transform_.UsedWeight(site, entry.rounded);
   return absl::OkStatus();
@@ -146,6 +184,7 @@ absl::Status LinearQuantization::RoundWeight(const std::string& site, const at::
 
 at::Tensor LinearQuantization::OnLinearWeight(const std::string& site, const at::Tensor& weight) {
   if (!IsRounded(site)) return weight;
+  if (learns_) return WeightForGradient(site, weight);
   const c10::NoGradGuard no_grad;
   if (observes_) {
     if (options_.weights) Find(weights_, site, weight, options_.weights->bits);
@@ -154,37 +193,47 @@ at::Tensor LinearQuantization::OnLinearWeight(const std::string& site, const at:
   }
   Entry& entry = options_.weights ? Find(weights_, site, weight, options_.weights->bits) : weights_[site];
   if (!entry.used.defined()) {
-    INLIER_CHECK(!options_.gptq);  // Else no calibration batch has reached it.
+    INLIER_CHECK(!needs_moments());  // Else no calibration batch has reached it.
     INLIER_CHECK(RoundWeight(site, transform_.Weight(site, weight), entry).ok());
   }
   INLIER_CHECK(entry.used.sizes() == weight.sizes());
   return entry.used;
 }
 
-void LinearQuantization::SetFactors() {
+absl::Status LinearQuantization::SetFactors() {
   for (const auto& [reads, input] : statistics_.inputs()) {
-    if (!transform_.IsSmoothed(input.first_site)) continue;
+    if (!transform_.IsScaled(input.first_site)) continue;
     std::vector<at::Tensor> weights;
     for (const auto& [site, weight] : input.weights) weights.push_back(weight);
-    const at::Tensor factors = SmoothingFactors(input.maxima, weights, *options_.smoothing);
+    at::Tensor factors;
+    if (options_.smoothing) {
+      factors = SmoothingFactors(input.maxima, weights, *options_.smoothing);
+    } else {
+      const absl::StatusOr<at::Tensor> found =
+          AwqFactors(input.moments, weights, options_.awq->grid,
+                     [this](const at::Tensor& weight) { return ToNearest(weight); });
+      if (!found.ok()) return Annotate(found.status(), "at " + input.first_site);
+      factors = *found;
+    }
     transform_.SetFactors(reads, factors);
     const at::Tensor largest = input.maxima.div(factors).amax();
     for (const auto& [site, weight] : input.weights) {
       if (const auto entry = inputs_.find(site); entry != inputs_.end()) entry->second.largest = largest;
     }
   }
+  return absl::OkStatus();
 }
 
 absl::Status LinearQuantization::Freeze() {
   if (!observes_) return absl::OkStatus();
   observes_ = false;
   const c10::NoGradGuard no_grad;
-  if (options_.smoothing) SetFactors();
+  if (options_.smoothing || options_.awq) RETURN_IF_ERROR(SetFactors());
   if (options_.calibrated) {
     for (auto& [site, entry] : inputs_) entry.grid = GridOfLargest(entry.largest, *options_.inputs);
     for (auto& [site, entry] : outputs_) entry.grid = GridOfLargest(entry.largest, *options_.outputs);
   }
-  if (options_.gptq) {
+  if (needs_moments()) {
     for (const auto& [reads, input] : statistics_.inputs()) {
       for (const auto& [site, weight] : input.weights) {
         const absl::Status done = RoundWeight(site, transform_.Weight(site, weight), weights_.at(site));
@@ -205,8 +254,11 @@ std::optional<Rounding> LinearQuantization::RoundingOf(const std::string& site, 
     const at::Tensor exact = transform_.Input(site, tensor);
     return Rounding{exact, used, exact};
   }
-  if (part == QuantizedPart::kOutput)
-    return Rounding{transform_.Output(site, tensor), transform_.Output(site, used), tensor};
+  if (part == QuantizedPart::kOutput) {
+    if (!options_.outputs) return std::nullopt;
+    const at::Tensor whole = transform_.Shifted(site, tensor);
+    return Rounding{transform_.Output(site, whole), transform_.Output(site, used), whole};
+  }
   if (!options_.weights) return std::nullopt;
   const at::Tensor exact = transform_.Weight(site, tensor);
   return Rounding{exact, weights_.at(site).rounded, transform_.UsedWeight(site, exact)};

@@ -9,12 +9,17 @@
 // in the calibration batches, and nothing is rounded before Freeze(). Padding decides no grid, and is rounded to that of
 // the text (docs/decisions/0024-padding.md).
 //
-// Each linear is smoothed or rotated (linear_transform.h), then its grids are made, then it is rounded: to the nearest, or
-// with GPTQ (gptq.h). Of GPTQ the grids of rows and groups are fixed before from W. Its second moments are those of the float
-// model's inputs in one run over the calibration batches; the reference goes layer by layer, with the inputs that the layers
-// quantized so far give, and takes the grid of a group when it reaches it (Frantar et al. 2023, section 4).
+// Each linear is smoothed, scaled or rotated (linear_transform.h), then its grids are made, with AWQ's narrowed ranges (awq.h),
+// then it is rounded: to the nearest, or with GPTQ (gptq.h). Of GPTQ the grids of rows and groups are fixed before from W. Its
+// second moments are those of the float model's inputs in one run over the calibration batches; the reference goes layer by layer,
+// with the inputs that the layers quantized so far give, and takes the grid of a group when it reaches it (Frantar et al. 2023,
+// section 4). AWQ's are the float model's there too.
 //
-// On a GPU no call before Table() waits for the device, but Freeze() and, during calibration, GPTQ.
+// While a rotation is learned (LearnedRotationSpec), everything is rounded on grids of its own extremes, calibrated or not, and
+// gradients pass the roundings straight through. With GPTQ, which corrects for the rounding of weights, weights stay float then
+// where inputs are rounded: Liu et al. 2025, and the notes on the authors' code.
+//
+// On a GPU no call before Table() waits for the device, but Learn(), Freeze() and, during calibration, GPTQ and AWQ.
 #ifndef INLIER_CORE_QUANT_LINEAR_LINEAR_QUANTIZATION_H_
 #define INLIER_CORE_QUANT_LINEAR_LINEAR_QUANTIZATION_H_
 
@@ -45,19 +50,31 @@ class LinearQuantization : public Quantization {
   LinearQuantization(const LinearQuantizationOptions& options, v1::ModelSpec::ArchitectureCase architecture);
 
   void OnPass(const at::Tensor& attention_mask) override;
+  void OnNormOffset(const std::string& site, const at::Tensor& offset) override {
+    transform_.SeeOffset(site, offset);
+  }
   at::Tensor OnWeight(const std::string& site, const at::Tensor& weight) override;
   at::Tensor OnLinearInput(const std::string& site, const at::Tensor& input) override;
   at::Tensor OnLinearWeight(const std::string& site, const at::Tensor& weight) override;
   at::Tensor OnLinearOutput(const std::string& site, const at::Tensor& output) override;
-
-  bool needs_calibration() const override {
-    return options_.calibrated || options_.smoothing || options_.gptq;
+  at::Tensor OnValues(const std::string& site, const at::Tensor& values) override {
+    transform_.SeeValues(site, values);
+    return values;
   }
-  // InvalidArgument when the second moments of an input do not allow GPTQ.
+
+  absl::Status Learn(const LossOfUpdate& loss_of) override;
+  bool needs_calibration() const override {
+    return options_.calibrated || options_.smoothing || needs_moments() ||
+           (options_.rotation && options_.rotation->learned);
+  }
+  // InvalidArgument when the moments of an input do not allow GPTQ or AWQ.
   absl::Status Freeze() override;
   std::vector<QuantizerReport> Table() const override;
   std::optional<Rounding> RoundingOf(const std::string& site, QuantizedPart part, const at::Tensor& tensor,
                                      const at::Tensor& used) override;
+  at::Tensor LearnedRotationOf(const std::string& site, const at::Tensor& values) override {
+    return transform_.LearnedRotationOf(site, values);
+  }
 
   // The weight that is used at `site`; nothing if none has been rounded.
   std::optional<at::Tensor> QuantizedWeight(const std::string& site) const;
@@ -76,21 +93,33 @@ class LinearQuantization : public Quantization {
   using Part = LinearQuantizationOptions::Part;
 
   bool IsRounded(const std::string& site) const;
+  bool needs_moments() const { return options_.gptq || options_.awq; }
   Entry& Find(EntryMap& entries, const std::string& site, const at::Tensor& x, int bits);
   // The real tokens of x where they decide the grid of `part` together.
   at::Tensor TextOf(const at::Tensor& x, const Part& part) const;
   // During calibration; `x` is as the model has it.
   void SeeLargest(EntryMap& entries, const std::string& site, const at::Tensor& x, const Part& part);
+  // While a rotation is learned: `exact`, which is transformed, on the grid of `seen`; and a weight, as it is used.
+  at::Tensor RoundForGradient(const at::Tensor& exact, const at::Tensor& seen, const Part& part) const;
+  at::Tensor WeightForGradient(const std::string& site, const at::Tensor& weight);
   // `x` is transformed.
   at::Tensor RoundActivation(EntryMap& entries, const std::string& site, const at::Tensor& x,
                              const Part& part);
+  at::Tensor ToNearest(const at::Tensor& weight) const {
+    return RoundToPart(weight, GridOfPart(weight, *options_.weights, options_.grid));
+  }
+  // The second moments of the input of `site`, transformed. During Freeze().
+  at::Tensor MomentsOf(const std::string& site);
+  // `exact` with AWQ's ranges where it narrows them.
+  at::Tensor Narrowed(const std::string& site, const at::Tensor& exact);
   // `exact` is transformed. Without rounding of weights it is used as it is.
   absl::Status RoundWeight(const std::string& site, const at::Tensor& exact, Entry& entry);
-  void SetFactors();
+  absl::Status SetFactors();
 
   const LinearQuantizationOptions options_;
-  bool observes_;   // During calibration: all tensors pass unchanged.
-  TokenMask mask_;  // Of this pass.
+  bool observes_;        // During calibration: all tensors pass unchanged.
+  bool learns_ = false;  // During Learn(): gradients are recorded.
+  TokenMask mask_;       // Of this pass.
   LinearTransform transform_;
   InputStatistics statistics_;  // Of calibration; empty after it.
   EntryMap weights_;

@@ -1,5 +1,7 @@
 #include "core/quant/linear/linear_sites.h"
 
+#include <algorithm>
+#include <array>
 #include <span>
 
 #include "core/quant/quantized_sites.h"
@@ -26,12 +28,13 @@ constexpr auto kBertRows = std::to_array<Row>({
 });
 
 constexpr auto kOptRows = std::to_array<Row>({
-    {"model.decoder.layers.*.self_attn.q_proj",         kNorm,    "model.decoder.layers.*.self_attn"},
-    {"model.decoder.layers.*.self_attn.k_proj",         kNorm,    "model.decoder.layers.*.self_attn"},
-    {"model.decoder.layers.*.self_attn.v_proj",         kNorm,    "model.decoder.layers.*.self_attn"},
-    {"model.decoder.layers.*.self_attn.out_proj",       kContext, "model.decoder.layers.*.self_attn.out_proj"},
-    {"model.decoder.layers.*.fc1_act",                  kNorm,    "model.decoder.layers.*.fc1_act"},
-    {"model.decoder.layers.*.fc2",                      kFfn,     "model.decoder.layers.*.fc2"},
+    {"model.decoder.layers.*.self_attn.q_proj",         kNorm,      "model.decoder.layers.*.self_attn_layer_norm"},
+    {"model.decoder.layers.*.self_attn.k_proj",         kNorm,      "model.decoder.layers.*.self_attn_layer_norm"},
+    {"model.decoder.layers.*.self_attn.v_proj",         kNorm,      "model.decoder.layers.*.self_attn_layer_norm"},
+    {"model.decoder.layers.*.self_attn.out_proj",       kContext,   "model.decoder.layers.*.self_attn.out_proj"},
+    {"model.decoder.layers.*.fc1_act",                  kNorm,      "model.decoder.layers.*.final_layer_norm"},
+    {"model.decoder.layers.*.fc2",                      kFfn,       "model.decoder.layers.*.fc2"},
+    {"lm_head",                                         kFinalNorm, "model.decoder.final_layer_norm"},
 });
 
 constexpr auto kGpt2Rows = std::to_array<Row>({
@@ -96,6 +99,12 @@ std::optional<LinearPlace> FindLinearPlace(v1::ModelSpec::ArchitectureCase archi
       return LinearPlace{row.source, WithNumber(row.reads, *number)};
   }
   return std::nullopt;
+}
+
+bool MakesQueriesOrKeys(std::string_view site) {
+  return std::ranges::any_of(
+      std::to_array<std::string_view>({".q_proj", ".k_proj", ".query", ".key", ".c_attn"}),
+      [site](std::string_view end) { return site.ends_with(end); });
 }
 
 }  // namespace inlier

@@ -123,6 +123,32 @@ TEST_F(PictureTest, FilesAreWhatTheirNamesSay) {
   EXPECT_EQ(FilesOf(folder_ / "a.jpeg").status().code(), absl::StatusCode::kInvalidArgument);
 }
 
+// Width and height of a PNG.
+std::pair<unsigned, unsigned> SizeOf(const std::string& png) {
+  const auto number = [&png](std::size_t at) {
+    unsigned value = 0;
+    for (std::size_t i = 0; i < 4; ++i) value = value << 8 | static_cast<unsigned char>(png.at(at + i));
+    return value;
+  };
+  return {number(16), number(20)};
+}
+
+TEST_F(PictureTest, OnlyAPngHasDotsAnInch) {
+  Figure figure = Hostile("x");
+  figure.width_mm = 127;
+  figure.height_mm = 63.5;
+  EXPECT_EQ(SizeOf(Draw(figure, "a.png")), std::pair(960u, 480u));
+  const FigureFiles fine = FilesOf(folder_ / "b.png", 300).value();
+  EXPECT_EQ(WriteFigure(figure, fine), absl::OkStatus());
+  std::stringstream png;
+  png << std::ifstream(folder_ / "b.png", std::ios::binary).rdbuf();
+  EXPECT_EQ(SizeOf(png.str()), std::pair(1500u, 750u));
+  for (const char* name : {"a.svg", "a.pdf", "a.csv"})
+    EXPECT_EQ(FilesOf(name, 300).status().message(),
+              std::string("--dpi 300: ") + name +
+                  " has no pixels; give it a name that ends in .png, or --format png, or leave out --dpi");
+}
+
 TEST_F(PictureTest, ALargeGridIsOneImageInTheFile) {
   Figure figure;
   figure.kind = v1::FigureSpec::DIMENSIONS;
@@ -168,7 +194,7 @@ TEST(GnuplotScriptTest, EightSeriesDifferByDashToo) {
     FigureSeries& series = figure.series.emplace_back();
     series.points = {{.x = 1, .y = Summarise({1}), .trial = ""}};
   }
-  const std::string script = GnuplotScript(figure, PictureFormat::kSvg, "d", "p");
+  const std::string script = GnuplotScript(figure, PictureFormat::kSvg, kDpi, "d", "p");
   EXPECT_THAT(script, HasSubstr("index 0 using 1:2 with lines linecolor rgb '#0072B2' dashtype 1"));
   EXPECT_THAT(script, HasSubstr("index 7 using 1:2 with lines linecolor rgb '#0072B2' dashtype 2"));
 }

@@ -47,12 +47,13 @@ class ArtifactCollectorTest : public StoreTest {
     request.set_dry_run(dry_run);
     request.set_keep_days(keep_days);
     const auto response =
-        CollectArtifacts(folder_.path(), *artifacts_, nullptr, *reader_, request, WallNow()).value();
+        CollectArtifacts(folder_.path(), *artifacts_, nullptr, *reader_, request, to_go_, WallNow()).value();
     std::map<std::string, std::string> found;
     for (const v1::CollectedFile& file : response.files()) found[file.path()] = file.reason();
     EXPECT_EQ(response.files_total(), found.size());
     EXPECT_EQ(response.bytes_total(), 10 * found.size());
     kept_ = response.files_kept();
+    sweeps_ = {response.sweeps().begin(), response.sweeps().end()};
     return found;
   }
   std::set<std::string> Collected(bool dry_run, std::uint32_t keep_days = 7) {
@@ -64,7 +65,33 @@ class ArtifactCollectorTest : public StoreTest {
 
   std::unique_ptr<ArtifactStore> artifacts_;
   std::uint64_t kept_ = 0;
+  StageFates to_go_;
+  std::vector<v1::CollectedSweep> sweeps_;
 };
+
+TEST_F(ArtifactCollectorTest, OfAFreedTrainingNothingStays) {
+  const CheckpointRow final = Saved(1, 200, true, "the model");
+  MustApply(Sweep(1), Train(1), Evaluate(2, 1), Trial(1, 1, 0, 1, 2), Start(1, 1), final,
+            End(1, v1::SUCCEEDED));
+  const std::set<std::string> files = {Write(Model("the model"), hours(2)),
+                                       Write("attempts/st-1/1/log.txt", hours(2)),
+                                       Write("attempts/st-1/1/spec.json", hours(2))};
+  EXPECT_EQ(Collected(/*dry_run=*/true), std::set<std::string>());
+  to_go_ = {{StageId(1), StageFate::kNoModel}};
+  EXPECT_EQ(
+      Collect(/*dry_run=*/true),
+      (std::map<std::string, std::string>{{Model("the model"), "no rule keeps the model of its training"}}));
+  to_go_ = {{StageId(1), StageFate::kFreed}};
+  EXPECT_EQ(Collected(/*dry_run=*/true), files);
+  ASSERT_EQ(sweeps_.size(), 1u);
+  EXPECT_EQ(sweeps_[0].sweep_id(), "s-1");
+  EXPECT_EQ(sweeps_[0].files(), 3u);
+  EXPECT_EQ(sweeps_[0].bytes(), 30u);
+  to_go_.clear();
+  MustApply(StageGone{.id = StageId(1), .fate = StageFate::kFreed});
+  EXPECT_EQ(Collected(/*dry_run=*/false), files);
+  EXPECT_FALSE(Exists("attempts/st-1"));
+}
 
 TEST_F(ArtifactCollectorTest, TheModelOfATrainingWithAResultIsKeptAndItsCheckpointsGo) {
   const std::string own = "attempts/st-1/1/checkpoint-10.safetensors";

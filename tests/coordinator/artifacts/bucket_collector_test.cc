@@ -49,7 +49,7 @@ class BucketCollectorTest : public StoreTest {
     const WallTime now{WallNow().unix_ms +
                        std::chrono::duration_cast<std::chrono::milliseconds>(later).count()};
     const auto response =
-        CollectArtifacts(folder_.path(), *artifacts_, bucket_.get(), *reader_, request, now).value();
+        CollectArtifacts(folder_.path(), *artifacts_, bucket_.get(), *reader_, request, {}, now).value();
     std::map<std::string, std::string> found;
     for (const v1::CollectedFile& file : response.files()) found[file.path()] = file.reason();
     return found;
@@ -104,7 +104,7 @@ TEST_F(BucketCollectorTest, AnotherCoordinatorCollectsNothingBelowTheSamePrefix)
   EXPECT_TRUE(Collect(hours(1)).empty());
   const TemporaryFolder another;
   const auto store = *ArtifactStore::Open(another.path());
-  EXPECT_THAT(CollectArtifacts(another.path(), *store, bucket_.get(), *reader_, {},
+  EXPECT_THAT(CollectArtifacts(another.path(), *store, bucket_.get(), *reader_, {}, {},
                                WallTime{WallNow().unix_ms + 365 * 24 * 3'600'000LL}),
               StatusIs(absl::StatusCode::kFailedPrecondition, testing::HasSubstr("s3.prefix of its own")));
   EXPECT_TRUE(Exists("model"));
@@ -114,7 +114,7 @@ TEST_F(BucketCollectorTest, WithoutItsBucketTheFolderIsCollectedAndTheErrorIsRep
   v1::S3Config config = server_->Config();
   config.set_endpoint("http://127.0.0.1:1");
   bucket_ = *S3Client::Make(config, false);
-  EXPECT_THAT(CollectArtifacts(folder_.path(), *artifacts_, bucket_.get(), *reader_, {}, WallNow()),
+  EXPECT_THAT(CollectArtifacts(folder_.path(), *artifacts_, bucket_.get(), *reader_, {}, {}, WallNow()),
               StatusIs(absl::StatusCode::kUnavailable,
                        testing::AllOf(testing::HasSubstr("127.0.0.1:1"),
                                       testing::HasSubstr("collecting in the bucket"))));

@@ -103,7 +103,7 @@ TEST_F(WorkerGpusTest, TheLatestReadingsOfAWorkerAreListedUntilThereAreNewOnes) 
   const auto sync = [&](double utilization, int count) {
     v1::WorkerSync message = worker.Sync();
     for (int i = 0; i < count; ++i) {
-      v1::GpuReading& gpu = *message.add_gpus();
+      v1::DeviceReading& gpu = *message.add_gpus();
       gpu.set_device("cuda:" + std::to_string(i));
       gpu.set_name("Bytes \xff");
       gpu.set_utilization(utilization);
@@ -119,6 +119,23 @@ TEST_F(WorkerGpusTest, TheLatestReadingsOfAWorkerAreListedUntilThereAreNewOnes) 
   sync(0.75, 1000);
   EXPECT_EQ(shown().gpus_size(), WorkerEntry::kGpusMax);
   EXPECT_EQ(shown().gpus(0).utilization(), 0.75);
+  EXPECT_FALSE(shown().has_machine());
+}
+
+TEST_F(WorkerGpusTest, TheMachineIsListedAndRememberedAsTheDeviceCpu) {
+  v1::WorkerSync message = worker.Sync();
+  message.mutable_machine()->set_device("cuda:0");
+  message.mutable_machine()->set_name("\xff");
+  message.mutable_machine()->set_utilization(0.25);
+  ASSERT_TRUE(harness.TrySync(message).ok());
+  const v1::WorkerStatus shown = ListWorkers(harness.state()).workers(0);
+  EXPECT_EQ(shown.machine().ShortDebugString(), "device: \"cpu\" utilization: 0.25");
+  v1::GetDeviceTracksRequest request;
+  request.set_worker(shown.incarnation());
+  const v1::DeviceTracks tracks = harness.state().workers.devices().Tracks(request);
+  ASSERT_EQ(tracks.devices_size(), 1);
+  EXPECT_EQ(tracks.devices(0).device(), "cpu");
+  EXPECT_EQ(tracks.devices(0).utilization(0), 0.25);
 }
 
 }  // namespace

@@ -3,10 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
 #include <random>
+#include <set>
 
 #include "coordinator/state/sweeps/pruner.h"
 #include "coordinator/status/status.h"
+#include "spec/sweep/pruning_checks.h"
 #include "tests/coordinator/harness.h"
 #include "tests/coordinator/invariants.h"
 
@@ -204,6 +207,37 @@ TEST_F(PruningTest, TheLastPointAndFinalNumbersAreNotJudged) {
   EXPECT_TRUE(harness.Load().value().pruning_decisions.empty());
 }
 
+TEST_F(PruningTest, TrialsOfASampleAreInOneBracket) {
+  v1::SweepSpec spec = SmallSweep("s", 2);
+  spec.mutable_axes(0)->set_each(true);
+  v1::Axis& size = *spec.add_axes();
+  size.set_field("training.batch_size");
+  size.mutable_range()->set_min(1);
+  size.mutable_range()->set_max(60000);
+  spec.mutable_sampling()->mutable_random()->set_trials(6);
+  spec.mutable_pruning()->set_measurement("train_loss");
+  v1::AshaPruning& asha = *spec.mutable_pruning()->mutable_asha();
+  asha.set_min_steps(10);
+  asha.set_reduction(2);
+  asha.set_brackets(3);
+  Lease(spec, HandWorker("w", 12));
+  ASSERT_EQ(worker.running().size(), 12u);
+  for (Token token = 1; token <= 12; ++token) worker.Emit(token, Point(95, 1.0));
+  harness.Sync(worker);
+  const Snapshot snapshot = harness.Load().value();
+  ASSERT_EQ(snapshot.pruning_decisions.size(), 12u);
+  std::map<StageId, std::uint64_t> sample;
+  for (const TrialRow& trial : snapshot.trials) sample[trial.train_stage] = *trial.point / 2;
+  std::set<std::uint32_t> brackets;
+  for (const PruningDecision& decision : snapshot.pruning_decisions) {
+    EXPECT_EQ(decision.bracket, PruningBracketOf(spec.pruning(), sample.at(decision.stage)));
+    brackets.insert(decision.bracket);
+  }
+  EXPECT_GT(brackets.size(), 1u);
+  EXPECT_TRUE(ReplayPruning(snapshot).ok()) << ReplayPruning(snapshot);
+  harness.Restart();
+}
+
 // A random history: two sweeps share their trainings, one prunes by the median and one by asha; workers are
 // lost and come back, the coordinator restarts, also between deciding and committing. A second
 // evaluation of the database gives the same verdicts, and the pruned stages are those that both want pruned.
@@ -218,6 +252,7 @@ TEST_P(PruningHistoryTest, DecisionsFromTheDatabaseComeOutTheSame) {
   asha.mutable_pruning()->set_measurement("train_loss");
   asha.mutable_pruning()->mutable_asha()->set_min_steps(5);
   asha.mutable_pruning()->mutable_asha()->set_reduction(2);
+  asha.mutable_pruning()->mutable_asha()->set_brackets(1 + static_cast<std::uint32_t>(GetParam()) % 2);
   const SweepId sweeps[] = {harness.Submit(Pruned(SmallSweep("median", kSeeds), 2)), harness.Submit(asha)};
   std::vector<HandWorker> workers;
   int incarnation = 0;

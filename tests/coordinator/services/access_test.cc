@@ -70,7 +70,7 @@ TEST_F(AccessTest, EachRoleMakesItsOwnCallsAndARefusalNamesTheMissingRole) {
   const grpc::Status reader_submits = Submit(Channel(WithToken(read)));
   EXPECT_EQ(reader_submits.error_code(), grpc::StatusCode::PERMISSION_DENIED);
   EXPECT_EQ(reader_submits.error_message(),
-            "SubmitSweep needs the role submit, and the token of reader has the role read; use a token with "
+            "this needs the role submit, and the token of reader has the role read; use a token with "
             "that role "
             "(`inlier token add --role submit`)");
   EXPECT_EQ(List(Channel(WithToken(work))).error_code(), grpc::StatusCode::PERMISSION_DENIED);

@@ -32,8 +32,7 @@ using testing::HasSubstr;
 // Sends updates of a mebibyte without end.
 class EndlessCall final : public CallStream {
  public:
-  EndlessCall(AdmittedCall call, std::atomic<int>& written)
-      : CallStream(std::move(call)), written_(written) {
+  EndlessCall(AdmittedCall call, std::atomic<int>& written) : CallStream(std::move(call)), written_(written) {
     for (int i = 0; i < 16; ++i) update_.add_notices(std::string(1 << 16, 'x'));
     Read(request_);
   }
@@ -186,6 +185,13 @@ TEST_F(CallStreamTest, CallerHoldsSoManyBytesAndNoMore) {
   }
   held = nullptr;
   EXPECT_TRUE(Ask(kHeavy).ok());
+}
+
+TEST_F(CallStreamTest, EmptyMessagesOfOneCallerAtOnceAreNotCounted) {
+  ByteShares& bytes = bounds_->bytes;
+  auto first = bytes.Hold("a", 0).value(), second = bytes.Hold("a", 0).value();
+  first = second = nullptr;
+  EXPECT_TRUE(bytes.Hold("a", ByteShares::kOfCaller).ok());
 }
 
 TEST_F(CallStreamTest, AnswersThatNobodyReadsAreBounded) {

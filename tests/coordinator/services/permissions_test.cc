@@ -9,6 +9,7 @@
 #include <set>
 #include <sstream>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "spdlog/sinks/ostream_sink.h"
 #include "spdlog/spdlog.h"
@@ -68,6 +69,10 @@ MessagePtr Edit(const Subject& subject) {
   return request;
 }
 
+MessagePtr Removal(const Subject& subject) {
+  return Parsed<v1::RemoveSweepRequest>(absl::StrCat("sweep: '", subject.sweep(), "' cancel: true"));
+}
+
 MessagePtr Drain(const Subject&) { return Parsed<v1::DrainWorkerRequest>("worker: 'w'"); }
 
 MessagePtr NewFleet(const Subject&) {
@@ -108,6 +113,7 @@ struct Rule {
 
 const Rule kRules[] = {
     {"SubmitSweep", "kkkddu", Kind::kChanges, Submission},
+    {"ImportSweep", "aaaddu", Kind::kChanges, Empty<v1::ImportSweepRequest>},
     {"Cancel", "kdkddu", Kind::kChanges, AboutSweep<v1::CancelRequest>},
     {"Cancel", "kdkddu", Kind::kChanges, AboutTrial<v1::CancelRequest>},
     {"Retry", "kdkddu", Kind::kChanges, AboutSweep<v1::RetryRequest>},
@@ -115,6 +121,10 @@ const Rule kRules[] = {
     {"PauseSweep", "kdkddu", Kind::kChanges, AboutSweep<v1::PauseSweepRequest>},
     {"ResumeSweep", "kdkddu", Kind::kChanges, AboutSweep<v1::ResumeSweepRequest>},
     {"EditSweep", "kdkddu", Kind::kChanges, Edit},
+    {"LabelSweep", "kdkddu", Kind::kChanges, AboutSweep<v1::LabelSweepRequest>},
+    {"RemoveSweep", "kdkddu", Kind::kChanges, Removal},
+    {"RestoreSweep", "kdkddu", Kind::kChanges, AboutSweep<v1::RestoreSweepRequest>},
+    {"ExtendSweep", "adaddu", Kind::kChanges, AboutSweep<v1::ExtendSweepRequest>},
     {"StoreAnalysis", "kkkddu", Kind::kChanges, Analysis},
     {"DrainWorker", "ddkddu", Kind::kChanges, Drain},
     {"SetFleet", "ddkddu", Kind::kChanges, NewFleet},
@@ -127,10 +137,12 @@ const Rule kRules[] = {
     {"WatchSweep", "kkkkdu", Kind::kShows, AboutSweep<v1::WatchSweepRequest>},
     {"Explain", "kkkkdu", Kind::kShows, AboutTrial<v1::ExplainRequest>},
     {"ListWorkers", "kkkkdu", Kind::kShows, Empty<v1::ListWorkersRequest>},
+    {"GetDeviceTracks", "kkkkdu", Kind::kShows, Empty<v1::GetDeviceTracksRequest>},
     {"ListFleet", "kkkkdu", Kind::kShows, Empty<v1::ListFleetRequest>},
     {"Query", "kkkkdu", Kind::kShows, Sql},
     {"BuildTable", "aaaadu", Kind::kShows, AboutSweep<v1::BuildTableRequest>},
     {"GetLogs", "kkkkdu", Kind::kShows, AboutTrial<v1::GetLogsRequest>},
+    {"GetSearch", "aaaadu", Kind::kShows, AboutSweep<v1::GetSearchRequest>},
     {"GetMatrix", "kkkkdu", Kind::kShows, AboutSweep<v1::GetMatrixRequest>},
     {"Session", "ddddku", Kind::kOfWorkers, WorkersSync},
     {"Sync", "ddddku", Kind::kOfWorkers, WorkersSync},
@@ -244,18 +256,17 @@ class PermissionsTest : public GuardedTest {
     if (rule.request == Submission && letter == 'k') ++sweeps_;
     if (!IsAudited(rule, letter)) return;
     // One that lacks the role is refused before its request is read.
-    const bool read = letter == 'k' || status.error_message().find("belongs to") != std::string::npos;
+    const bool read =
+        letter == 'k' || letter == 'a' || status.error_message().find("belongs to") != std::string::npos;
     const bool of_trial =
         rule.request == static_cast<decltype(rule.request)>(AboutTrial<v1::CancelRequest>) ||
         rule.request == static_cast<decltype(rule.request)>(AboutTrial<v1::RetryRequest>);
-    const std::set<std::string> without = {"Collect", "SetFleet", "ScaleFleet", "StopFleet"};
+    const std::set<std::string> without = {"ImportSweep", "Collect", "SetFleet", "ScaleFleet", "StopFleet"};
     const bool of_nothing = rule.request == Drain || rule.request == Analysis ||
                             rule.kind == Kind::kOfWorkers || without.contains(rule.method);
     Audited(caller, rule.method, read && !of_nothing ? target.sweep() : "",
             read && of_trial ? target.trial() : "", read && rule.request == Drain ? "w" : "",
-            letter == 'k'   ? "OK"
-            : letter == 'd' ? "PERMISSION_DENIED"
-                            : "UNAUTHENTICATED");
+            absl::StatusCodeToString(static_cast<absl::StatusCode>(status.error_code())));
   }
 
   // Every call by each of the first `callers`; `answer(rule, who)` is what is expected, 0 leaves it out.
@@ -347,9 +358,8 @@ TEST_F(PermissionsTest, WithoutAdminsInTheConfigurationNoCertificateIsOne) {
   EXPECT_EQ(status.error_code(), grpc::StatusCode::PERMISSION_DENIED);
   EXPECT_THAT(
       status.error_message(),
-      HasSubstr(
-          "Collect needs the role admin, and the certificate of root lacks it; ask an admin, or name it "
-          "in `admins` of the coordinator's configuration"));
+      HasSubstr("this needs the role admin, and the certificate of root lacks it; ask an admin, or name it "
+                "in `admins` of the coordinator's configuration"));
 }
 
 TEST_F(PermissionsTest, WhereCallersAreNotCheckedEachMayDoEverythingButMakeAFleet) {
@@ -360,6 +370,8 @@ TEST_F(PermissionsTest, WhereCallersAreNotCheckedEachMayDoEverythingButMakeAFlee
     const std::string method = rule.method;
     if (method == "SetFleet") return 'd';
     if (method == "ScaleFleet" || method == "StopFleet") return 0;  // There is none.
+    if (method == "ExtendSweep" || method == "ImportSweep")
+      return 'a';  // The sweep is no search; nothing is imported.
     return rule.kind == Kind::kChanges ? 'k' : 'a';
   });
   EXPECT_THAT(AuditRows(), ElementsAreArray(audit_));

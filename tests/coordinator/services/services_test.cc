@@ -156,7 +156,7 @@ TEST_F(ServicesTest, SweepsAreListedInPagesAndUnfinishedOnesApart) {
   request.set_page_token("what");
   EXPECT_THAT(Try(&Stub::ListSweeps, request),
               FailsWith(grpc::StatusCode::INVALID_ARGUMENT,
-                        "page_token: not one that ListSweeps gave; start without one"));
+                        "page_token: not one of an earlier page of sweeps; start without one"));
   request.clear_page_token();
   request.set_page_size(0);
   EXPECT_EQ(Try(&Stub::ListSweeps, request).error_message(), "page_size: must be at least 1");

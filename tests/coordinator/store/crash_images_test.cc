@@ -31,11 +31,14 @@ std::string ContentDigest(SQLite::Database& connection) {
   std::string text;
   for (const std::string& table : tables) {
     text += table + "\n";
-    SQLite::Statement rows(connection, "SELECT * FROM \"" + table + "\" ORDER BY 1, 2");
+    SQLite::Statement rows(connection, "SELECT * FROM \"" + table + "\"");
+    std::multiset<std::string> lines;
     while (rows.executeStep()) {
-      for (int i = 0; i < rows.getColumnCount(); ++i) text += rows.getColumn(i).getString() + "|";
-      text += "\n";
+      std::string line;
+      for (int i = 0; i < rows.getColumnCount(); ++i) line += rows.getColumn(i).getString() + "|";
+      lines.insert(line);
     }
+    for (const std::string& line : lines) text += line + "\n";
   }
   return Sha256Hex(text);
 }

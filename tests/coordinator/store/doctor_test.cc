@@ -90,6 +90,7 @@ TEST_F(DoctorTest, EveryRuleSeesTheDamageItIsFor) {
       {"success_of_a_trial", "UPDATE stage SET state = 'FAILED' WHERE id = 2"},
       {"divergence_of_a_trial", "UPDATE trial SET state = 'DIVERGED'"},
       {"open_trial_has_open_stages", "UPDATE trial SET state = 'PENDING'"},
+      {"imported_never_runs", "UPDATE attempt SET worker = '' WHERE token = 1"},
       {"complete_sweep_has_ended",
        "UPDATE sweep SET state = 'COMPLETE', ended_ms = 9; UPDATE trial SET state = 'PENDING'"},
       {"token_below_next", "UPDATE meta SET value = 1"},
@@ -153,6 +154,8 @@ TEST_F(DoctorTest, MissingChangedAndUnknownFilesAreReported) {
   EXPECT_THAT(Problems(Examine()), ElementsAre(HasSubstr("has 5 bytes, recorded are 11")));
   std::filesystem::remove(file);
   EXPECT_THAT(Problems(Examine()), ElementsAre("artifact_row: " + file.string() + " is missing"));
+  MustApply(StageGone{.id = StageId(1), .fate = StageFate::kNoModel});
+  EXPECT_THAT(Problems(Examine()), testing::IsEmpty()) << "a rule let it go";
 }
 
 TEST_F(DoctorTest, ADamagedCheckpointIsNamedAndIsNoProblem) {

@@ -56,5 +56,30 @@ TEST_F(MeasurementRowsTest, ValuesThatAreNotNumbersAreStoredAsNull) {
             (std::vector<std::string>{"1|1", "9223372036854775807|0"}));
 }
 
+TEST_F(MeasurementRowsTest, AnEmptiedStageLosesItsRowsPartByPart) {
+  constexpr int kRows = 2 * Store::kRowsThinned + 1;
+  MustAddTrial();
+  MustApply(Start(1, 1));
+  ChangeBatch batch;
+  for (int i = 1; i <= kRows; ++i) batch.Add(Point(1, static_cast<std::uint64_t>(i)));
+  ASSERT_TRUE(store_->Apply(batch).ok());
+  const auto left = [this] { return Rows("SELECT count(*) FROM measurement").at(0); };
+  EXPECT_EQ(store_->Thin(), absl::OkStatus());
+  EXPECT_EQ(left(), std::to_string(kRows)) << "no stage is empty";
+  MustApply(Checkpoint(1, 200, true), End(1, v1::SUCCEEDED), StageGone{.id = StageId(1), .fate = StageFate::kFreed},
+            StageGone{.id = StageId(1), .fate = StageFate::kEmpty});
+  EXPECT_EQ(left(), std::to_string(kRows - Store::kRowsThinned));
+  EXPECT_TRUE(store_->HasLeftovers());
+  Reopen();
+  EXPECT_FALSE(store_->HasLeftovers());
+  ASSERT_TRUE(store_->Load().ok());
+  EXPECT_TRUE(store_->HasLeftovers()) << "found after a start";
+  EXPECT_EQ(store_->Thin(), absl::OkStatus());
+  EXPECT_EQ(left(), "1") << "the latest row stays";
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(store_->Thin(), absl::OkStatus());
+  EXPECT_FALSE(store_->HasLeftovers());
+  EXPECT_EQ(left(), "1");
+}
+
 }  // namespace
 }  // namespace inlier

@@ -131,7 +131,7 @@ TEST_F(ReaderTest, TrialsComeInPagesWithLabelsAndAttempts) {
   EXPECT_FALSE(page.has_next_page_token());
   request.set_page_token("nonsense");
   EXPECT_EQ(reader_->ListTrials(request, "").status().ToString(),
-            "INVALID_ARGUMENT: page_token: not one that ListTrials gave; start without one");
+            "INVALID_ARGUMENT: page_token: not one of an earlier page of trials; start without one");
 }
 
 TEST_F(ReaderTest, TrialsAreFilteredByState) {

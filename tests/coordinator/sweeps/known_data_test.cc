@@ -11,7 +11,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-const std::string kOld(64, '1'), kNew(64, '2');
+const std::string kOld(64, '1'), kNew(64, '2'), kAsked(64, '3'), kAskedAnew(64, '4');
 
 // A worker whose files have the digest that a test sets.
 class DataWorker : public HandWorker {
@@ -108,6 +108,82 @@ TEST_F(KnownDataTest, ChangedDataRunAgainAndBothResultsStay) {
   EXPECT_EQ(harness.Query(
                 "SELECT sweep, dataset_digest FROM results WHERE sweep > 's' ORDER BY sweep DESC LIMIT 1"),
             "third|" + kOld + "\n");
+}
+
+// A worker whose questions have the digest that a test sets; its text is kOld.
+class QuestionWorker : public HandWorker {
+ public:
+  explicit QuestionWorker(std::string digest) : HandWorker("questions", 1), digest(std::move(digest)) {
+    CheckData([this](const v1::DataCheck& check, v1::DataChecked& answer) {
+      v1::TrialSpec source;
+      EXPECT_TRUE(source.ParseFromString(check.source()));
+      if (this->digest.empty() && source.evaluation().has_multiple_choice())
+        return answer.set_problem("no such file");
+      answer.set_digest(DigestOf(source));
+    });
+  }
+  void FinishAll() {
+    for (const auto& [token, assignment] : std::map(running())) {
+      Emit(token, StartedEvent(DigestOf(SpecOf(assignment))));
+      ++(assignment.kind() == v1::TRAIN_STAGE ? trainings : evaluations);
+      Finish(token);
+    }
+  }
+  std::string digest;
+  int trainings = 0, evaluations = 0;
+
+ private:
+  const std::string& DigestOf(const v1::TrialSpec& spec) const {
+    return spec.evaluation().has_multiple_choice() && !digest.empty() ? digest : kOld;
+  }
+};
+
+struct QuestionDataTest : testing::Test {
+  SweepId Run(const std::string& name, bool asks = true) {
+    v1::SweepSpec spec = SmallSweep(name, 1);
+    spec.mutable_base()->mutable_model()->mutable_opt()->set_preset("tiny");
+    if (asks) spec.mutable_base()->mutable_evaluation()->mutable_multiple_choice()->set_path("/q.jsonl");
+    const SweepId sweep = harness.Submit(spec);
+    for (int i = 0; i < 12; ++i) {
+      harness.Tick();
+      harness.Sync(worker);
+      worker.FinishAll();
+    }
+    EXPECT_EQ(harness.Status(sweep).trials().succeeded(), 1u) << name << ": " << harness.Why(sweep);
+    return sweep;
+  }
+  Harness harness;
+  QuestionWorker worker{kAsked};
+};
+
+TEST_F(QuestionDataTest, OtherQuestionsAreEvaluatedAnewWithoutATraining) {
+  Run("plain", /*asks=*/false);
+  EXPECT_EQ(worker.trainings, 1);
+  EXPECT_EQ(worker.evaluations, 1);
+  Run("asked");
+  EXPECT_EQ(worker.trainings, 1);
+  EXPECT_EQ(worker.evaluations, 2);
+  harness.Restart();
+  Run("again");
+  EXPECT_EQ(worker.evaluations, 2) << "known";
+  worker.digest = kAskedAnew;
+  const SweepId changed = Run("changed");
+  EXPECT_EQ(worker.trainings, 1);
+  EXPECT_EQ(worker.evaluations, 3);
+  // Each content is a version of the data.
+  EXPECT_EQ(harness.Query("SELECT count(DISTINCT data) FROM stage WHERE kind = 'EVALUATE_STAGE'"), "2\n");
+  worker.digest = kAsked;
+  Run("back");
+  EXPECT_EQ(worker.evaluations, 3) << "the old questions are known";
+  EXPECT_EQ(harness.Status(changed).state(), v1::COMPLETE);
+}
+
+TEST_F(QuestionDataTest, QuestionsThatNoWorkerCanReadAreNoKnownResult) {
+  worker.digest = "";
+  Run("first");
+  Run("second");
+  EXPECT_EQ(worker.trainings, 1);
+  EXPECT_EQ(worker.evaluations, 2);
 }
 
 TEST_F(KnownDataTest, ATrainingThatReadOldDataIsNotJoined) {

@@ -6,7 +6,9 @@
 
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "nlohmann/json.hpp"
+#include "spec/hugging_face/config_keys.h"
 #include "tests/core/hugging_face/small_specs.h"
 
 namespace inlier {
@@ -45,6 +47,13 @@ TEST(HuggingFaceConfigTest, SettingsThatNeitherTransformersNorOurCodeHasAreRefus
               ::testing::StartsWith("model.llama.position: "));
   EXPECT_THAT(error("model { bert { norm_placement: PRE } }"),
               ::testing::StartsWith("model.bert.norm_placement: "));
+  for (const char* architecture : {"bert", "opt", "gpt2", "llama", "vit"}) {
+    EXPECT_THAT(error(absl::StrCat("model { ", architecture, " { norm_placement: PERI } } norm: RMS_NORM_M")),
+                ::testing::HasSubstr(".norm_placement: transformers has no PERI norms"));
+  }
+  EXPECT_THAT(error("model { llama {} } norm: DYT"), ::testing::StartsWith("norm: transformers has no DYT"));
+  EXPECT_THAT(error("model { llama {} } norm: RMS_NORM_M norm_gate: 2"),
+              ::testing::StartsWith("norm_gate: transformers has no gates of norms"));
 }
 
 // `inlier` in config.json of the model.
@@ -120,7 +129,8 @@ std::string ErrorWith(json config, const char* key, const json& value) {
 TEST(HuggingFaceConfigTest, SettingsThatInlierLacksAreRefusedByKey) {
   EXPECT_EQ(ReadError(json::array()), "config.json: is not an object of keys and values");
   EXPECT_EQ(ReadError({{"model_type", "mamba"}}),
-            "model_type: is not known: bert, opt, gpt2, llama and vit are");
+            absl::StrCat("model_type: is not known: ", NamesOfModelTypes(), " are"));
+  EXPECT_THAT(NamesOfModelTypes(), ::testing::HasSubstr("vit and deit"));
   EXPECT_EQ(ReadError({{"model_type", "bert"}}),
             "num_hidden_layers: is missing: this is not a whole config.json");
   EXPECT_EQ(ReadError(Gpt2()), "OK");
@@ -196,6 +206,9 @@ TEST(HuggingFaceConfigTest, KeysThatChangeTheFunctionAreRefused) {
   const json opt = *HuggingFaceConfigOfSpec(SmallHubSpec("model { opt {} }"));
   const json llama = *HuggingFaceConfigOfSpec(SmallHubSpec("model { llama {} } norm: RMS_NORM_M"));
   const json vit = *HuggingFaceConfigOfSpec(SmallHubSpec("model { vit {} }"));
+  json mistral = llama, qwen2 = llama;
+  mistral["model_type"] = "mistral";
+  qwen2["model_type"] = "qwen2";
   const struct {
     json config;
     const char* key;
@@ -214,13 +227,20 @@ TEST(HuggingFaceConfigTest, KeysThatChangeTheFunctionAreRefused) {
                {Gpt2(), "activation_function", 3},
                {Gpt2(), "transformers_weights", "other.safetensors"},
                {Gpt2(), "auto_map", {{"AutoModelForCausalLM", "modeling.Mine"}}},
-               {llama, "mlp_bias", true},
-               {llama, "head_dim", 8},
+               {llama, "mlp_bias", 1},
+               {llama, "head_dim", 0},
                {llama, "partial_rotary_factor", 0.5},
                {llama, "sliding_window", 4},
                {llama, "is_causal", false},
                {llama, "layer_types", {"full_attention", "sliding_attention"}},
-               {llama, "rope_scaling", {{"type", "linear"}, {"factor", 2.0}}},
+               {llama, "rope_scaling", {{"type", "longrope"}, {"factor", 2.0}}},
+               {llama, "rope_scaling", {{"type", "linear"}}},
+               {llama, "rope_scaling", {{"type", "linear"}, {"factor", 2.0}, {"mrope_section", {1}}}},
+               {llama, "rope_scaling", {{"type", "yarn"}, {"factor", 2.0}, {"truncate", 1}}},
+               {mistral, "layer_types", {"full_attention", "sliding_attention"}},
+               {qwen2, "use_sliding_window", 1},
+               {qwen2, "max_window_layers", -1},
+               {qwen2, "num_hidden_layers", 4294967295},
                {llama, "rope_scaling", "linear"},
                {llama, "rope_scaling", 3},
                {llama, "rope_parameters", {{"rope_type", "default"}, {"rope_theta", "a lot"}}},
@@ -264,8 +284,17 @@ TEST(HuggingFaceConfigTest, FoldersOfTransformersFiveAreRead) {
   EXPECT_TRUE(read.spec.model().llama().tied_head());
   EXPECT_EQ(read.spec.model().llama().kv_heads(), 2u);
   json qwen = llama;
-  qwen.update({{"model_type", "qwen2"}, {"use_sliding_window", false}});
-  EXPECT_EQ(ReadError(qwen), "model_type: is not known: bert, opt, gpt2, llama and vit are");
+  qwen.update({{"model_type", "qwen2"},
+               {"use_sliding_window", true},
+               {"sliding_window", 8},
+               {"max_window_layers", 1}});
+  const v1::LlamaSpec read_qwen = ParseHuggingFaceConfig(qwen)->spec.model().llama();
+  EXPECT_TRUE(read_qwen.qkv_biases());
+  EXPECT_FALSE(read_qwen.has_head_size()) << "which is hidden_size / heads";
+  EXPECT_EQ(read_qwen.window(), 8u);
+  EXPECT_EQ(read_qwen.window_from(), 1u);
+  qwen["model_type"] = "phi3";
+  EXPECT_THAT(ReadError(qwen), ::testing::StartsWith("model_type: is not known: bert, "));
 }
 
 TEST(HuggingFaceConfigTest, TheBodyOfAClassifierIsReadWithoutItsHeadsSettings) {
@@ -300,14 +329,16 @@ TEST(HuggingFaceConfigTest, ClassesAndTokensOfTheDataAreWritten) {
 }
 
 std::string Difference(const std::string& source, const std::string& trial, bool by_key = true) {
-  return std::string(CheckSameFunction(SmallHubSpec(source), SmallHubSpec(trial), by_key).message());
+  return std::string(CheckSameFunction(SmallHubSpec(source), SmallHubSpec(trial),
+                                       by_key ? ArchitectureName(SmallHubSpec(source).model()) : "")
+                         .message());
 }
 
 TEST(HuggingFaceConfigTest, ATrialOfAnotherFunctionThanItsSourceIsRefused) {
   v1::TrialSpec two = SmallHubSpec("model { gpt2 {} }");
   two.mutable_model()->mutable_gpt2()->set_heads(2);
   EXPECT_EQ(
-      CheckSameFunction(SmallHubSpec("model { gpt2 {} }"), two, true).message(),
+      CheckSameFunction(SmallHubSpec("model { gpt2 {} }"), two, "gpt2").message(),
       "n_head: the model was trained with model.gpt2.heads 4, and the trial has 2; set model.gpt2.heads: 4");
   EXPECT_EQ(Difference("model { gpt2 {} }", "model { gpt2 { activation: RELU } }", false),
             "the model was trained with model.gpt2.activation GELU_TANH, and the trial has RELU; set "
@@ -318,6 +349,11 @@ TEST(HuggingFaceConfigTest, ATrialOfAnotherFunctionThanItsSourceIsRefused) {
       {"model { llama { rotary_theta: 500000 } }", "model { llama {} }", "rope_theta: "},
       {"model { llama { norm_epsilon: 1e-6 } }", "model { llama {} }", "rms_norm_eps: "},
       {"model { llama { kv_heads: 2 } }", "model { llama {} }", "num_key_value_heads: "},
+      {"model { llama { rotary_scaling { linear { factor: 2 } } } }", "model { llama {} }",
+       "the model was trained with model.llama.rotary_scaling"},
+      {"model { llama { head_size: 8 } }", "model { llama {} }", "head_dim: "},
+      {"model { llama { qkv_biases: true } }", "model { llama {} }",
+       "the model was trained with model.llama.qkv_biases true"},
       {"model { gpt2 { tied_head: false } }", "model { gpt2 {} }", "tie_word_embeddings: "},
       {"model { opt { norm_placement: POST } }", "model { opt {} }", "do_layer_norm_before: "},
       {"model { opt {} }", "model { opt { norm_epsilon: 1e-3 } }",

@@ -52,6 +52,13 @@ inline std::vector<std::string> ExportableSpecs() {
           "model { gpt2 { biases: false tied_head: false position: NONE } }",
           "model { llama { kv_heads: 2 rotary_theta: 500 } } norm: RMS_NORM_M",
           "model { llama { biases: true tied_head: true } } norm: RMS_NORM_S",
+          "model { llama { kv_heads: 2 } } norm: RMS_NORM_M embedding_projection: true",
+          "model { gpt2 { tied_head: false } } embedding_projection: true",
+          "model { llama { head_size: 8 rotary_scaling { llama3 { factor: 4 original_positions: 8 } } } } "
+          "norm: RMS_NORM_M",
+          "model { llama { rotary_scaling { yarn { factor: 2 original_positions: 8 } } } } norm: RMS_NORM_M",
+          "model { llama { kv_heads: 2 qkv_biases: true } } norm: RMS_NORM_M",
+          "model { llama { window: 3 } } norm: RMS_NORM_M",
           "model { vit {} }",
           "model { bert {} } data { classification {} } dropout: 0.25",
           "model { bert {} } data { classification { target: NUMBER } }"};

@@ -127,6 +127,13 @@ TEST(ImageSourceTest, AFileThatIsNoImageIsNamed) {
                 "folder");
 }
 
+TEST(ImageSourceTest, AnImageOfAnotherFormatIsNotLeftOutInSilence) {
+  const ImageTree tree;
+  tree.Write("train/ant/b.GIF", "GIF89a");
+  EXPECT_THAT(tree.Problem(), HasSubstr("data.images.path: " + tree.Path("train/ant/b.GIF").string() +
+                                        ": neither a PNG nor a JPEG: convert it"));
+}
+
 TEST(ImageSourceTest, AFileWithADamagedBodyIsNamedWhenItIsRead) {
   const ImageTree tree;
   const std::string whole = PngBytes(Ramp(40, 40, 3));

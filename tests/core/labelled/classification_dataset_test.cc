@@ -391,10 +391,20 @@ TEST_F(ClassificationDatasetTest, TheVocabularyOfACorpusIsThatOfAPreTrainingOnIt
   EXPECT_EQ(Decoded(*spread, reread.ids[0].slice(0, 1, tokens - 1)), "the word number 7 of them zz");
 
   spec.mutable_tokenizer()->mutable_byte_pair()->set_corpus("sometext");
-  EXPECT_EQ(Error(spec), "data.classification.tokenizer.byte_pair.corpus: no corpus \"sometext\" in " +
-                             Folder() +
-                             " (there are: other, some-text); get it with `make corpora`, or put a text file "
-                             "there as <name>.txt");
+  EXPECT_EQ(Error(spec),
+            "data.classification.tokenizer.byte_pair.corpus: no corpus \"sometext\" in " + Folder() +
+                " (there are: other, some-text); get it with `make corpora`, or name a text of your "
+                "own with data.classification.tokenizer.byte_pair.path");
+  // A text of one's own is the same as the corpus of those bytes, its records as its lines.
+  v1::BytePairSpec& byte_pair = *spec.mutable_tokenizer()->mutable_byte_pair();
+  byte_pair.clear_corpus();
+  byte_pair.set_path(Folder() + "/some-text.txt");
+  byte_pair.set_field("text");
+  EXPECT_EQ(Open(spec)->tokenizer().Digest(), spread->tokenizer().Digest());
+  byte_pair.set_path("/no/such.jsonl");
+  EXPECT_THAT(Error(spec),
+              StartsWith("data.classification.tokenizer.byte_pair.path: no file /no/such.jsonl on this "
+                         "machine"));
   spec.mutable_tokenizer()->mutable_byte_pair()->set_vocab_size(100);
   EXPECT_THAT(Error(spec),
               StartsWith("data.classification.tokenizer.byte_pair.vocab_size: 100 is below 262"));

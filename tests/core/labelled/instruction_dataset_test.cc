@@ -177,9 +177,10 @@ TEST_F(InstructionDatasetTest, TheFieldsCanHaveOtherNames) {
   v1::InstructionDataSpec spec = Spec(R"({"q": "a", "context": "b", "a": "c"}
 {"q": "d", "context": "e", "a": "f"}
 )");
-  EXPECT_EQ(Error(spec), File() +
-                             ":1: no field \"instruction\" among its 3; name the one with the "
-                             "text by data.instructions.prompt_field");
+  EXPECT_EQ(Error(spec),
+            File() +
+                ":1: no field \"instruction\" among its 3; known: a, context, q; name the one that is "
+                "wanted by data.instructions.prompt_field");
   spec.set_prompt_field("q");
   EXPECT_THAT(Error(spec), HasSubstr("no field \"output\""));
   EXPECT_THAT(Error(spec), EndsWith("data.instructions.answer_field"));
@@ -198,13 +199,13 @@ TEST_F(InstructionDatasetTest, ErrorsNameTheirLine) {
       StartsWith(File() + ":3: the field \"instruction\" is of type number, and a text is a string"));
   EXPECT_THAT(Error(Spec("{\"instruction\": \"a\"")), StartsWith(File() + ":1:"));
   EXPECT_EQ(Error(Spec("{\"instruction\": \"a\", \"output\": \"b\"}\n")),
-            File() + " has 1 pairs; one object a line is needed, two at least");
+            File() + " has 1 pairs; one record each is needed, two at least");
   EXPECT_THAT(Error(Spec("{\"instruction\": \"caf\xE9\", \"output\": \"b\"}\n")), HasSubstr("UTF-8"));
   v1::InstructionDataSpec spec = Spec("");
   spec.set_path("/no/such.jsonl");
   EXPECT_EQ(Error(spec),
             "data.instructions.path: no file /no/such.jsonl on this machine; name a .jsonl file, one "
-            "object a line");
+            "object a line, or a .json, .csv or .tsv file");
 }
 
 TEST_F(InstructionDatasetTest, Gpt2sSeparatorEndsTheAnswer) {
@@ -255,7 +256,7 @@ TEST_F(InstructionDatasetTest, AnArrayOfObjectsIsAsItsLines) {
   const auto array = Open(Spec("[\n " + first + ",\n " + second + "\n]\n"));
   EXPECT_TRUE(torch::equal(lines->TrainBatch(1, 0, 1).ids, array->TrainBatch(1, 0, 1).ids));
   EXPECT_TRUE(torch::equal(lines->ValidationBatch(0, 1, 0).ids, array->ValidationBatch(0, 1, 0).ids));
-  EXPECT_THAT(Error(Spec("[" + first + ", 3]")), StartsWith(File() + ": element 2: a JSON object is needed"));
+  EXPECT_THAT(Error(Spec("[" + first + ", 3]")), StartsWith(File() + ":1: a JSON object is needed"));
 }
 
 }  // namespace

@@ -177,7 +177,7 @@ TEST(AttentionPartsTest, KeysAreSeenRotatedAndValuesGated) {
   model->Logits(SmallInput(), &chain);
   const std::string site = "model.layers.0.self_attn";
   const at::Tensor projected = recorder.seen.at(site + ".k_proj").unflatten(-1, {2, 4});
-  const RotaryTable table = MakeRotaryTable(8, 4, 10000, at::kDouble);
+  const RotaryTable table = MakeRotaryTable(8, {.size = 4, .theta = 10000}, at::kDouble);
   EXPECT_TRUE(cache.seen.at("K " + site).allclose(Rotate(projected, table), 0, 1e-12));
   EXPECT_FALSE(cache.seen.at("K " + site).allclose(projected));
   const at::Tensor values = recorder.seen.at(site + ".v_proj").unflatten(-1, {2, 4});

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/layer_cpu/matmul.h"
+#include "spec/trial/unfused_part.h"
 #include "tests/core/models/loss_and_gradients.h"
 #include "tests/core/models/test_models.h"
 
@@ -43,9 +44,11 @@ TEST(FusedEngineTest, EqualsTheReferenceInDoubleWithDropout) {
     for (const std::string softmax : kSoftmaxes) {
       for (const std::string gate :
            {kGates[0], kGates[1], kGates[6], "projected { granularity: HEADWISE }", "projected {}"}) {
-        const auto model = SmallModel(SmallSpec(
-            architecture, "dropout: 0.2 softmax { " + softmax + " } gate { " + gate + " }", "", kDropout));
-        ASSERT_TRUE(model->can_fuse(layer::Place::kCpuFloat32));
+        const v1::TrialSpec spec = SmallSpec(
+            architecture, "dropout: 0.2 softmax { " + softmax + " } gate { " + gate + " }", "", kDropout);
+        const auto model = SmallModel(spec);
+        ASSERT_EQ(model->can_fuse(layer::Place::kCpuFloat32), HasKernel(spec.attention().softmax()));
+        if (!HasKernel(spec.attention().softmax())) continue;
         const std::string what = architecture + ", " + softmax + ", " + gate;
         ModelInput input = SmallInput();
         const at::Tensor labels = SomeLabels(input);
@@ -72,6 +75,26 @@ TEST(FusedEngineTest, EqualsTheReferenceInDoubleWithEveryPartOfAttention) {
       ModelInput input = SmallInput();
       ExpectTheReferenceInDouble(*model, input, SomeLabels(input), what);
     }
+  }
+}
+
+TEST(FusedEngineTest, EqualsTheReferenceInDoubleWithBiasesOfSomeLinears) {
+  for (const std::string fields :
+       {"kv_heads: 2 qkv_biases: true", "biases: true ffn_biases: false", "gated_ffn: false score_size: 7",
+        "rotary_scaling { linear { factor: 3 } }"}) {
+    const auto model = SmallModel(SmallSpec("llama", "", fields, kDropout));
+    ASSERT_TRUE(model->can_fuse(layer::Place::kCpuFloat32)) << fields;
+    ModelInput input = SmallInput();
+    ExpectTheReferenceInDouble(*model, input, SomeLabels(input), fields);
+  }
+}
+
+TEST(FusedEngineTest, PartsThatItLacksAreTheReferences) {
+  for (const std::string fields : {"window: 3", "head_size: 6", "rotary_share: 0.5", "parallel: true",
+                                   "score_cap: 3", "logit_cap: 3", "norm_placement: PERI"}) {
+    for (const layer::Place place :
+         {layer::Place::kCpuFloat32, layer::Place::kCpuBfloat16, layer::Place::kGpuBfloat16})
+      EXPECT_FALSE(SmallModel(SmallSpec("llama", "", fields))->can_fuse(place)) << fields;
   }
 }
 

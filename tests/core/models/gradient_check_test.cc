@@ -135,8 +135,8 @@ TEST_F(GradientCheckTest, ScriptsOfAttention) {
 }
 
 TEST_F(GradientCheckTest, EveryPlacementNonlinearityAndProjection) {
-  for (const std::string fields : {"norm_placement: PRE", "norm_placement: POST", "activation: RELU",
-                                   "activation: GELU_TANH", "activation: SILU"}) {
+  for (const std::string fields : {"norm_placement: PRE", "norm_placement: POST", "norm_placement: PERI",
+                                   "activation: RELU", "activation: GELU_TANH", "activation: SILU"}) {
     for (const std::string architecture : kArchitectures) {
       CheckGradients(SmallSpec(architecture, "", fields), false, architecture + ", " + fields);
     }
@@ -146,7 +146,8 @@ TEST_F(GradientCheckTest, EveryPlacementNonlinearityAndProjection) {
 
 TEST_F(GradientCheckTest, EveryNormPositionAndGroupOfKeys) {
   for (const std::string architecture : kArchitectures) {
-    for (const std::string norm : {"RMS_NORM_M", "RMS_NORM_S"}) {
+    for (const std::string norm : {"RMS_NORM_M", "RMS_NORM_S", "DYT", "DERF", "DYT norm_gate: 3",
+                                   "LAYER_NORM norm_gate: 2", "RMS_NORM_S norm_gate: 3"}) {
       CheckGradients(SmallSpec(architecture, "", "activation: GELU_ERF", "norm: " + norm), false,
                      architecture + ", " + norm);
     }
@@ -162,6 +163,16 @@ TEST_F(GradientCheckTest, EveryNormPositionAndGroupOfKeys) {
   CheckGradients(SmallSpec("llama", "", "kv_heads: 1 biases: true tied_head: true"), false,
                  "llama, one key, biases, tied");
   CheckGradients(SmallSpec("gpt2", "", "biases: false tied_head: false"), false, "gpt2, no biases, untied");
+  CheckGradients(SmallSpec("llama", "", "norm_placement: PERI", "norm: RMS_NORM_M norm_gate: 2"), true,
+                 "llama, peri, gated norms");
+  for (const std::string architecture : {"gpt2", "llama"}) {
+    CheckGradients(SmallSpec(architecture, "", "tied_head: false", "embedding_projection: true"), true,
+                   architecture + ", embedding projection");
+  }
+  for (const std::string fields :
+       {"head_size: 6 kv_heads: 2", "window: 2 window_period: 2", "score_cap: 2 logit_cap: 3 score_size: 5",
+        "norm_placement: PERI embedding_factor: 3", "parallel: true gated_ffn: false rotary_share: 0.5"})
+    CheckGradients(SmallSpec("llama", "", fields), true, "llama, " + fields);
 }
 
 TEST_F(GradientCheckTest, ClassifiersOfPairsWithClassesAndNumbers) {

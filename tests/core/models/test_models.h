@@ -11,6 +11,7 @@
 #include <string>
 
 #include "core/models/make_model.h"
+#include "tests/core/models/softmax_list.h"
 
 namespace inlier {
 
@@ -20,9 +21,8 @@ inline v1::TrialSpec SmallSpec(const std::string& architecture, const std::strin
                                const std::string& model_fields = "", const std::string& trial_fields = "",
                                const std::string& sizes = "hidden_size: 16 heads: 4 ffn_size: 24 ") {
   v1::TrialSpec spec;
-  const std::string text =
-      "model { " + architecture + " { layers: 2 vocab_size: 31 max_positions: 12 " + sizes + model_fields +
-      " } } attention { " + attention + " } " + trial_fields;
+  const std::string text = "model { " + architecture + " { layers: 2 vocab_size: 31 max_positions: 12 " +
+                           sizes + model_fields + " } } attention { " + attention + " } " + trial_fields;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &spec)) << text;
   return spec;
 }
@@ -55,16 +55,6 @@ inline at::Tensor SomeLabels(const ModelInput& input) {
 }
 
 inline const char* const kArchitectures[] = {"bert", "opt", "gpt2", "llama"};
-
-inline const char* const kSoftmaxes[] = {"vanilla {}",
-                                         "clipped { gamma: -0.1 zeta: 1.05 }",
-                                         "ncs { beta: -0.5 length: RUN }",
-                                         "ncs { beta: 0.5 length: UNPADDED zeta: 1.02 }",
-                                         "softmax_n { n: 1 }",
-                                         "softmax_n { n: 2.5 }",
-                                         "sink { initial_std: 0.5 }",
-                                         "softpick {}",
-                                         "sigmoid {}"};
 
 // Parts of attention other than softmax and gates of heads, and such a part with others.
 inline const char* const kAttentionParts[] = {

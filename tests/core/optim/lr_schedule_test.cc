@@ -83,6 +83,40 @@ TEST(LrScheduleTest, CosineWithoutAFinalFractionEndsAtZero) {
   EXPECT_EQ(MakeLrSchedule(spec, 1.0, 10).At(10), 0.0);
 }
 
+v1::ScheduleSpec Wsd(v1::WsdScheduleSpec::Form form, double final_fraction) {
+  v1::ScheduleSpec spec;
+  spec.set_warmup_steps(2);
+  spec.mutable_wsd()->set_form(form);
+  spec.mutable_wsd()->set_decay_steps(4);
+  spec.mutable_wsd()->set_final_fraction(final_fraction);
+  return spec;
+}
+
+TEST(LrScheduleTest, WsdStaysAtThePeakAndDecaysAtTheEnd) {
+  for (const auto form :
+       {v1::WsdScheduleSpec::LINEAR, v1::WsdScheduleSpec::ONE_MINUS_SQRT, v1::WsdScheduleSpec::COSINE}) {
+    const LrSchedule schedule = MakeLrSchedule(Wsd(form, 0.2), 10.0, 12);
+    EXPECT_EQ(schedule.At(0), 0.0);
+    EXPECT_DOUBLE_EQ(schedule.At(1), 5.0);
+    for (const int k : {2, 5, 8}) EXPECT_DOUBLE_EQ(schedule.At(k), 10.0) << form << k;
+    EXPECT_LT(schedule.At(9), 10.0);
+    EXPECT_DOUBLE_EQ(schedule.At(12), 2.0);
+  }
+  EXPECT_DOUBLE_EQ(MakeLrSchedule(Wsd(v1::WsdScheduleSpec::LINEAR, 0), 10.0, 12).At(9), 7.5);
+  EXPECT_DOUBLE_EQ(MakeLrSchedule(Wsd(v1::WsdScheduleSpec::ONE_MINUS_SQRT, 0), 10.0, 12).At(9), 5.0);
+  EXPECT_DOUBLE_EQ(MakeLrSchedule(Wsd(v1::WsdScheduleSpec::COSINE, 0), 10.0, 12).At(10), 5.0);
+}
+
+TEST(LrScheduleTest, WsdWithoutAStablePartIsTheDecayAlone) {
+  v1::ScheduleSpec wsd;
+  wsd.mutable_wsd()->set_form(v1::WsdScheduleSpec::LINEAR);
+  wsd.mutable_wsd()->set_decay_fraction(1);
+  for (const int k : {0, 3, 10})
+    EXPECT_EQ(MakeLrSchedule(wsd, 1e-3, 10).At(k), MakeLrSchedule(Linear(0, 0), 1e-3, 10).At(k));
+  wsd.set_warmup_steps(4);  // Of fewer updates than the decay leaves.
+  EXPECT_EQ(MakeLrSchedule(wsd, 1e-3, 10).stable, 0);
+}
+
 TEST(LrScheduleTest, ExplicitArgumentsReproduceTheStretchedScheduleOfAccumulationInTheReferencesMlmScript) {
   // The reference multiplies warm-up and total by the accumulation count there, but steps once an update.
   const LrSchedule schedule{LrSchedule::Decay::kLinear, 1.0, 3 * 2, 10 * 2};

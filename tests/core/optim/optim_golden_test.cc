@@ -172,7 +172,7 @@ std::unique_ptr<Optimizer> ReadOptimizer(CaseSettings& method, const GoldenCase&
 v1::ScheduleSpec ReadSchedule(CaseSettings& row) {
   v1::ScheduleSpec spec;
   const std::string kind = row.OneOf("kind", {"constant", "constant_with_warmup", "linear",
-                                              "linear_final_lr_fraction", "cosine", "cosine_min_lr"});
+                                              "linear_final_lr_fraction", "cosine", "cosine_min_lr", "wsd"});
   spec.set_warmup_steps(row.At("warmup"));
   if (kind == "linear") {
     spec.mutable_linear();
@@ -181,6 +181,13 @@ v1::ScheduleSpec ReadSchedule(CaseSettings& row) {
   } else if (kind == "cosine" || kind == "cosine_min_lr") {
     spec.mutable_cosine()->set_final_fraction(
         row.ValueOr("min_lr_rate", row.ValueOr("min_lr_fraction", 0.0)));
+  } else if (kind == "wsd") {
+    const std::string form = row.OneOf("decay_type", {"linear", "1-sqrt", "cosine"});
+    spec.mutable_wsd()->set_form(form == "linear"   ? v1::WsdScheduleSpec::LINEAR
+                                 : form == "cosine" ? v1::WsdScheduleSpec::COSINE
+                                                    : v1::WsdScheduleSpec::ONE_MINUS_SQRT);
+    spec.mutable_wsd()->set_decay_steps(row.At("decay"));
+    spec.mutable_wsd()->set_final_fraction(row.ValueOr("min_lr_fraction", 0.0));
   } else {
     spec.mutable_constant();
   }
@@ -405,9 +412,9 @@ const std::map<std::string, std::function<void(const json&, GoldenComparison&)>>
 }
 
 void CompareHaarContract(const GoldenCase& golden, GoldenReport& report) {
-  if (!report.Accepts(golden,
-                      FileIsUsed(golden, {"contract", "definition", "theory_exact_for_haar",
-                                          "simulated_with_sign_fix", "simulated_without_sign_fix_for_contrast"})))
+  if (!report.Accepts(
+          golden, FileIsUsed(golden, {"contract", "definition", "theory_exact_for_haar",
+                                      "simulated_with_sign_fix", "simulated_without_sign_fix_for_contrast"})))
     return;
   GoldenComparison compare(report, golden, at::kDouble);
   for (const json& property : golden.json.at("contract")) {

@@ -10,7 +10,7 @@
 namespace inlier {
 namespace {
 
-const char kSite[] = "transformer.h.0.attn.probs";
+const char kAttentionSite[] = "transformer.h.0.attn.probs";
 
 // One sequence, one head.
 at::Tensor Weights(std::vector<double> values) {
@@ -23,7 +23,7 @@ TEST(AttentionRecorderTest, SharesByHand) {
   const at::Tensor weights = Weights({1.0, 0.0, 0.0,    // Query 1.
                                       0.25, 0.5, 0.0,   // Attends to itself most.
                                       0.5, 0.5, 0.0});  // A tie counts; its own key is clipped away.
-  EXPECT_TRUE(recorder.OnActivation(kSite, weights).is_same(weights));
+  EXPECT_TRUE(recorder.OnActivation(kAttentionSite, weights).is_same(weights));
   const AttentionShares shares = *recorder.Summary();
   EXPECT_DOUBLE_EQ(shares.first_share, 2.0 / 3);
   EXPECT_DOUBLE_EQ(*shares.first_share_without_query1, 0.5);
@@ -36,7 +36,7 @@ TEST(AttentionRecorderTest, SharesByHand) {
 
 TEST(AttentionRecorderTest, ARowOfZerosAttendsToNothing) {
   AttentionRecorder recorder(/*causal=*/false);
-  recorder.OnActivation(kSite, Weights({0, 0, 0.5, 0.5}));
+  recorder.OnActivation(kAttentionSite, Weights({0, 0, 0.5, 0.5}));
   const AttentionShares shares = *recorder.Summary();
   EXPECT_DOUBLE_EQ(shares.first_share, 0.5);
   EXPECT_DOUBLE_EQ(shares.first_key_mass_normalised, 0.25);
@@ -46,7 +46,7 @@ TEST(AttentionRecorderTest, ARowOfZerosAttendsToNothing) {
 
 TEST(AttentionRecorderTest, OneTokenHasNoQueryButTheFirst) {
   AttentionRecorder recorder(/*causal=*/true);
-  recorder.OnActivation(kSite, Weights({1}));
+  recorder.OnActivation(kAttentionSite, Weights({1}));
   const AttentionShares shares = *recorder.Summary();
   EXPECT_DOUBLE_EQ(shares.first_share, 1);
   EXPECT_FALSE(shares.first_share_without_query1);
@@ -67,8 +67,8 @@ TEST(AttentionRecorderTest, AKeyBehindTheTokensIsNone) {
         with.OnPass(mask);
         without.OnPass(mask);
       }
-      EXPECT_TRUE(with.OnActivation(kSite, weights).is_same(weights));
-      without.OnActivation(kSite, weights.slice(3, 0, 5));
+      EXPECT_TRUE(with.OnActivation(kAttentionSite, weights).is_same(weights));
+      without.OnActivation(kAttentionSite, weights.slice(3, 0, 5));
       EXPECT_DOUBLE_EQ(with.Summary()->first_share, without.Summary()->first_share);
       EXPECT_DOUBLE_EQ(with.Summary()->first_key_mass, without.Summary()->first_key_mass);
       EXPECT_DOUBLE_EQ(with.Summary()->entropy, without.Summary()->entropy);
@@ -95,9 +95,9 @@ TEST(AttentionRecorderTest, BatchesAndLayersAddUp) {
   torch::manual_seed(1);
   const at::Tensor weights = torch::randn({4, 3, 5, 5}, torch::kDouble).softmax(3);
   AttentionRecorder whole(false), parts(false);
-  whole.OnActivation(kSite, weights);
+  whole.OnActivation(kAttentionSite, weights);
   for (const auto& range : {std::pair(0, 3), std::pair(3, 4)}) {
-    parts.OnActivation(kSite, weights.slice(0, range.first, range.second));
+    parts.OnActivation(kAttentionSite, weights.slice(0, range.first, range.second));
   }
   parts.OnActivation("transformer.h.1.attn.probs", weights);
   ASSERT_EQ(parts.Layers().size(), 2u);
@@ -129,7 +129,7 @@ TEST(AttentionRecorderTest, EveryShareIsThatOfThePlainDefinition) {
         (scores.softmax(3) * 1.2 - 0.1).clamp(0, 1);  // With zeros, and rows of another sum.
     AttentionRecorder recorder(causal, {.sink_threshold = 0.25, .prefix_tokens = prefix});
     recorder.OnPass(mask);
-    recorder.OnActivation(kSite, weights);
+    recorder.OnActivation(kAttentionSite, weights);
     const AttentionShares shares = *recorder.Summary();
 
     double queries = 0, later = 0, mass = 0, later_mass = 0, uniform = 0, later_uniform = 0, entropy = 0,
@@ -190,7 +190,7 @@ TEST(AttentionRecorderTest, EveryShareIsThatOfThePlainDefinition) {
 TEST(AttentionRecorderTest, UniformCausalAttentionHasTheMassOfItsBaseline) {
   AttentionRecorder recorder(/*causal=*/true);
   const at::Tensor counts = torch::arange(1, 65, torch::kDouble).view({1, 1, 64, 1});
-  recorder.OnActivation(kSite, torch::ones({2, 3, 64, 64}, torch::kDouble).tril() / counts);
+  recorder.OnActivation(kAttentionSite, torch::ones({2, 3, 64, 64}, torch::kDouble).tril() / counts);
   const AttentionShares shares = *recorder.Summary();
   EXPECT_NEAR(shares.first_key_mass, 0.0741, 5e-5);
   EXPECT_NEAR(shares.first_key_mass, shares.uniform_first_key_mass, 1e-12);
@@ -205,7 +205,7 @@ TEST(AttentionRecorderTest, ASinkIsAHeadAndTheThresholdIsAnOption) {
   AttentionRecorder usual(false), strict(false, {.sink_threshold = 0.8}),
       none(false, {.sink_threshold = 0.9});
   for (AttentionRecorder* each : {&usual, &strict, &none}) {
-    each->OnActivation(kSite, weights);
+    each->OnActivation(kAttentionSite, weights);
     each->OnActivation("transformer.h.1.attn.probs", torch::zeros({1, 4, 2, 2}, torch::kDouble));
   }
   EXPECT_DOUBLE_EQ(usual.Summary()->sink_rate, 0.5);
@@ -220,8 +220,8 @@ TEST(AttentionRecorderTest, AHeadIsASinkInASequence) {
   at::Tensor weights = torch::zeros({4, 1, 2, 2}, torch::kDouble);
   weights[2].select(2, 0).fill_(1);
   AttentionRecorder recorder(/*causal=*/false, {.sink_threshold = 0.2});
-  recorder.OnActivation(kSite, weights.slice(0, 0, 3));
-  recorder.OnActivation(kSite, weights.slice(0, 3));
+  recorder.OnActivation(kAttentionSite, weights.slice(0, 0, 3));
+  recorder.OnActivation(kAttentionSite, weights.slice(0, 3));
   EXPECT_DOUBLE_EQ(recorder.Summary()->sink_rate, 0.25);
   EXPECT_DOUBLE_EQ(recorder.Summary()->first_key_mass, 0.25) << "their mean is above the threshold";
 }
@@ -231,7 +231,7 @@ TEST(AttentionRecorderTest, SinksArePaddingsNot) {
   const at::Tensor weights = torch::full({2, 1, 2, 2}, 0.5, torch::kDouble);
   AttentionRecorder recorder(/*causal=*/false);
   recorder.OnPass(torch::tensor({{1, 1}, {0, 0}}));
-  recorder.OnActivation(kSite, weights);
+  recorder.OnActivation(kAttentionSite, weights);
   EXPECT_DOUBLE_EQ(recorder.Summary()->sink_rate, 1);
 }
 
@@ -244,7 +244,7 @@ TEST(AttentionRecorderTest, CountedPaddingGivesTheNumbersOfAPassWithoutAMask) {
   full.OnPass(torch::ones({2, 4}));
   padded.OnPass(mask);
   for (AttentionRecorder* each : {&counting, &untold, &full, &padded}) {
-    each->OnActivation(kSite, weights);
+    each->OnActivation(kAttentionSite, weights);
     each->OnActivation("x.gate", torch::rand({2, 3, 4, 1}));
   }
   EXPECT_EQ(counting.Summary()->first_key_mass, untold.Summary()->first_key_mass);
@@ -290,8 +290,8 @@ TEST(AttentionRecorderTest, OtherSitesAreNotRecorded) {
 TEST(AttentionRecorderTest, ADivergedModelDoesNotLookHealthy) {
   AttentionRecorder recorder(true);
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  recorder.OnActivation(kSite, Weights({1, 0, 0.5, nan}));
-  recorder.OnActivation(kSite, Weights({1, 0, 0.5, 0.5}));
+  recorder.OnActivation(kAttentionSite, Weights({1, 0, 0.5, nan}));
+  recorder.OnActivation(kAttentionSite, Weights({1, 0, 0.5, 0.5}));
   recorder.OnActivation("x.gate", torch::tensor({nan, 1.0}));
   const AttentionShares shares = *recorder.Summary();
   EXPECT_TRUE(std::isnan(shares.first_share));

@@ -75,6 +75,16 @@ TEST(InputMomentsTest, PaddingIsLeftOut) {
   EXPECT_EQ(firsts.count(), 2);
 }
 
+TEST(InputMomentsTest, TheMeanMagnitudeIsOfAllBatches) {
+  torch::manual_seed(3);
+  InputMoments moments;
+  const at::Tensor x = torch::randn({7, 3, 5});
+  moments.Add(x.slice(0, 0, 2), {});
+  moments.Add(x.slice(0, 2, 7), torch::ones({5, 3}));
+  EXPECT_TRUE(
+      torch::allclose(moments.mean_magnitude(), x.to(torch::kDouble).abs().mean({0, 1}), 1e-14, 1e-14));
+}
+
 TEST(GptqTest, TwoChannelsByHand) {
   const at::Tensor weight = torch::tensor({{0.4f, 0.4f}, {-0.3f, 0.45f}});
   const at::Tensor moments = torch::tensor({{1.0, 0.9}, {0.9, 2.0}}, torch::kDouble);

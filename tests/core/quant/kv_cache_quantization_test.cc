@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "core/quant/linear/linear_rotation.h"
 #include "core/quant/quantization_error.h"
 #include "tests/core/quant/tiny_decoder.h"
 
@@ -15,6 +16,9 @@ class Recorded : public ActivationTap {
  public:
   explicit Recorded(ActivationTap* next) : next_(next) {}
   void OnPass(const at::Tensor& mask) override { next_->OnPass(mask); }
+  at::Tensor OnWeight(const std::string& site, const at::Tensor& weight) override {
+    return next_->OnWeight(site, weight);
+  }
   at::Tensor OnLinearInput(const std::string& site, const at::Tensor& x) override {
     return next_->OnLinearInput(site, x);
   }
@@ -61,6 +65,26 @@ TEST(KvCacheQuantizationTest, EachTokenAndHeadHasItsRange) {
       }
     }
   }
+}
+
+TEST(KvCacheQuantizationTest, RotatedHeadsAreRoundedInTheirBasis) {
+  const torch::NoGradGuard no_grad;
+  const v1::TrialSpec spec = TrialOf(std::string(kLlamaSizes) + kRmsNorm);
+  const std::shared_ptr<Model> model = MakeTinyModel(spec);
+  const std::string cache = "absmax {} rotation { seed: 3 kv_cache: true } kv_cache ";
+  const auto quantization = CalibratedOn(*model, spec, cache + "{ bits: 4 }");
+  Recorded recorded(quantization.get());
+  model->Logits(RandomTokens(7), &recorded);
+  ASSERT_EQ(recorded.before.size(), 4u);
+  const at::Tensor r = RotationMatrix(3, "kv_cache", 8);
+  for (std::size_t i = 0; i < 4; ++i) {
+    const at::Tensor x = recorded.before[i].matmul(r);
+    const at::Tensor expected = RoundToGrid(x, ZeropointGrid(x, 4, {-1})).matmul(r.t());
+    EXPECT_TRUE(torch::allclose(recorded.after[i], expected, 1e-12, 1e-12));
+    EXPECT_FALSE(torch::allclose(recorded.after[i], recorded.before[i]));
+  }
+  EXPECT_LT(LogitError(*model, spec, cache + "{ bits: 16 }"), 1e-3);
+  EXPECT_LT(LogitError(*model, spec, cache + "{ bits: 16 kivi { group_size: 4 residual: 4 } }"), 1e-3);
 }
 
 TEST(KvCacheQuantizationTest, OtherTensorsAreTheScheme) {
@@ -115,6 +139,29 @@ TEST(KvCacheQuantizationTest, NothingIsRoundedBeforeTheEndOfCalibration) {
   EXPECT_TRUE(quantization->Table().empty());
   EXPECT_TRUE(quantization->Freeze().ok());
   EXPECT_FALSE(quantization->OnKeys("s", keys).equal(keys));
+}
+
+// What a query sees does not depend on the tokens behind it, as where a cache is filled one token after the other.
+TEST(KvCacheQuantizationTest, KivisWindowFollowsTheQuery) {
+  const torch::NoGradGuard no_grad;
+  const v1::TrialSpec spec = TrialOf(std::string(kLlamaSizes) + kRmsNorm);
+  const std::shared_ptr<Model> model = MakeTinyModel(spec);
+  // Of two numbers a group both would be exact.
+  const std::string kivi = "kv_cache { bits: 2 kivi { group_size: 4 residual: 4 } } absmax {}";
+  const auto logits = [&](const ModelInput& input) {
+    return model->Logits(input, CalibratedOn(*model, spec, kivi).get());
+  };
+  const ModelInput whole = RandomTokens(7);
+  const at::Tensor rounded = logits(whole), exact = model->Logits(whole);
+  for (std::int64_t tokens = 1; tokens <= 12; ++tokens) {
+    ModelInput begin;
+    begin.ids = whole.ids.slice(1, 0, tokens);
+    EXPECT_LT((logits(begin) - rounded.slice(1, 0, tokens)).abs().max().item<double>(), 1e-12) << tokens;
+  }
+  EXPECT_LT((rounded - exact).slice(1, 0, 4).abs().max().item<double>(), 1e-12) << "nothing is rounded yet";
+  EXPECT_GT((rounded - exact).slice(1, 4).abs().amax({0, 2}).min().item<double>(), 1e-4);
+  EXPECT_LT(LogitError(*model, spec, "kv_cache { bits: 16 kivi { group_size: 4 residual: 4 } } absmax {}"),
+            1e-2 * LogitError(*model, spec, kivi));
 }
 
 TEST(KvCacheQuantizationTest, BitsOutOfRangeAreNamed) {

@@ -90,6 +90,18 @@ TEST(NumberFormatTest, MxBlocksShareAPowerOfTwo) {
   EXPECT_EQ(RoundWithScale(x[0][3], scales[0][0], kE2M1).item<double>(), 6) << "7.9 is above the largest";
 }
 
+TEST(NumberFormatTest, MxScalesLeaveTheElementsTheirLargestExponent) {
+  at::Tensor x = torch::zeros({1, 32}, torch::kDouble);
+  x[0][0] = 1000;  // floor(log2) = 9.
+  const auto scale = [&x](v1::NumberFormat format) { return BlockScales(x, format).item<double>(); };
+  EXPECT_EQ(scale(v1::MXFP8_E4M3), 2);
+  EXPECT_EQ(scale(v1::MXFP8_E5M2), std::ldexp(1.0, -6));
+  EXPECT_EQ(scale(v1::MXINT8), 512);
+  EXPECT_EQ(RoundedNumber(1.99, kInt8), 127.0 / 64);
+  EXPECT_EQ(RoundedNumber(0.5 / 64, kInt8), 0) << "half to even";
+  EXPECT_EQ(RoundedNumber(-1.5 / 64, kInt8), -2.0 / 64);
+}
+
 TEST(NumberFormatTest, NvBlocksShareAnE4M3AndTheTensorAFloat) {
   at::Tensor x = torch::zeros({1, 40}, torch::kFloat);
   x[0][0] = 448 * 6;  // The tensor's scale is 1.

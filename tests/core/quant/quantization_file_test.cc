@@ -24,6 +24,7 @@ TEST(QuantizationFileTest, OnlyIntegersRoundedToTheNearestHaveAForm) {
         {"weights {} absmax {} rotation {}", "quantization.rotation"},
         {"weights {} activations {} absmax {} smoothing {}", "quantization.smoothing"},
         {"weights {} zeropoint {} gptq {}", "quantization.gptq"},
+        {"weights {} zeropoint {} awq {}", "quantization.awq"},
         {"weights {} reference {} kv_cache {}", "quantization.kv_cache"}}) {
     const absl::Status status = FileOf(text).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << text;

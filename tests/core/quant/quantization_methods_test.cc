@@ -1,4 +1,4 @@
-// Smoothing, GPTQ and formats through a whole model, alone and together.
+// Smoothing, AWQ, GPTQ and formats through a whole model, alone and together.
 #include <gmock/gmock.h>
 
 #include <string>
@@ -79,6 +79,76 @@ TEST(QuantizationMethodsTest, LinearsThatReadTheSameTensorShareTheFactors) {
   EXPECT_TRUE(torch::allclose(quantization->OnLinearInput(output, x), x, 1e-3, 1e-3)) << "it reads no norm";
 }
 
+TEST(QuantizationMethodsTest, AwqHelpsWhereAFeatureIsLarge) {
+  const v1::TrialSpec spec = LlamaTrial();
+  const std::shared_ptr<Model> model = ModelWithOutlierFeatures(spec);
+  for (const std::string weights :
+       {"weights { bits: 3 } absmax {} ", "weights { bits: 4 group_size: 8 } absmax {} ",
+        "weights { bits: 3 } zeropoint {} ", "weights { bits: 3 group_size: 12 } zeropoint {} ",
+        "weights { format: MXFP4 } absmax {} "}) {
+    const double plain = LogitError(*model, spec, weights),
+                 scaled = LogitError(*model, spec, weights + "awq { clip: false }"),
+                 both = LogitError(*model, spec, weights + "awq {}");
+    EXPECT_LT(scaled, 0.9 * plain) << weights;
+    EXPECT_LT(both, 0.9 * plain) << weights;
+    EXPECT_NE(scaled, both) << weights;
+  }
+  const std::string rounded =
+      "weights { bits: 4 } activations { bits: 6 } absmax { granularity: MODERATE calibrated: ";
+  for (const std::string calibrated : {"true } ", "false } "}) {
+    EXPECT_LT(LogitError(*model, spec, rounded + calibrated + "awq { clip: false }"),
+              0.8 * LogitError(*model, spec, rounded + calibrated))
+        << calibrated;
+  }
+  const std::string three = "weights { bits: 3 } zeropoint {} ";
+  EXPECT_LT(LogitError(*model, spec, three + "awq {} gptq {}"), LogitError(*model, spec, three + "awq {}"));
+}
+
+TEST(QuantizationMethodsTest, AwqAloneChangesNoOutput) {
+  for (const std::string& text :
+       {std::string(kLlamaSizes) + kRmsNorm, std::string(kOptSizes), std::string(kGpt2Sizes)}) {
+    const v1::TrialSpec spec = TrialOf(text);
+    const std::shared_ptr<Model> model = MakeTinyModel(spec);
+    EXPECT_LT(LogitError(*model, spec, "weights { bits: 16 } absmax { head: true } awq {}"), 2e-3);
+    EXPECT_GT(LogitError(*model, spec, "weights { bits: 4 } absmax { head: true } awq {}"), 0.05);
+  }
+}
+
+TEST(QuantizationMethodsTest, AwqScalesEachTensorThatLinearsRead) {
+  const torch::NoGradGuard no_grad;
+  const v1::TrialSpec spec = LlamaTrial();
+  const std::shared_ptr<Model> model = ModelWithOutlierFeatures(spec);
+  const auto parameters = model->named_parameters();
+  const auto quantization =
+      CalibratedOn(*model, spec, "weights { bits: 3 } zeropoint {} awq { grid: 10 clip: false }");
+  const auto clipped = CalibratedOn(*model, spec, "weights { bits: 3 } zeropoint {} awq { grid: 10 }");
+  const std::string layer = "model.layers.1.";
+  for (const auto& names :
+       std::vector<std::vector<std::string>>{{"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"},
+                                             {"self_attn.o_proj"},
+                                             {"mlp.gate_proj", "mlp.up_proj"},
+                                             {"mlp.down_proj"}}) {
+    const at::Tensor ones =
+        torch::ones({1, 1, parameters[layer + names[0] + ".weight"].size(1)}, torch::kDouble);
+    const at::Tensor s = 1 / quantization->OnLinearInput(layer + names[0], ones).flatten();
+    EXPECT_NEAR((s.max() * s.min()).item<double>(), 1, 1e-9);
+    EXPECT_GT(s.max().item<double>(), 1.1) << names[0];
+    for (const std::string& name : names) {
+      const std::string site = layer + name;
+      const at::Tensor weight = parameters[site + ".weight"];
+      EXPECT_TRUE(torch::allclose(quantization->OnLinearInput(site, ones * 3).flatten(), 3 / s, 1e-12, 0))
+          << site;
+      const at::Tensor used = quantization->OnLinearWeight(site, weight);
+      EXPECT_TRUE(
+          torch::allclose(used, RoundToGrid(weight * s, ZeropointGrid(weight * s, 3, {-1})), 1e-9, 1e-12))
+          << site;
+      EXPECT_EQ(torch::equal(used, clipped->OnLinearWeight(site, weight)),
+                name.ends_with("q_proj") || name.ends_with("k_proj"))
+          << site;
+    }
+  }
+}
+
 TEST(QuantizationMethodsTest, GptqKeepsTheOutputsOfEachLinearCloser) {
   const torch::NoGradGuard no_grad;
   const v1::TrialSpec spec = LlamaTrial();
@@ -143,6 +213,22 @@ TEST(QuantizationMethodsTest, GptqTakesTheGridsOfTheWeights) {
   }
 }
 
+TEST(QuantizationMethodsTest, AClipRatioShortensEachScale) {
+  const at::Tensor x = torch::tensor({{10.0, 4.0, -7.5, 0.1}, {0.0, -2.0, 1.0, 0.5}}, torch::kDouble);
+  LinearQuantizationOptions::Part part{.bits = 4, .scope = ScaleScope::kRow, .clip_ratio = 0.5};
+  const at::Tensor scale = torch::tensor({{5.0 / 7}, {1.0 / 7}}, torch::kDouble);
+  const at::Tensor expected = x.div(scale).round().clamp(-7, 7).mul(scale);
+  const auto kind = LinearQuantizationOptions::Grid::kAbsmax;
+  EXPECT_TRUE(torch::allclose(RoundToPart(x, GridOfPart(x, part, kind)), expected));
+  part.format = v1::FP8_E4M3;
+  part.bits = 8;
+  const at::Tensor fp8 = RoundToPart(x, GridOfPart(x, part, kind));
+  EXPECT_TRUE(torch::equal(fp8.select(1, 0), torch::tensor({5.0, 0.0}, torch::kDouble)));
+  EXPECT_EQ(fp8[1][1].item<double>(), -1);
+  part = {.bits = 8, .scope = ScaleScope::kTensor, .clip_ratio = 0.5};
+  EXPECT_DOUBLE_EQ(GridOfLargest(x.abs().amax(), part).slices.scale.item<double>(), 5.0 / 127);
+}
+
 TEST(QuantizationMethodsTest, ARotationAndGptqWorkTogether) {
   const v1::TrialSpec spec = LlamaTrial();
   const std::shared_ptr<Model> model = ModelWithOutlierFeatures(spec);
@@ -189,7 +275,7 @@ TEST(QuantizationMethodsTest, PaddingTeachesNothing) {
   ModelInput padded = text;
   padded.ids = torch::cat({text.ids, torch::full({3, 2}, 9, torch::kLong)}, 1);
   padded.attention_mask = torch::cat({torch::ones({3, 12}), torch::zeros({3, 2})}, 1);
-  for (const char* method : {"gptq {}", "smoothing {}"}) {
+  for (const char* method : {"gptq {}", "smoothing {}", "awq {}"}) {
     const v1::QuantizationSpec of =
         QuantizationOf(std::string("weights { bits: 4 } activations { bits: 16 } absmax {} ") + method);
     auto one = *MakeQuantization(of, v1::ModelSpec::kLlama),
@@ -202,15 +288,19 @@ TEST(QuantizationMethodsTest, PaddingTeachesNothing) {
   }
 }
 
-TEST(QuantizationMethodsTest, ADivergedModelIsRefusedByGptq) {
+TEST(QuantizationMethodsTest, ADivergedModelIsRefusedByName) {
   const torch::NoGradGuard no_grad;
-  auto made = *MakeQuantization(QuantizationOf("weights {} absmax {} gptq {}"), v1::ModelSpec::kLlama);
-  made->OnLinearInput(kQuery, torch::full({2, 4}, std::nan(""), torch::kDouble));
-  made->OnLinearWeight(kQuery, torch::randn({3, 4}, torch::kDouble));
-  const absl::Status status = made->Freeze();
-  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(status.message()),
-              ::testing::AllOf(::testing::HasSubstr("quantization.gptq"), ::testing::HasSubstr(kQuery)));
+  for (const std::string method : {"gptq", "awq"}) {
+    auto made =
+        *MakeQuantization(QuantizationOf("weights {} absmax {} " + method + " {}"), v1::ModelSpec::kLlama);
+    made->OnLinearInput(kQuery, torch::full({2, 4}, std::nan(""), torch::kDouble));
+    made->OnLinearWeight(kQuery, torch::randn({3, 4}, torch::kDouble));
+    const absl::Status status = made->Freeze();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(
+        std::string(status.message()),
+        ::testing::AllOf(::testing::HasSubstr("quantization." + method), ::testing::HasSubstr(kQuery)));
+  }
 }
 
 TEST(QuantizationMethodsTest, FormatsHaveTheirScales) {
@@ -246,12 +336,30 @@ TEST(QuantizationMethodsTest, WhatDoesNotGoTogetherIsNamed) {
               ::testing::HasSubstr("quantization.smoothing"));
   EXPECT_THAT(message("weights {} absmax { granularity: MODERATE } gptq {}"),
               ::testing::HasSubstr("quantization.gptq"));
+  EXPECT_THAT(message("weights {} absmax {} awq {} rotation {}"), ::testing::HasSubstr("quantization.awq"));
+  EXPECT_THAT(message("weights {} activations {} absmax {} awq {} smoothing {}"),
+              ::testing::HasSubstr("quantization.awq"));
+  EXPECT_THAT(message("activations {} zeropoint {} awq {}"), ::testing::HasSubstr("quantization.awq"));
+  EXPECT_THAT(message("weights {} absmax { granularity: MODERATE } awq {}"),
+              ::testing::HasSubstr("quantization.awq.clip"));
+  EXPECT_EQ(message("weights {} absmax { granularity: MODERATE } awq { clip: false }"), "");
   EXPECT_THAT(message("weights { format: FP8_E4M3 } zeropoint {}"),
               ::testing::HasSubstr("quantization.zeropoint"));
   EXPECT_THAT(message("activations { format: NVFP4 } absmax { activation_axis: FEATURE }"),
               ::testing::HasSubstr("quantization.activations.format"));
   EXPECT_THAT(message("weights { format: MXFP4 group_size: 32 } absmax {}"),
               ::testing::HasSubstr("quantization.weights.group_size"));
+  EXPECT_THAT(message("weights { group_rows: 32 } absmax {}"),
+              ::testing::HasSubstr("quantization.weights.group_rows"));
+  EXPECT_THAT(message("weights { group_rows: 32 group_size: 32 } zeropoint {}"),
+              ::testing::HasSubstr("quantization.weights.group_rows"));
+  EXPECT_THAT(message("activations { group_size: 32 } absmax { granularity: MODERATE }"),
+              ::testing::HasSubstr("quantization.activations.group_size"));
+  EXPECT_THAT(message("activations { group_size: 32 } zeropoint {}"),
+              ::testing::HasSubstr("quantization.activations.group_size"));
+  EXPECT_EQ(message("weights { group_size: 8 group_rows: 8 format: FP8_E4M3 } activations { group_size: 8 "
+                    "format: FP8_E4M3 } absmax {} gptq {}"),
+            "");
 }
 
 }  // namespace

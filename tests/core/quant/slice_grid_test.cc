@@ -46,6 +46,18 @@ TEST(SliceGridTest, GroupsByHand) {
   }
 }
 
+TEST(SliceGridTest, GroupsOfTokensAndTilesByHand) {
+  const at::Tensor x = torch::tensor({{127.f, 1.f, 254.f, 3.f, 0.5f}, {0.f, 0.f, -127.f, 8.f, 1.f}});
+  const SliceGrid rows = AbsmaxGroupGrid(x, 8, 2), tokens = AbsmaxGroupGrid(x.view({2, 1, 5}), 8, 2);
+  EXPECT_TRUE(torch::equal(tokens.scale, rows.scale.view({2, 1, 3})));
+  const SliceGrid zeropoint = ZeropointGroupGrid(x.view({2, 1, 5}), 4, 2);
+  EXPECT_TRUE(torch::equal(zeropoint.scale, ZeropointGroupGrid(x, 4, 2).scale.view({2, 1, 3})));
+  const at::Tensor tall = torch::cat({x, torch::full({1, 5}, 12.7f)});
+  const SliceGrid tiles = AbsmaxGroupGrid(tall, 8, 4, 2);
+  EXPECT_TRUE(torch::equal(tiles.scale, torch::tensor({{2.f, 1.f / 127}, {2.f, 1.f / 127}, {0.1f, 0.1f}})))
+      << "the last tile has one row, the last group one column";
+}
+
 TEST(SliceGridTest, ZeropointByHand) {
   const at::Tensor x = torch::tensor({5.f, 6.f, 12.4f, 20.f});  // Scale 1, all above 0.
   const SliceGrid grid = ZeropointGrid(x, 4, {});

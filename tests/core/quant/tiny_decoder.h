@@ -61,10 +61,18 @@ inline ModelInput RandomTokens(std::uint64_t seed) {
   return input;
 }
 
-// Calibrated with three batches where it needs any, and frozen.
+// The loss on the random tokens of update `update`, which `quantization` sees too: three batches, again and again.
+inline at::Tensor LossOfTokens(Model& model, std::int64_t update, ActivationTap* tap) {
+  const ModelInput input = RandomTokens(static_cast<std::uint64_t>(100 + update % 3));
+  return model.Loss(input, input.ids, tap);
+}
+
+// Learned and calibrated with three batches where it needs any, and frozen.
 inline std::unique_ptr<Quantization> CalibratedOn(Model& model, const v1::TrialSpec& spec,
                                                   const std::string& quantization) {
   auto made = MakeQuantization(QuantizationOf(quantization), spec.model().architecture_case()).value();
+  EXPECT_EQ(made->Learn([&](std::int64_t update) { return LossOfTokens(model, update, made.get()); }),
+            absl::OkStatus());
   const torch::NoGradGuard no_grad;
   for (std::uint64_t batch = 0; batch < (made->needs_calibration() ? 3 : 0); ++batch)
     model.Logits(RandomTokens(100 + batch), made.get());

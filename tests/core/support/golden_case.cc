@@ -48,7 +48,9 @@ bool MakesTheModel(const std::string& path) {
   for (const char* part : {"model.", "attention."}) {
     if (path.rfind(part, 0) == 0) return true;
   }
-  return path == "norm" || path == "dropout" || path == "data.text.sequence_length";
+  static const std::set<std::string> kOthers = {"norm", "norm_gate", "embedding_projection", "dropout",
+                                                "data.text.sequence_length"};
+  return kOthers.contains(path);
 }
 
 at::Tensor Rows(const at::Tensor& tensor, std::int64_t first, std::int64_t rows) {

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <set>
+#include <string>
 
 #include "base/digest.h"
 #include "tests/core/data/data_files.h"
@@ -58,6 +60,34 @@ TEST(CorpusTest, JsonLinesGiveOneFieldOfEveryObject) {
   EXPECT_THAT(titles.texts(), ElementsAre("T"));
 }
 
+TEST(CorpusTest, OtherRecordsGiveOneColumn) {
+  TemporaryFolder folder;
+  const auto texts = [&folder](const std::string& name, const std::string& content,
+                               const std::string& field) {
+    return Corpus::Open({.path = folder.Write(name, content), .field = field}).value();
+  };
+  EXPECT_THAT(texts("a.csv", "id,review\n1,\"one\ntwo\"\n2, \n3,last\n", "review").texts(),
+              ElementsAre("one\ntwo", "last"));
+  EXPECT_THAT(texts("a.tsv", "id\treview\n1\t\"one\n", "review").texts(), ElementsAre("\"one"));
+  const Corpus array = texts("a.json", "[{\"text\": \"one\"},\n{\"text\": \"two\"}]", "text");
+  EXPECT_THAT(array.texts(), ElementsAre("one", "two"));
+  EXPECT_TRUE(array.HasDocuments());
+}
+
+// The same bytes are other data where they are read in another way.
+TEST(CorpusTest, TheFormAndTheFieldAreInTheDigest) {
+  TemporaryFolder folder;
+  std::set<std::string> digests;
+  for (const char* name : {"a.txt", "a.csv", "a.tsv"}) {
+    const CorpusSource source = {.path = folder.Write(name, "text\none\ntwo\n")};
+    digests.insert(Corpus::Open(source)->ContentDigest());
+    EXPECT_EQ(Corpus::Open(source)->ContentDigest(), CachedDigest(source, folder.path()).value());
+  }
+  const CorpusSource other = {.path = folder.Write("b.csv", "text,more\none,x\ntwo,y\n"), .field = "more"};
+  digests.insert(Corpus::Open(other)->ContentDigest());
+  EXPECT_EQ(digests.size(), 4u);
+}
+
 TEST(CorpusTest, ErrorsInAFileNameLineAndRemedy) {
   TemporaryFolder folder;
   EXPECT_THAT(
@@ -69,9 +99,10 @@ TEST(CorpusTest, ErrorsInAFileNameLineAndRemedy) {
       ErrorOf({folder.Write("b.jsonl", "{\"text\": \"x\"}\n\n[1]\n")}),
       HasSubstr("b.jsonl:3: a JSON object is needed in every line, such as {\"text\": \"…\"}, and this is "
                 "of type array"));
-  EXPECT_THAT(ErrorOf({folder.Write("c.jsonl", "{\"id\": 3, \"body\": \"x\"}\n")}),
-              HasSubstr("c.jsonl:1: no field \"text\" among its 2; name the one with the text by "
-                        "data.text.field"));
+  EXPECT_THAT(
+      ErrorOf({folder.Write("c.jsonl", "{\"id\": 3, \"body\": \"x\"}\n")}),
+      HasSubstr("c.jsonl:1: no field \"text\" among its 2; known: body, id; name the one that is wanted by "
+                "data.text.field"));
   EXPECT_THAT(ErrorOf({folder.Write("d.jsonl", "{\"text\": 7}\n")}),
               HasSubstr("d.jsonl:1: the field \"text\" is of type number"));
   EXPECT_THAT(ErrorOf({folder.Write("e.jsonl", "{\"text\": \"\\ud800\"}\n")}), HasSubstr("e.jsonl:1:"));

@@ -34,6 +34,40 @@ TEST(EvaluatorTest, BatchMeansAreWeightedByExamples) {
   EXPECT_FALSE(scores.f1.has_value()) << "a metric of examples";
 }
 
+TEST(EvaluatorTest, BitsPerByteAreOfAllTargetsAndTheirBytes) {
+  ScoreSum sum;
+  sum.Add({.loss = 2.0, .targets = 9, .correct = 3, .classes = 7, .bytes = 20}, 4);
+  sum.Add({.loss = 5.0, .targets = 1, .correct = 1, .classes = 7, .bytes = 5}, 1);
+  sum.Add({.loss = 0, .targets = 0, .classes = 7}, 4);
+  EXPECT_DOUBLE_EQ(*sum.Summary().bits_per_byte, 23.0 / 25.0 / std::log(2.0));
+  ScoreSum uncounted;
+  uncounted.Add({.loss = 2.0, .targets = 9, .correct = 3, .classes = 7}, 4);
+  EXPECT_FALSE(uncounted.Summary().bits_per_byte.has_value());
+}
+
+// The bytes of the predicted tokens are those of the texts: all but the first token of a sequence, and none of </s>.
+TEST(EvaluatorTest, TheBytesOfTokensAreThoseOfTheText) {
+  const v1::TrialSpec spec = TinySpec("model { opt { layers: 2 hidden_size: 32 heads: 2 ffn_size: 64 } }");
+  const auto dataset = TinyDataset(spec);
+  const at::Tensor bytes = dataset->token_bytes();
+  ASSERT_EQ(bytes.numel(), dataset->vocab_size());
+  const Batch batch = dataset->ValidationBatch(0, 4, 1);
+  const std::int64_t begin = dataset->special_tokens().begin;
+  for (std::int64_t row = 0; row < 4; ++row) {
+    std::vector<std::uint32_t> text;
+    for (std::int64_t i = 0; i < batch.ids.size(1); ++i) {
+      if (const auto id = batch.ids[row][i].item<std::int64_t>(); id != begin)
+        text.push_back(static_cast<std::uint32_t>(id));
+    }
+    EXPECT_EQ(bytes.index_select(0, batch.ids[row]).sum().item<std::int64_t>(),
+              static_cast<std::int64_t>(dataset->tokenizer().Decode(text).size()));
+  }
+  EXPECT_FALSE(TinyDataset(TinySpec())->token_bytes().defined()) << "masked tokens are not the text";
+  CollectingSink sink;
+  const EvaluationResult result = EvaluateTiny(spec, sink).value();
+  EXPECT_GT(*result.scores.bits_per_byte, 0);
+}
+
 TEST(EvaluatorTest, ABatchWithoutATargetHasNoPartInTheLoss) {
   ScoreSum sum;
   sum.Add({.loss = 2.0, .targets = 9, .correct = 3, .classes = 7}, 4);
@@ -145,6 +179,30 @@ TEST(EvaluatorTest, QuantizationIsCalibratedFirstAndFewerBitsHurtMore) {
   EXPECT_NE(fine.scores.loss, exact);
   EXPECT_NEAR(fine.scores.loss, exact, 1e-3);
   EXPECT_GT(std::abs(coarse - exact), std::abs(fine.scores.loss - exact));
+}
+
+TEST(EvaluatorTest, ARotationLearnsOnTheCalibrationBatchesFirst) {
+  const v1::TrialSpec spec = TinySpec(
+      "model { opt { layers: 2 hidden_size: 32 heads: 2 ffn_size: 64 } } quantization { weights { bits: 4 } "
+      "activations { bits: 4 } absmax { } rotation { learned { steps: 5 } } "
+      "calibration { batches: 2 batch_size: 4 } }");
+  CollectingSink sink;
+  at::set_num_threads(1);
+  const std::shared_ptr<LanguageModel> model = TinyModel(spec);
+  const auto data = TinyDataset(spec);
+  const double loss = Evaluate(*model, *data, spec, kCpu, sink, [] { return false; })->scores.loss;
+  std::vector<std::uint64_t> steps;
+  for (const v1::Progress& progress : sink.progress) {
+    if (progress.phase() != "calibrate") continue;
+    steps.push_back(progress.step());
+    EXPECT_EQ(progress.steps_total(), 7u) << "five updates, and two batches";
+  }
+  EXPECT_EQ(steps, (std::vector<std::uint64_t>{1, 2, 3, 4, 5, 6, 7}));
+  for (const auto& [name, parameter] : ParametersOf(*model)) EXPECT_FALSE(parameter.grad().defined()) << name;
+  EXPECT_EQ(EvaluateTiny(spec, sink)->scores.loss, loss);
+  int asked = 0;
+  EXPECT_EQ(Evaluate(*model, *data, spec, kCpu, sink, [&] { return ++asked > 3; }).status().code(),
+            absl::StatusCode::kCancelled);
 }
 
 TEST(EvaluatorTest, WeightsAloneCanBeQuantized) {

@@ -14,7 +14,7 @@ namespace inlier {
 namespace {
 
 using StopAt = std::function<bool(int rank, int asked)>;  // How often the rank has been asked.
-const StopAt kNever = [](int, int) { return false; };
+const StopAt kToTheEnd = [](int, int) { return false; };
 
 struct Trained {
   std::shared_ptr<LanguageModel> model;
@@ -27,7 +27,7 @@ struct Setting {
   bool in_double = false;
   bool shard_optimizer = false;
   std::filesystem::path resume_from = {};
-  StopAt stop = kNever;
+  StopAt stop = kToTheEnd;
 };
 
 // The result of each rank at the end of a training into `folder`.
@@ -83,6 +83,8 @@ TEST(RanksTest, GradientsInDoubleAreThoseOfOneProcess) {
       "ffn_output { weight: 0.1 } } }",
       "batch_size: 4 gradient_accumulation: 2 engine: FUSED regularizer { ffn_output { weight: 0.1 tau: 0.5 "
       "power: 4 } } }",
+      "batch_size: 4 gradient_accumulation: 4 low_precision { weights { bits: 4 } activations { format: MXFP4 } "
+      "gradients { format: NVFP4 stochastic_rounding: true } hadamard_size: 16 } }",
   };
   for (const std::string& changes : cases) {
     const v1::TrialSpec spec = TinySpec(kOneGradient + changes);

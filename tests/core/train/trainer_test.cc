@@ -132,6 +132,21 @@ TEST(TrainerTest, TheLastQuantizedPointIsThatOfAnEvaluation) {
   }
 }
 
+TEST(TrainerTest, WhatWasTrainedInLowPrecisionIsEvaluatedInFloat) {
+  const TemporaryFolder folder;
+  const auto run = Train(
+      TinySpec(
+          "training { measure_quantized_every: 20 quantized_curve { weights { } activations { } batches: 2 } "
+          "low_precision { weights { bits: 3 } activations { bits: 3 } } }"),
+      folder.path());
+  EXPECT_NE(run->sink.Curve("train_loss"), Train(TinySpec(), folder.path())->sink.Curve("train_loss"));
+  CollectingSink sink;
+  const auto result =
+      Evaluate(*run->model, *TinyDataset(TinySpec()), TinySpec(), c10::Device(c10::kCPU), sink, kNeverStop);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(run->sink.Curve("float_loss").back(), result->scores.loss);
+}
+
 TEST(TrainerTest, APenaltyIsReportedBesideTheLoss) {
   const TemporaryFolder folder;
   const auto with = Train(TinySpec("training { regularizer { kurtosis { weight: 0.5 } } }"), folder.path());
@@ -183,6 +198,12 @@ TEST(TrainerTest, ResumedInTheMiddleEndsBitEqual) {
         "training { optimizer { muon { } } }", "training { optimizer { soap { refresh_every: 3 } } }",
         "training { regularizer { ffn_output { weight: 0.1 } kurtosis { weight: 0.01 } } }",
         "training { regularizer { ffn_output { weight: 0.1 } } }",
+        "training { low_precision { weights { format: NVFP4 group_rows: 16 } activations { format: NVFP4 } "
+        "gradients { format: NVFP4 stochastic_rounding: true } hadamard_size: 16 } }",
+        "training { precision: BFLOAT16 low_precision { weights { format: FP8_E4M3 group_size: 16 "
+        "group_rows: 16 } "
+        "activations { format: FP8_E4M3 group_size: 16 } gradients { format: FP8_E5M2 } } }",
+        "training { low_precision { weights { bits: 4 } activations { bits: 8 } learned_scales: true } }",
         "model { opt { layers: 2 hidden_size: 32 heads: 2 ffn_size: 64 } } attention { "
         "gate { linear { } } }"}) {
     const TemporaryFolder straight_folder, resumed_folder;

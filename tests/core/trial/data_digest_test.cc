@@ -58,6 +58,21 @@ TEST_F(DataDigestTest, AFolderIsItsTextFilesInTheirOrder) {
   EXPECT_NE(Digest(spec), before);
 }
 
+TEST_F(DataDigestTest, QuestionsOfTheEvaluationCount) {
+  Write("a.txt", "one\n");
+  Write("q.jsonl", "{}\n");
+  const std::string data = "data { text { path: " + Path("a.txt") + " } }";
+  const std::string asked = data + " evaluation { multiple_choice { path: " + Path("q.jsonl") + " } }";
+  const std::string before = Digest(asked);
+  EXPECT_NE(before, Digest(data));
+  Write("q.jsonl", "{ }\n");
+  EXPECT_NE(Digest(asked), before);
+  EXPECT_THAT(
+      std::string(
+          Find(data + " evaluation { multiple_choice { path: \"/none.jsonl\" } }").status().message()),
+      HasSubstr("evaluation.multiple_choice.path: no file /none.jsonl on this machine; name a .jsonl file"));
+}
+
 TEST_F(DataDigestTest, VocabulariesAndTheModelToStartFromCount) {
   Write("a.txt", "one\n");
   Write("data/gcide.txt", "a dictionary\n");
@@ -79,6 +94,25 @@ TEST_F(DataDigestTest, VocabulariesAndTheModelToStartFromCount) {
   EXPECT_NE(Digest(wordpiece), before[0]);
   EXPECT_NE(Digest(trained), before[1]);
   EXPECT_NE(Digest(started), before[2]);
+}
+
+TEST_F(DataDigestTest, AVocabularysOwnTextAndTheFormOfRecordsCount) {
+  Write("a.txt", "one\n");
+  Write("words.txt", "a dictionary\n");
+  const std::string trained = "data { text { path: " + Path("a.txt") +
+                              " tokenizer { byte_pair { path: " + Path("words.txt") + " } } } }";
+  const std::string before = Digest(trained);
+  EXPECT_NE(before, Digest("data { text { path: " + Path("a.txt") + " } }"));
+  Write("words.txt", "another dictionary\n");
+  EXPECT_NE(Digest(trained), before);
+
+  const auto rows = [&](const std::string& name) {
+    Write(name, "sentence\tlabel\na\tx\n");
+    return Digest("data { classification { path: " + Path(name) + " } }");
+  };
+  EXPECT_EQ(rows("rows.tsv"), rows("rows.txt"));
+  EXPECT_NE(rows("rows.tsv"), rows("rows.csv"));
+  EXPECT_NE(rows("rows.csv"), rows("rows.json"));
 }
 
 TEST_F(DataDigestTest, LabelledRowsInstructionsAndImagesHaveDigests) {

@@ -27,8 +27,8 @@ constexpr char kVit[] =
     "model { vit { layers: 1 hidden_size: 32 heads: 2 ffn_size: 64 image_size: 8 patch_size: 4 channels: 1 "
     "classes: 10 } } ";
 
-// A field with a path, and the rest of a trial that reads it. Without `readable` no trial reads it: the
-// tokenizer does not fit the data.
+// A field with a path, and the rest of a trial that reads it. Without `readable` no training reads it: the
+// tokenizer does not fit the data, or it is the evaluation's.
 struct Input {
   std::string field;
   std::string changes;
@@ -38,20 +38,26 @@ const std::vector<Input>& Inputs() {
   static const std::vector<Input> inputs = {
       {"data.text.path", ""},
       {"data.text.tokenizer.wordpiece.vocab", kBert},
+      {"data.text.tokenizer.byte_pair.path", kGpt2},
       {"data.text.tokenizer.gpt2.vocab", kGpt2},
       {"data.images.path", kVit},
       {"data.classification.path", kBert},
       {"data.classification.tokenizer.wordpiece.vocab",
        std::string(kBert) + "data { classification { path: '@good.tsv' } }"},
       {"data.classification.tokenizer.gpt2.vocab", "", false},
+      {"data.classification.tokenizer.byte_pair.path",
+       std::string(kBert) + "data { classification { path: '@good.tsv' } }"},
       {"data.instructions.path", kGpt2},
       {"data.instructions.tokenizer.wordpiece.vocab", "", false},
       {"data.instructions.tokenizer.gpt2.vocab",
+       std::string(kGpt2) + "data { instructions { path: '@good.jsonl' } }"},
+      {"data.instructions.tokenizer.byte_pair.path",
        std::string(kGpt2) + "data { instructions { path: '@good.jsonl' } }"},
       {"training.start_from.hugging_face", ""},
       {"training.start_from.checkpoint", ""},
       {"attention.softmax.script.file", ""},
       {"attention.gate.script.file", ""},
+      {"evaluation.multiple_choice.path", "", false},
   };
   return inputs;
 }
@@ -127,6 +133,31 @@ TEST_F(TrialFilesTest, NothingOutsideTheRootsIsRead) {
       EXPECT_THAT(message, HasSubstr("data_roots"));
     }
   }
+}
+
+TEST_F(TrialFilesTest, QuestionsAreReadInsideTheRootsAndStayOutOfMessages) {
+  const auto evaluation = [this](const fs::path& path) {
+    v1::AttemptSpec attempt =
+        Attempt(v1::EVALUATE_STAGE, "out",
+                std::string(kGpt2) + "evaluation { multiple_choice { path: '" + path.string() + "' } }");
+    attempt.set_checkpoint((folder_ / "data/model.safetensors").string());  // It is not there.
+    attempt.add_data_roots((folder_ / "data").string());
+    attempt.add_data_roots(fs::path(INLIER_TINY_TEXT).parent_path().string());
+    return attempt;
+  };
+  const fs::path outside = Write("outside/q.jsonl", kSecret);
+  fs::create_symlink(outside, folder_ / "data/q.jsonl");
+  for (const fs::path& path : {outside, folder_ / "data/q.jsonl"}) {
+    EXPECT_THAT(Refusal(evaluation(path)),
+                HasSubstr("evaluation.multiple_choice.path: " + path.string() + " is not in a folder"));
+  }
+  const std::string secret = kSecret;
+  for (const std::string& line : {secret, "{\"" + secret + "\": 1}", "{\"task\": \"" + secret + "\"}"}) {
+    const fs::path path = Write("data/own.jsonl", line + "\n");
+    EXPECT_THAT(Refusal(evaluation(path)), HasSubstr(path.string())) << line;
+  }
+  ASSERT_EQ(::mkfifo((folder_ / "data/pipe.jsonl").c_str(), 0600), 0);
+  EXPECT_THAT(Refusal(evaluation(folder_ / "data/pipe.jsonl")), HasSubstr("pipe.jsonl"));
 }
 
 // A folder in a root, with a link to a file outside under each name that is looked for.
@@ -210,6 +241,11 @@ TEST_F(TrialFilesTest, ContentStaysOutOfMessagesEventsAndLogs) {
          Write("data/i-merges.txt", plain);
          Write("data/j-merges.txt", plain);
          return std::vector<fs::path>{Write("data/i-vocab.json", json), Write("data/j-vocab.json", broken)};
+       }},
+      {"data.text.tokenizer.byte_pair.path",
+       [&] {
+         return std::vector<fs::path>{Write("data/t.jsonl", broken), Write("data/u.txt", plain),
+                                      Write("data/v.txt", secret + "\xff\n")};
        }},
       {"data.images.path",
        [&] {

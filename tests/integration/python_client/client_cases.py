@@ -92,7 +92,7 @@ class SpecTest(unittest.TestCase):
             ({"base": {"training": {"steps": 2.5}}}, "base.training.steps: is 2.5 where a whole number is meant"),
             ({"base": {"training.steps": 2, "training": {"steps": 3}}}, "base.training.steps: is given twice"),
             ({"base": {"norm": "layer_norm"}}, "base.norm: 'layer_norm' is not one of its values; did you mean LAYER_NORM?"),
-            ({"axes": [axes[0], {"field": "seed", "values": [1, None]}]}, r"axes\[1\].values\[1\]"),
+            ({"axes": [axes[0], {"field": "seed", "values": [1, "x"]}]}, r"axes\[1\].values\[1\]: is 'x' where a number is meant"),
             ({"axes": [{"field": "seed", "values": 3}]}, r"axes\[0\].values: is 3 where a list is meant"),
             ({"axes": [{"name": "m", "variants": [{"label": "x", "set": {"sed": 1}}]}]}, r"axes\[0\].variants\[0\].set.sed: unknown field; did you mean seed"),
         ]:

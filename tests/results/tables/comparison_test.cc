@@ -389,5 +389,15 @@ TEST_F(ComparisonTest, RowsOfAScriptAreTrainedByReference) {
                           "softmax_script, FUSED the others; training.engine: REFERENCE in base gives one"));
 }
 
+TEST_F(ComparisonTest, SmoothingOfBertIsNotDeployable) {
+  MustAddSweep(1, "smoothing", {{"smoothing", {"no", "yes"}}, {"seed", {"1"}}});
+  MustAddTrial(1, {{"smoothing", "no"}, {"seed", "1"}}, 10);
+  EXPECT_THAT(MustBuild(TableOf({"smoothing"})).comparison_notes(), IsEmpty());
+  more_of_specs_ = R"(,"model":{"bert":{}},"quantization":{"smoothing":{"alpha":0.5}})";
+  MustAddTrial(1, {{"smoothing", "yes"}, {"seed", "1"}}, 9);
+  EXPECT_THAT(MustBuild(TableOf({"smoothing"})).comparison_notes(),
+              ElementsAre(testing::StartsWith("quantization.smoothing of model.bert is not deployable: ")));
+}
+
 }  // namespace
 }  // namespace inlier

@@ -193,7 +193,7 @@ TEST(PublishedQueryTest, OptimizersNormsAndSchemesHaveThePapersNames) {
   EXPECT_EQ(quantized("weights: {bits: 4}, activations: {bits: 4}" + moderate), "none")
       << "the paper's have 8 bits";
   EXPECT_EQ(quantized("weights: {bits: 4}, zeropoint: {}"), "24 gpt2-130m");
-  for (const std::string method : {"rotation: {}", "smoothing: {}", "gptq: {}", "kv_cache: {bits: 4}"}) {
+  for (const std::string method : {"rotation: {}", "smoothing: {}", "gptq: {}", "awq: {clip: false}", "kv_cache: {bits: 4}"}) {
     EXPECT_EQ(quantized("weights: {}, activations: {}, " + method + moderate), "none");
     EXPECT_EQ(quantized("weights: {bits: 4}, zeropoint: {}, " + method), "none");
   }

@@ -55,8 +55,8 @@ class TableTest : public StoreTest {
                     std::optional<double> accuracy = std::nullopt) {
     const int trial = ++trials_;
     training_ = 2 * trial - 1;
-    MustApply(Train(training_, R"({"seed":)" + std::to_string(trial) + more_of_specs_ + "}"),
-              Evaluate(2 * trial, training_),
+    const std::string spec = R"({"seed":)" + std::to_string(trial) + more_of_specs_ + "}";
+    MustApply(Train(training_, spec), Evaluate(2 * trial, training_, spec),
               Trial(trial, sweep, trial - 1, training_, 2 * trial, nlohmann::json(labels).dump()));
     if (!perplexity && !accuracy) return;
     const Token token = static_cast<Token>(training_);

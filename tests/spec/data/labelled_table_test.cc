@@ -52,16 +52,16 @@ TEST_F(LabelledTableTest, ColumnsAreFoundByTheirNumbers) {
   EXPECT_EQ(table.rows()[0].label, "1");
   EXPECT_EQ(table.rows()[0].text, "One here.");
   EXPECT_EQ(table.rows()[0].pair, "second");
-  EXPECT_EQ(table.rows()[1].line, 2u);
+  EXPECT_THAT(table.Place(table.rows()[1]), EndsWith("/x.tsv:2"));
 }
 
-// The others are content of the file, and stay its own.
 TEST_F(LabelledTableTest, AHeadingThatIsNotThereIsNamed) {
   EXPECT_EQ(
       Error("sentence\tlabels\na\t1\n"),
       "x.tsv:1: no column \"label\" for data.classification.label_column among its 2, which are separated "
-      "by tabs; name a heading of that line, or, where the file has no headings, all columns by their "
-      "numbers from 1");
+      "by tabs; did you mean \"labels\"?; name a heading of that line, or, where the file has no headings, "
+      "all "
+      "columns by their numbers from 1");
   EXPECT_THAT(Error("\nsentence\tlabel\na\t1\n", {"label", "sentence", "question"}),
               testing::StartsWith(
                   "x.tsv:2: no column \"question\" for data.classification.pair_column among its 2, which"));
@@ -71,14 +71,14 @@ TEST_F(LabelledTableTest, AHeadingThatIsNotThereIsNamed) {
 }
 
 TEST_F(LabelledTableTest, NumbersAndHeadingsAreNotMixed) {
-  EXPECT_EQ(
-      Error("a\tb\n", {"1", "sentence", {}}),
-      "data.classification.text_column: \"sentence\" is a heading and label_column \"1\" a number: name "
-      "all columns by headings, or all by numbers from 1");
+  EXPECT_EQ(Error("a\tb\n", {"1", "sentence", {}}),
+            "data.classification.text_column: \"sentence\" is a heading and data.classification.label_column "
+            "\"1\" a "
+            "number: name all columns by headings, or all by numbers from 1");
   EXPECT_EQ(
       Error("a\tb\n", {"label", "sentence", "3"}),
-      "data.classification.label_column: \"label\" is a heading and pair_column \"3\" a number: name all "
-      "columns by headings, or all by numbers from 1");
+      "data.classification.label_column: \"label\" is a heading and data.classification.pair_column \"3\" a "
+      "number: name all columns by headings, or all by numbers from 1");
   EXPECT_EQ(Error("a\tb\n", {"1", "0", {}}),
             "data.classification.text_column: \"0\" is not a column: they count from 1");
   EXPECT_EQ(Error("a\tb\n", {"1", "99999999999", {}}),
@@ -102,11 +102,30 @@ TEST_F(LabelledTableTest, ARowOfAnotherWidthIsNamedByItsLine) {
 
 TEST_F(LabelledTableTest, AMissingColumnOrLabelIsNamedByItsLine) {
   EXPECT_EQ(Error("1 a\n0 b\n", {"1", "2", {}}),
-            "x.tsv:1: 1 columns, and data.classification.text_column \"2\" is number 2; the columns "
+            "x.tsv:1: 1 column, and data.classification.text_column \"2\" is number 2; the columns "
             "of a row are separated by tabs");
   EXPECT_EQ(Error("label\tsentence\n1\ta\n-\tb\n"),
             "x.tsv:3: no label in the column \"label\"; leave such rows out");
   EXPECT_THAT(Error("label\tsentence\n  \tb\n"), HasSubstr("x.tsv:2: no label in the column"));
+}
+
+TEST_F(LabelledTableTest, OfOtherRecordsEveryRowHasATextAndLabelsAreTrimmed) {
+  const LabelledColumns columns = {"label", "text", "other"};
+  const auto read = [&](const std::string& name, const std::string& content) {
+    return LabelledTable::Read(folder_.Write(name, content), columns);
+  };
+  const auto table = read("x.csv", "text,label,other\n a , pos ,b\n").value();
+  ASSERT_EQ(table.rows().size(), 1u);
+  EXPECT_EQ(table.rows()[0].text, " a ");
+  EXPECT_EQ(table.rows()[0].label, "pos");
+  EXPECT_EQ(table.rows()[0].pair, "b");
+  EXPECT_THAT(std::string(read("x.csv", "text,label,other\na,1,b\n ,1,b\n").status().message()),
+              EndsWith("x.csv:3: no text in the column \"text\"; leave such rows out"));
+  EXPECT_THAT(
+      std::string(read("x.jsonl", "{\"text\": \"a\", \"label\": 1, \"other\": \"\"}\n").status().message()),
+      EndsWith("x.jsonl:1: no text in the column \"other\"; leave such rows out"));
+  EXPECT_THAT(std::string(read("x.json", "[]").status().message()),
+              EndsWith("x.json: no rows; one a line is needed"));
 }
 
 TEST_F(LabelledTableTest, AFileWithoutRowsOrNotOfTextIsRefused) {

@@ -53,7 +53,8 @@ TEST(ColumnsTest, AChoiceIsAColumnOfItsMembersNames) {
   EXPECT_EQ(ColumnExpression(ColumnNamed("schedule"), In("spec")),
             "CASE WHEN spec->'$.training.schedule.constant' IS NOT NULL THEN 'constant' WHEN "
             "spec->'$.training.schedule.linear' IS NOT NULL THEN 'linear' WHEN "
-            "spec->'$.training.schedule.cosine' IS NOT NULL THEN 'cosine' END");
+            "spec->'$.training.schedule.cosine' IS NOT NULL THEN 'cosine' WHEN "
+            "spec->'$.training.schedule.wsd' IS NOT NULL THEN 'wsd' END");
   EXPECT_EQ(ColumnNamed("architecture").members.size(), 5u);
   EXPECT_EQ(ColumnNamed("gate").members.size(), 7u);
 }

@@ -73,7 +73,7 @@ TEST(FieldPathTest, UnknownPathsNameTheNearest) {
   EXPECT_EQ(ParseError("adamw.learning_rate"),
             "adamw.learning_rate: unknown field; did you mean \"training.optimizer.adamw.learning_rate\"?");
   EXPECT_EQ(ParseError("training.schedule.kind"),
-            "training.schedule.kind: unknown field; known: constant, linear, cosine, warmup_steps, "
+            "training.schedule.kind: unknown field; known: constant, linear, cosine, wsd, warmup_steps, "
             "warmup_fraction");
   EXPECT_EQ(ParseError(""),
             ": is not a path; write names with single dots between them, such as training.steps");

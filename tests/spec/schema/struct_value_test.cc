@@ -45,7 +45,6 @@ TEST(StructValueTest, MistakesCarryTheirPath) {
   EXPECT_EQ(ApplyError(R"({"trainin": {"steps": 1}})"),
             "set.trainin: unknown field; did you mean \"training\"?");
   EXPECT_EQ(ApplyError(R"({"training": {"steps": "x", "batch_size": null}})"),
-            "set.training.batch_size: has no value; leave it out, or give one\n"
             "set.training.steps: \"x\" is not a number; write a number such as 3, 0.03 or 3e-4");
   EXPECT_EQ(ApplyError(R"({"training": 5})"),
             "set.training: is a group of fields; give a mapping such as {} or {steps: ...}");

@@ -106,9 +106,8 @@ TEST(YamlReaderTest, WrongTypesAreToldWithTheRemedy) {
             "f.yaml:1:7: seed: is a mapping where one value is meant; give the value alone");
   EXPECT_EQ(TrialError("seed:\ndropout: 0"),
             "f.yaml:1:1: seed: has no value; leave it out to keep the default, or give one");
-  EXPECT_EQ(TrialError("data: {text: {corpus: null}}"),
-            "f.yaml:1:15: data.text.corpus: has no value; leave it out to keep the default, or give one (the "
-            "word null in quotes)");
+  EXPECT_EQ(TrialError("data: {text: {corpus: }}"),
+            "f.yaml:1:15: data.text.corpus: has no value; leave it out to keep the default, or give one");
   EXPECT_EQ(
       TrialError("attention: {gate: {pooled: yes}}"),
       "f.yaml:1:28: attention.gate.pooled: \"yes\" is neither true nor false; write one of these words");
@@ -151,7 +150,8 @@ TEST(YamlReaderTest, RangesAreToldAtTheValue) {
 TEST(YamlReaderTest, SeveralMistakesAreToldAtOnceUpToTwenty) {
   EXPECT_EQ(TrialError("seed: x\nsteps: 1\ndropout: 2\n"),
             "f.yaml:1:7: seed: \"x\" is not a number; write a number such as 3, 0.03 or 3e-4\n"
-            "f.yaml:2:1: steps: unknown field; did you mean \"training.steps\"?\n"
+            "f.yaml:2:1: steps: unknown field; did you mean one of \"training.steps\", "
+            "\"quantization.rotation.learned.steps\"?\n"
             "f.yaml:3:10: dropout: 2 is out of range: give a number at least 0 and below 1");
   std::string many;
   for (int i = 0; i < 25; ++i) many += "zzzzzzzz" + std::to_string(i) + ": 1\n";
@@ -189,9 +189,91 @@ TEST(YamlReaderTest, WhatIsNotOneYamlDocumentIsToldWithItsPlace) {
             "quotes, brackets and colons near here");
   EXPECT_EQ(TrialError("a: &x {b: *x}"),
             "f.yaml:1:11: the alias is inside the value that it names; write the value out");
+}
+
+TEST(YamlReaderTest, MergeKeysAddWhatTheMappingLacks) {
+  const v1::TrialSpec spec = TrialFrom(
+      "quantization:\n"
+      "  weights: &w {bits: 4, symmetric: true}\n"
+      "  activations: {bits: 8, <<: *w}\n"
+      "training: &t {steps: 10, optimizer: {adamw: {learning_rate: 1e-3}}}\n");
+  EXPECT_EQ(spec.quantization().activations().bits(), 8u);
+  EXPECT_TRUE(spec.quantization().activations().symmetric());
+  const YamlDocument list =
+      ParseYaml("a: &a {x: 1, y: 1}\nb: &b {y: 2, z: 2, <<: *a}\nc: {<<: [*b, *a], z: 3}\n");
+  ASSERT_NE(list.root, nullptr) << list.error;
+  std::string merged;
+  for (const YamlNode::Entry& entry : list.root->entries[2].value->entries)
+    merged += entry.key + "=" + entry.value->text + " ";
+  EXPECT_EQ(merged, "z=3 y=2 x=1 ");
+  EXPECT_EQ(ParseYaml("{'<<': 1}").root->entries[0].key, "<<") << "in quotes it is a word";
+  const char* const kNoMapping = "<< merges mappings; give an alias of one, <<: *base, or a list of them";
+  for (const char* wrong : {"{<<: 5}", "{<<: [5]}", "{<<: []}", "{<<: }", "{<<: null}"})
+    EXPECT_EQ(ParseYaml(wrong).error, kNoMapping) << wrong;
+  EXPECT_EQ(ParseYaml("a: &a {x: 1}\nb: {<<: *a, <<: *a}").error,
+            "<< is given twice in one mapping; write a list: <<: [*a, *b]");
+  EXPECT_EQ(TrialError("training: &t {stepz: 1}\nattention: {<<: *t}"),
+            "f.yaml:1:15: training.stepz: unknown field; did you mean \"steps\"?\n"
+            "f.yaml:1:15: attention.stepz: unknown field; known: softmax, gate, dropout, "
+            "query_key_norm, key_value_bias, prefix_tokens")
+      << "the place is where it is written";
+}
+
+TEST(YamlReaderTest, NullIsAsAKeyThatIsNotThere) {
   EXPECT_EQ(
-      TrialError("base: &b {steps: 1}\ntraining:\n  <<: *b\n"),
-      "f.yaml:3:3: merge keys (<<) are not supported; repeat the fields, or use an alias for a whole group");
+      TrialFrom("{seed: null, attention: {gate: ~, dropout: Null}, quantization: NULL}").ShortDebugString(),
+      "attention { }");
+  EXPECT_EQ(TrialFrom("data: {text: {corpus: 'null'}}").data().text().corpus(), "null");
+  EXPECT_EQ(TrialError("seed:   # null\n"),
+            "f.yaml:1:1: seed: has no value; leave it out to keep the default, or give one");
+  EXPECT_EQ(SweepError("axes: null"), "s.yaml:1:7: axes: has no value; write a list: [...]");
+  EXPECT_EQ(SweepError("tied: null"), "s.yaml:1:7: tied: is not a mapping; write {name: value}");
+}
+
+TEST(YamlReaderTest, NullStaysInASetAndInTheValuesOfAnAxis) {
+  v1::SweepSpec sweep;
+  ASSERT_TRUE(ReadYamlText("axes:\n"
+                           "  - {field: dropout, values: [0.1, null]}\n"
+                           "  - {name: g, variants: [{label: a, set: {attention: {gate: null}, seed: 1}}]}\n"
+                           "table: {where: {dropout: [null, 0.1]}}\n",
+                           "s.yaml", &sweep)
+                  .ok());
+  EXPECT_EQ(sweep.axes(0).values(1).kind_case(), google::protobuf::Value::kNullValue);
+  const auto& set = sweep.axes(1).variants(0).set().fields();
+  EXPECT_EQ(set.at("attention").struct_value().fields().at("gate").kind_case(),
+            google::protobuf::Value::kNullValue);
+  EXPECT_EQ(sweep.table().where().at("dropout").list_value().values(0).string_value(), "null");
+  EXPECT_EQ(
+      SweepError("axes: [{field: seed, values: [1, ]}, {name: g, variants: [{label: a, set: "
+                 "{attention.gate: null, attention: {gate: {pooled: true}}}}]}]"),
+      "s.yaml:1:92: axes[1].variants[0].set.attention.gate: is null, and another key here sets it; keep "
+      "one of them");
+}
+
+TEST(YamlReaderTest, PathsAreExpandedWhereAnEnvironmentIsGiven) {
+  const Environment environment = [](const char* name) -> const char* {
+    return std::string(name) == "HOME" ? "/home/u" : std::string(name) == "DATA" ? "/data" : nullptr;
+  };
+  const auto read = [&](const std::string& yaml) -> std::string {
+    v1::TrialSpec spec;
+    const absl::Status status =
+        ReadYamlDocument(ParseYaml(yaml), "f.yaml", &spec, nullptr, nullptr, environment);
+    return status.ok() ? spec.data().ShortDebugString() : std::string(status.message());
+  };
+  EXPECT_EQ(read("data: {text: {path: ~/a~b.txt}}"), "text { path: \"/home/u/a~b.txt\" }");
+  EXPECT_EQ(read("data: {text: {path: '${DATA}/x/${DATA}'}}"), "text { path: \"/data/x//data\" }");
+  EXPECT_EQ(read("data: {text: {path: $HOME/x}}"), "text { path: \"$HOME/x\" }");
+  EXPECT_EQ(read("data: {text: {corpus: ~x, field: '${DATA}'}}"),
+            "text { corpus: \"~x\" field: \"${DATA}\" }")
+      << "no paths";
+  EXPECT_EQ(read("data: {text: {path: '${TEXTS}/x'}}"),
+            "f.yaml:1:21: data.text.path: the environment variable TEXTS is not set; set it, or write the "
+            "path out");
+  EXPECT_EQ(
+      read("data: {text: {path: '/a/${DATA'}}"),
+      "f.yaml:1:21: data.text.path: \"/a/${DATA\" has a \"${\" without the name of a variable and \"}\"; "
+      "write ${NAME}");
+  EXPECT_EQ(TrialFrom("data: {text: {path: '~/x'}}").data().text().path(), "~/x") << "by no environment";
 }
 
 TEST(YamlReaderTest, TagsOfYamlsOwnTypesAreTakenWhereAsked) {
@@ -200,13 +282,14 @@ TEST(YamlReaderTest, TagsOfYamlsOwnTypesAreTakenWhereAsked) {
   EXPECT_EQ(document.root->entries[0].value->text, "1e-5");
   EXPECT_FALSE(document.root->entries[0].value->quoted);
   EXPECT_TRUE(document.root->entries[1].value->quoted);
-  EXPECT_EQ(ParseYaml("a: !mine 3", YamlTags::kStandard).error, "the tag !mine has no meaning here; remove it");
+  EXPECT_EQ(ParseYaml("a: !mine 3", YamlTags::kStandard).error,
+            "the tag !mine has no meaning here; remove it");
 }
 
 TEST(YamlReaderTest, ColumnsCountCharactersNotBytes) {
   EXPECT_EQ(TrialError("{dropout: 0, \"größe\": 1, seed: x}"),
             "f.yaml:1:14: größe: unknown field; known: revision, seed, model, attention, norm, dropout, "
-            "data, training, quantization, evaluation\n"
+            "data, training, quantization, evaluation, dyt_alpha, norm_gate, embedding_projection\n"
             "f.yaml:1:32: seed: \"x\" is not a number; write a number such as 3, 0.03 or 3e-4");
 }
 
@@ -318,9 +401,11 @@ TEST(YamlReaderTest, ExclusionsHaveAShortAndALongForm) {
 // A number that is written in another way than its own may be a label: it keeps its spelling.
 TEST(YamlReaderTest, ValuesWithoutATypeKeepTheirKind) {
   v1::SweepSpec sweep;
-  ASSERT_TRUE(ReadYamlText("table: {where: {a: 1e-3, b: 2, c: '2', d: true, e: yes, f: 08, g: [1, x], h: 0.001, i: 2.0}}",
-                           "s.yaml", &sweep)
-                  .ok());
+  ASSERT_TRUE(
+      ReadYamlText(
+          "table: {where: {a: 1e-3, b: 2, c: '2', d: true, e: yes, f: 08, g: [1, x], h: 0.001, i: 2.0}}",
+          "s.yaml", &sweep)
+          .ok());
   const auto& where = sweep.table().where();
   EXPECT_EQ(where.at("a").string_value(), "1e-3");
   EXPECT_EQ(where.at("h").number_value(), 0.001);
@@ -331,8 +416,7 @@ TEST(YamlReaderTest, ValuesWithoutATypeKeepTheirKind) {
   EXPECT_EQ(where.at("e").string_value(), "yes");
   EXPECT_EQ(where.at("f").string_value(), "08");
   EXPECT_EQ(where.at("g").list_value().values(1).string_value(), "x");
-  EXPECT_EQ(SweepError("table: {where: {a: null}}"),
-            "s.yaml:1:20: table.where.a: has no value; give one, or put the word null in quotes");
+  EXPECT_EQ(SweepError("table: {where: {a: }}"), "s.yaml:1:20: table.where.a: has no value; give one");
 }
 
 TEST(YamlReaderTest, ConfigurationsAreReadTheSameWay) {

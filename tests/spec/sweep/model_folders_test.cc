@@ -8,6 +8,7 @@
 #include <fstream>
 #include <string>
 
+#include "spec/hugging_face/config_keys.h"
 #include "spec/sweep/sweep_grid.h"
 #include "spec/sweep/sweep_reader.h"
 #include "spec/trial/canonical.h"
@@ -158,7 +159,7 @@ TEST_F(ModelFoldersTest, ErrorsHaveThePlaceTheFolderAndTheKey) {
   Write("bad", R"({"model_type": "mamba"})");
   EXPECT_EQ(error(Named("bad")),
             "s.yaml:3:25: model.hugging_face: " + (folder_ / "bad" / "config.json").string() +
-                ": model_type: is not known: bert, opt, gpt2, llama and vit are");
+                ": model_type: is not known: " + NamesOfModelTypes() + " are");
   EXPECT_THAT(error("{hugging_face: [1]}"), testing::HasSubstr("hugging_face"));
 }
 

@@ -1,5 +1,7 @@
 #include "spec/sweep/pruning_checks.h"
 
+#include <algorithm>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "spec/sweep/sweep_reader.h"
@@ -7,6 +9,7 @@
 namespace inlier {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 // A sweep of ten trainings of 500 steps.
@@ -59,6 +62,69 @@ TEST(PruningChecksTest, WhatCanNeverFireIsRefused) {
       HasSubstr(
           "pruning.median.min_trials: 10 other trials to compare with are never there, for the sweep has "
           "10; lower it"));
+}
+
+v1::PruningSpec Brackets(std::uint32_t brackets, std::uint32_t reduction) {
+  v1::PruningSpec spec;
+  spec.mutable_asha()->set_min_steps(1);
+  spec.mutable_asha()->set_reduction(reduction);
+  spec.mutable_asha()->set_brackets(brackets);
+  return spec;
+}
+
+// R = 81 and eta = 3 with r = 1: the brackets of table 1, and what each of them spends.
+TEST(PruningBracketsTest, TheirSizesAreThoseOfThePaper) {
+  const v1::PruningSpec spec = Brackets(5, 3);
+  const std::vector<std::uint64_t> sizes = PruningBracketSizes(spec);
+  EXPECT_THAT(sizes, ElementsAre(81, 34, 15, 8, 5));
+  EXPECT_THAT(PruningBracketSizes(Brackets(3, 2)), ElementsAre(4, 3, 3));
+  EXPECT_THAT(PruningBracketSizes(Brackets(1, 3)), ElementsAre(1));
+  EXPECT_THAT(PruningBracketSizes(v1::PruningSpec()), ElementsAre(1));
+  // Algorithm 1: rung i of a bracket has floor(n eta^-i) trainings, of r eta^i steps. Each bracket spends about (s_max + 1) R.
+  constexpr std::uint64_t kR = 81;
+  std::vector<std::uint64_t> spent;
+  for (std::uint32_t bracket = 1; bracket <= 5; ++bracket) {
+    std::uint64_t steps = 1;
+    while (!PruningRungAt(spec, bracket, steps)) ++steps;
+    std::uint64_t& sum = spent.emplace_back(0);
+    for (std::uint64_t trainings = sizes[bracket - 1]; steps <= kR; trainings /= 3, steps *= 3)
+      sum += trainings * steps;
+  }
+  EXPECT_THAT(spent, ElementsAre(5 * kR, 363, 351, 378, 5 * kR));
+}
+
+TEST(PruningBracketsTest, EachRoundGivesEveryBracketItsShareInAnotherOrder) {
+  const v1::PruningSpec spec = Brackets(4, 3);
+  const std::vector<std::uint64_t> sizes = PruningBracketSizes(spec);
+  std::vector<std::uint32_t> first, second;
+  for (std::uint64_t number = 0; number < 2 * (27 + 12 + 6 + 4); ++number)
+    (number < 49 ? first : second).push_back(PruningBracketOf(spec, number));
+  for (const auto& round : {first, second}) {
+    for (std::uint32_t bracket = 1; bracket <= 4; ++bracket)
+      EXPECT_EQ(std::ranges::count(round, bracket), static_cast<std::int64_t>(sizes[bracket - 1]));
+  }
+  EXPECT_NE(first, second);
+  EXPECT_FALSE(std::ranges::is_sorted(first));
+  EXPECT_EQ(PruningBracketOf(Brackets(1, 3), 12345), 1u);
+}
+
+TEST(PruningChecksTest, BracketsThatCompareNothingAreRefused) {
+  const std::string asha = "{measurement: loss, asha: {min_steps: 100, reduction: 2, brackets: ";
+  EXPECT_EQ(ErrorOfPruning(asha + "4}}"), "OK");  // At 100, 200, 400, and the last not at all.
+  EXPECT_THAT(
+      ErrorOfPruning(asha + "5}}"),
+      HasSubstr("pruning.asha.brackets: 5 are too many: number 4 compares at step 800 first, and trainings "
+                "have 500 steps and report loss for the last time before their end at step 400; give fewer"));
+  EXPECT_THAT(ErrorOfPruning("{measurement: loss, asha: {min_steps: 500, brackets: 3}}"),
+              HasSubstr("pruning.asha.min_steps: 500 is never reached"));
+  EXPECT_THAT(
+      ErrorOfPruning("{measurement: loss, asha: {min_steps: 1, reduction: 2, brackets: 10}}", "epochs: 3"),
+      HasSubstr(
+          "pruning.asha.brackets: 10 have nothing to compare, for the sweep has 10 trials; give fewer"));
+  EXPECT_THAT(
+      ErrorOfPruning("{measurement: loss, asha: {min_steps: 1, reduction: 1000, brackets: 3}}", "epochs: 3"),
+      HasSubstr("pruning.asha.brackets: 3 with reduction 1000 share out more than 1000000 points at once"));
+  EXPECT_THAT(ErrorOfPruning(asha + "0}}"), HasSubstr("0 is out of range: give a whole number from 1 to 20"));
 }
 
 TEST(PruningChecksTest, QuantizedCurvesHaveTheirOwnPeriod) {

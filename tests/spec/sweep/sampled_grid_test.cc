@@ -179,7 +179,7 @@ TEST(SampledGridTest, MistakesAreToldWithPlaceAndRemedy) {
                     "{field: seed, values: [1, 2], each: true}]"),
       HasSubstr("sampling.random.trials: 60000 samples with 2 points each are more than 100000"));
   EXPECT_THAT(ErrorOfSample("sampling: {}\naxes: [{field: seed, range: {min: 1, max: 9}}]"),
-              HasSubstr("sampling: nothing is chosen: give one of random or sobol"));
+              HasSubstr("sampling: nothing is chosen: give one of random, sobol or optuna"));
 }
 
 TEST(SampledGridTest, AScaleMayDrawFewer) {

@@ -9,8 +9,8 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "spec/sweep/philox.h"
-#include "spec/sweep/sobol.h"
+#include "spec/values/philox.h"
+#include "spec/values/sobol.h"
 
 namespace inlier {
 namespace {

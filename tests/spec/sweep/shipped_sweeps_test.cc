@@ -11,6 +11,7 @@
 #include "gtest/gtest.h"
 #include "spec/sweep/sweep_grid.h"
 #include "spec/sweep/sweep_reader.h"
+#include "spec/trial/canonical.h"
 #include "spec/trial/resolver.h"
 #include "spec/trial/validator.h"
 #include "tests/spec/sweeps_page.h"
@@ -54,7 +55,12 @@ TEST_P(ShippedSweepsTest, EveryPointIsRight) {
   for (auto index = grid.NextIndex(0); index; index = grid.NextIndex(*index + 1)) {
     const GridPoint point = grid.At(*index).value();
     const auto resolved = ResolveAndValidate(point.spec);
-    EXPECT_TRUE(resolved.ok()) << *index << ": " << resolved.status();
+    ASSERT_TRUE(resolved.ok()) << *index << ": " << resolved.status();
+    // As the coordinator keeps it.
+    const PackedParts parts = SplitPacked(*resolved);
+    v1::TrialSpec whole;
+    ASSERT_TRUE(whole.ParseFromString(parts.train + parts.evaluate));
+    ASSERT_EQ(whole.SerializeAsString(), resolved->SerializeAsString()) << *index;
     ++points;
   }
   EXPECT_EQ(grid.kept(), points);

@@ -1,9 +1,11 @@
 #include "spec/sweep/sweep_reader.h"
 
+#include <cstdlib>
 #include <fstream>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "spec/sweep/point_labels.h"
 #include "tests/spec/spec_text.h"
 
 namespace inlier {
@@ -283,14 +285,80 @@ TEST(SweepReaderTest, FlagsAndIdsNameNoSweep) {
     EXPECT_EQ(read(name), "") << name;
 }
 
-TEST(SweepReaderTest, NullAmongTheValuesOfAnAxisNamesTheWay) {
-  EXPECT_THAT(std::string(ReadSweepText(std::string("name: x\nbase: ") + kTinyBert +
-                                            "\naxes: [{field: dropout, values: [0.1, null]}]",
-                                        "s.yaml")
-                              .status()
-                              .message()),
-              testing::HasSubstr(
-                  "axes[0].values[1]: has no value; a point that leaves the field unset is a variant"));
+TEST(SweepReaderTest, NullIsAPointThatLeavesTheFieldUnset) {
+  const auto read = [](const std::string& rest, const std::string& base = "") {
+    return ReadSweepText("name: x\nbase: " + (base.empty() ? std::string(kTinyBert) : base) + "\n" + rest,
+                         "s.yaml");
+  };
+  const auto sweep = read(
+      "axes:\n"
+      "  - {field: attention.gate.linear.pi_init, values: [null, 0.25]}\n"
+      "  - {field: seed, values: [1, 2], when: {pi_init: null}}\n");
+  ASSERT_TRUE(sweep.ok()) << sweep.status();
+  const SweepGrid grid = *SweepGrid::Create(*sweep);
+  EXPECT_EQ(grid.kept(), 3u);
+  EXPECT_EQ(LabelsText(grid.At(0)->labels), "pi_init=null, seed=1");
+  EXPECT_FALSE(grid.At(0)->spec.attention().has_gate());
+  EXPECT_EQ(grid.At(2)->spec.attention().gate().linear().pi_init(), 0.25);
+}
+
+TEST(SweepReaderTest, NothingElseMaySetWhatNullLeavesUnset) {
+  const auto error = [](const std::string& rest) {
+    return std::string(
+        ReadSweepText("name: x\nbase:\n  model: {bert: {preset: tiny}}\n  data: {text: {corpus: kjv}}\n"
+                      "  attention: {gate: {linear: {}, initial_std: 0.1}}\n" +
+                          rest,
+                      "s.yaml")
+            .status()
+            .message());
+  };
+  EXPECT_THAT(
+      error("axes: [{field: attention.gate.initial_std, values: [null, 0.02]}]"),
+      testing::HasSubstr("s.yaml:6:53: axes[0].values[0]: null leaves attention.gate.initial_std unset, and "
+                         "base sets it; set it in the other points alone"));
+  EXPECT_THAT(
+      error("axes: [{name: g, variants: [{label: off, set: {attention: {gate: null}}}, {label: on, set: "
+            "{}}]}]"),
+      testing::HasSubstr("axes[0].variants[0].set.attention.gate: null leaves attention.gate unset, and base "
+                         "sets it"));
+  EXPECT_THAT(
+      error("axes:\n"
+            "  - {name: q, variants: [{label: a, set: {quantization: null}}, {label: b, set: {seed: 1}}]}\n"
+            "  - {field: quantization.weights.bits, values: [4, 8]}"),
+      testing::HasSubstr(
+          "axes[1].values[0]: sets quantization.weights.bits, which null is to leave unset, as "
+          "axis q does at q=a"));
+  EXPECT_THAT(error("tied: {training.steps: 5}\naxes: [{field: training.steps, values: [null, 4]}]"),
+              testing::HasSubstr("null leaves training.steps unset, and tied sets training.steps"));
+}
+
+TEST(SweepReaderTest, NullInAScaleTakesWhatTheBaseHas) {
+  const auto sweep = ReadSweepText(std::string("name: x\nbase: ") + kTinyBert +
+                                       "\nscales: {small: {base: {seed: null, training: {steps: 3}}}}",
+                                   "s.yaml", {"seed=4"}, "small");
+  ASSERT_TRUE(sweep.ok()) << sweep.status();
+  EXPECT_EQ(sweep->base().training().steps(), 3u);
+}
+
+TEST(SweepReaderTest, PathsOfTheFileAndOfOverridesAreExpanded) {
+  ::setenv("INLIER_TEST_DATA", "/data", 1);
+  const std::string file =
+      "name: x\nbase:\n  model: {bert: {preset: tiny}}\n"
+      "  data: {text: {path: '${INLIER_TEST_DATA}/a.txt', tokenizer: {byte_pair: {vocab_size: 300}}}}\n"
+      "  training: {steps: 2}\n"
+      "axes: [{field: data.text.path, values: ['${INLIER_TEST_DATA}/b.txt']}]\n";
+  const auto sweep = ReadSweepText(file, "s.yaml");
+  ASSERT_TRUE(sweep.ok()) << sweep.status();
+  EXPECT_EQ(sweep->base().data().text().path(), "/data/a.txt");
+  EXPECT_EQ(sweep->axes(0).values(0).string_value(), "/data/b.txt");
+  const std::string no_axis = file.substr(0, file.find("axes:"));
+  const auto changed = ReadSweepText(no_axis, "s.yaml", {"data.text.path=${INLIER_TEST_DATA}/c.txt"});
+  ASSERT_TRUE(changed.ok()) << changed.status();
+  EXPECT_EQ(changed->base().data().text().path(), "/data/c.txt");
+  EXPECT_EQ(
+      ReadSweepText(no_axis, "s.yaml", {"data.text.path=${INLIER_NONE}/c"}).status().message(),
+      "--set data.text.path=${INLIER_NONE}/c: the environment variable INLIER_NONE is not set; set it, or "
+      "write the path out");
 }
 
 }  // namespace

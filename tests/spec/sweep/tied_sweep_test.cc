@@ -131,6 +131,10 @@ TEST(TiedSweepTest, OnlySamplesAreChecked) {
   EXPECT_THAT(ErrorOfTied("sampling: {random: {trials: 4, seed: 1}}\n" + axes),
               HasSubstr("t.yaml:5:8: tied.training.batch_size: training.gradient_accumulation / 2 with "
                         "training.gradient_accumulation="));
+  // Of a search, whose points are not known yet, one in the middle is looked at.
+  EXPECT_THAT(
+      ErrorOfTied("sampling: {optuna: {trials: 4, objectives: [{measurement: perplexity}]}}\n" + axes),
+      HasSubstr("training.gradient_accumulation / 2 with training.gradient_accumulation=501"));
 }
 
 TEST(TiedSweepTest, TiesHoldAtEveryScale) {

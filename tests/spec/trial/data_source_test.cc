@@ -42,6 +42,15 @@ TEST(DataSourceTest, VocabulariesAndTheModelToStartFromCount) {
             plain);
 }
 
+TEST(DataSourceTest, FilesOfTheEvaluationAreNotTheTrainings) {
+  v1::TrialSpec spec = Spec("text { corpus: \"kjv\" }");
+  const std::string plain = DataSourceNames(spec);
+  spec.mutable_evaluation()->mutable_multiple_choice()->set_path("/q.jsonl");
+  EXPECT_EQ(DataSourceText(DataSourceNames(spec)),
+            "data.text.corpus kjv, evaluation.multiple_choice.path /q.jsonl");
+  EXPECT_EQ(DataSourceNames(TrainingSourceOf(spec)), plain);
+}
+
 TEST(DataSourceTest, PeopleSeeDefaultsToo) {
   EXPECT_EQ(
       DataSourceText(DataSourceNames(Spec("classification { path: \"/rows\" tokenizer { wordpiece { } } }"))),

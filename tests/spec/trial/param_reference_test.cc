@@ -153,7 +153,7 @@ TEST(ParamReferenceTest, DescribesALeaf) {
 TEST(ParamReferenceTest, DescribesAChoice) {
   const ParamInfo& softmax = ParamNamed("attention.softmax");
   EXPECT_TRUE(softmax.is_group);
-  EXPECT_EQ(softmax.type, "choice: vanilla | clipped | ncs | softmax_n | sink | softpick | sigmoid | script");
+  EXPECT_THAT(softmax.type, testing::StartsWith("choice: vanilla | clipped | ncs | "));
   EXPECT_EQ(softmax.default_text, "vanilla");
   EXPECT_EQ(softmax.column, "softmax");
   EXPECT_EQ(ParamNamed("attention.softmax.vanilla").choice, "attention.softmax.kind");

@@ -1,4 +1,4 @@
-#include "spec/trial/quantization_checks.h"
+#include "spec/trial/checks/quantization_checks.h"
 
 #include <string>
 

@@ -58,5 +58,17 @@ TEST(UpdateSplitTest, SharesThatCannotBeEqualAreRefusedWithTheRemedy) {
   EXPECT_THAT(std::string(refused.message()), testing::HasSubstr("a multiple of 4"));
 }
 
+TEST(UpdateSplitTest, RoundedOperandsKeepAMicroBatchOnOneRank) {
+  v1::TrainingSpec spec = Training(8, 2);
+  spec.mutable_low_precision()->mutable_weights();
+  EXPECT_TRUE(SplitUpdate(spec, 0, 2).ok());
+  EXPECT_THAT(std::string(SplitUpdate(spec, 0, 4).status().message()),
+              testing::HasSubstr("training.low_precision: a scale may cover a whole micro-batch, and 4 processes"));
+  spec.mutable_low_precision()->set_learned_scales(true);
+  EXPECT_TRUE(SplitUpdate(spec, 0, 1).ok());
+  EXPECT_THAT(std::string(SplitUpdate(spec, 0, 2).status().message()),
+              testing::StartsWith("training.low_precision.learned_scales: "));
+}
+
 }  // namespace
 }  // namespace inlier

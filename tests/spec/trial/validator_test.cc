@@ -78,10 +78,25 @@ TEST(ValidatorTest, TheSplitOfAVocabularysCorpusNeedsThatCorpus) {
   EXPECT_EQ(ErrorOfTrial(kTinyBert,
                          "{data: {text: {tokenizer: {byte_pair: {corpus: kjv, corpus_validation: LAST}}}}}"),
             "OK");
-  EXPECT_EQ(
-      ErrorOfTrial(kTinyBert, "{data: {text: {tokenizer: {byte_pair: {corpus_validation: LAST}}}}}"),
-      "data.text.tokenizer.byte_pair.corpus_validation: has no effect without byte_pair.corpus: leave it "
-      "out");
+  EXPECT_EQ(ErrorOfTrial(kTinyBert, "{data: {text: {tokenizer: {byte_pair: {corpus_validation: LAST}}}}}"),
+            "data.text.tokenizer.byte_pair.corpus_validation: has no effect without byte_pair.corpus or "
+            "byte_pair.path: "
+            "leave it out");
+  const auto of = [](const std::string& byte_pair) {
+    return ErrorOfTrial(kTinyBert, "{data: {text: {tokenizer: {byte_pair: {" + byte_pair + "}}}}}");
+  };
+  EXPECT_EQ(of("path: /a.jsonl, field: body, corpus_validation: LAST"), "OK");
+  EXPECT_EQ(of("path: /a.txt, corpus: kjv"),
+            "data.text.tokenizer.byte_pair.path: and corpus are both given, and both name the text: give one "
+            "of them");
+  EXPECT_EQ(of("path: a.txt"),
+            "data.text.tokenizer.byte_pair.path: \"a.txt\" is relative, and every worker has its own working "
+            "folder: "
+            "give an absolute path");
+  EXPECT_EQ(of("path: /a.txt, field: body"),
+            "data.text.tokenizer.byte_pair.field: \"body\" has no effect, for only records (.jsonl, .json, "
+            ".csv, .tsv) "
+            "have fields: leave it out, or name such a file with data.text.tokenizer.byte_pair.path");
 }
 
 TEST(ValidatorTest, AStartIsAnAbsolutePath) {
@@ -194,6 +209,38 @@ TEST(ValidatorTest, SizesMustFitEachOther) {
   EXPECT_EQ(ErrorOfTrial(kTinyBert, "{training: {schedule: {warmup_steps: 2000}}}"), "OK");
 }
 
+TEST(ValidatorTest, ADecayMustFitTheTraining) {
+  const auto error = [](const std::string& schedule) {
+    return ErrorOfTrial(kTinyBert, "{training: {schedule: {" + schedule + "}}}");
+  };
+  EXPECT_EQ(error("wsd: {}, warmup_steps: 1600"), "OK");
+  EXPECT_EQ(error("wsd: {decay_fraction: 0.7, form: COSINE}, warmup_fraction: 0.3"), "OK");
+  EXPECT_EQ(error("wsd: {decay_steps: 2000}"), "OK");
+  EXPECT_EQ(error("wsd: {decay_steps: 2001}"),
+            "training.schedule.wsd.decay_steps: 2001 is longer than training.steps 2000: shorten the decay, "
+            "or train longer");
+  EXPECT_EQ(error("wsd: {}, warmup_steps: 1601"),
+            "training.schedule.wsd.decay_fraction: 0.2 and the warm-up are together longer than "
+            "training.steps 2000: shorten the decay or the warm-up, or train longer");
+  EXPECT_EQ(error("wsd: {decay_steps: 10, decay_fraction: 0.5}"),
+            "training.schedule.wsd.decay_fraction: 0.5 and decay_steps 10 exclude each other: give one of "
+            "them");
+  const std::string epochs =
+      "{model: {bert: {preset: tiny}}, data: {classification: {path: /x.tsv}}, "
+      "training: {epochs: 2, schedule: {";
+  const auto of_epochs = [&epochs](const std::string& schedule) {
+    return MessageOf(ResolveAndValidate(TrialFrom(epochs + schedule + "}}}")).status());
+  };
+  EXPECT_EQ(of_epochs("wsd: {}, warmup_fraction: 0.8"), "OK");
+  EXPECT_EQ(
+      of_epochs("wsd: {}, warmup_fraction: 0.9"),
+      "training.schedule.wsd.decay_fraction: 0.2 and the warm-up are together longer than the training: "
+      "shorten the decay or the warm-up, or train longer");
+  EXPECT_EQ(of_epochs("wsd: {decay_steps: 5}"),
+            "training.schedule.wsd.decay_steps: 5 updates may be more than training.epochs has, which is "
+            "known once the data are read: give decay_fraction, or training.steps");
+}
+
 TEST(ValidatorTest, DataMustFitTheModel) {
   const std::string vit = "{model: {vit: {preset: tiny}}, training: {steps: 1}, data: ";
   const auto error = [](const std::string& yaml) {
@@ -227,6 +274,25 @@ TEST(ValidatorTest, DataMustFitTheModel) {
             "evaluation.sequence_length: 8 can be met by data.text only, which is cut to that length: leave "
             "it out\n"
             "training.schedule.warmup_fraction: 0.1 and warmup_steps 3 exclude each other: give one of them");
+}
+
+TEST(ValidatorTest, QuestionsNeedACausalModelOfText) {
+  EXPECT_EQ(ErrorOfTrial(kTinyGpt2, "{evaluation: {multiple_choice: {path: /q.jsonl}}}"), "OK");
+  EXPECT_EQ(
+      ErrorOfTrial(kTinyBert, "{evaluation: {multiple_choice: {path: /q.jsonl}}}"),
+      "evaluation.multiple_choice: an answer is judged token after token, and model.bert is not causal: use "
+      "model.gpt2, model.opt or model.llama, or leave it out");
+  EXPECT_EQ(ErrorOfTrial(kTinyGpt2,
+                         "{attention: {prefix_tokens: 4}, evaluation: {multiple_choice: {path: /q.jsonl}}}"),
+            "evaluation.multiple_choice: with attention.prefix_tokens 4 the first tokens see those behind "
+            "them, and an answer "
+            "among them before it is judged: leave one of the two out");
+  EXPECT_EQ(ErrorOfTrial(kTinyGpt2, "{evaluation: {multiple_choice: {path: q.json}}}"),
+            "evaluation.multiple_choice.path: \"q.json\" is relative, and every worker has its own working "
+            "folder: give an "
+            "absolute path\n"
+            "evaluation.multiple_choice.path: \"q.json\" is not a .jsonl file: a question is a JSON object "
+            "on a line of it");
 }
 
 TEST(ValidatorTest, TokenizersMustFitTheObjectiveAndTheModel) {
@@ -305,10 +371,11 @@ TEST(ValidatorTest, WhatWouldHaveNoEffectIsRefused) {
   EXPECT_EQ(ErrorOfTrial(kTinyOpt, "{evaluation: {mask_seed: 2}}"),
             "evaluation.mask_seed: 2 has no effect without MLM, which alone masks tokens: leave it "
             "out");
-  EXPECT_EQ(
-      ErrorOfTrial(kTinyBert, "{data: {text: {field: body}}}"),
-      "data.text.field: \"body\" has no effect, for only the lines of a .jsonl file have fields: leave it "
-      "out, or name one with data.text.path");
+  EXPECT_EQ(ErrorOfTrial(kTinyBert, "{data: {text: {field: body}}}"),
+            "data.text.field: \"body\" has no effect, for only records (.jsonl, .json, .csv, .tsv) have "
+            "fields: leave it "
+            "out, or name such a file with data.text.path");
+  EXPECT_EQ(ErrorOfTrial(kTinyBert, "{data: {text: {path: /a.csv, field: body}}}"), "OK");
   EXPECT_EQ(ErrorOfTrial(kTinyBert, "{data: {text: {path: /a.jsonl, field: body}}}"), "OK");
   EXPECT_EQ(ErrorOfTrial(kTinyBert, "{attention: {gate: {output_factor: 4, pooled: true}}}"),
             "attention.gate.output_factor: 4 has no effect without a gate: leave it out, or choose a gate\n"

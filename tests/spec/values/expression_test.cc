@@ -80,7 +80,8 @@ TEST(ExpressionTest, MistakesAreToldWithARemedy) {
   EXPECT_THAT(ExpressionError("sqrt(1, 2)"), HasSubstr("Too many parameters for function \"sqrt\""));
   EXPECT_THAT(ExpressionError("min()"), HasSubstr("Too few parameters for function \"min\""));
   EXPECT_THAT(ExpressionError("1, 2"), HasSubstr("has a comma outside of min and max"));
-  for (const char* text : {"a = 3", "a ? 1 : 2", "a < 3", "\"a\"", "a && b", "[a]", "a;b", "\xc3\xa4", "\xff"})
+  for (const char* text :
+       {"a = 3", "a ? 1 : 2", "a < 3", "\"a\"", "a && b", "[a]", "a;b", "\xc3\xa4", "\xff"})
     EXPECT_THAT(ExpressionError(text), HasSubstr("is not part of an expression")) << text;
 }
 

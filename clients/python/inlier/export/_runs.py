@@ -13,7 +13,7 @@ from inlier._results import Results
 from inlier.errors import InlierError
 
 # Columns of `trials` that are no hyper-parameters.
-_NOT_PARAMETERS = {"trial", "sweep", "sweep_id", "state", "label", "labels", "message", "point", "withdrawn", "train_stage", "evaluate_stage", "spec",
+_NOT_PARAMETERS = {"trial", "sweep", "sweep_id", "state", "label", "labels", "message", "point", "withdrawn", "train_stage", "evaluate_stage", "origin", "spec",
                    "start_stage", "start_checkpoint"}  # fmt: skip
 
 

@@ -115,48 +115,80 @@ TEST(PruningRuleTest, AshaIsTheRuleOfThePaper) {
 
 TEST(PruningRuleTest, RungsAreAtTheStepsOfTheRule) {
   const v1::PruningSpec median = Median(1, 100, 50);
-  EXPECT_EQ(PruningRungAt(median, 99), std::nullopt);
-  EXPECT_EQ(PruningRungAt(median, 100), 100u);
-  EXPECT_EQ(PruningRungAt(median, 149), 100u);
-  EXPECT_EQ(PruningRungAt(median, 150), 150u);
-  EXPECT_EQ(PruningRungAt(Median(1, 0, 10), 9), std::nullopt);
-  EXPECT_EQ(PruningRungAt(Median(1, 0, 10), 29), 20u);
+  EXPECT_EQ(PruningRungAt(median, 1, 99), std::nullopt);
+  EXPECT_EQ(PruningRungAt(median, 1, 100), 100u);
+  EXPECT_EQ(PruningRungAt(median, 1, 149), 100u);
+  EXPECT_EQ(PruningRungAt(median, 1, 150), 150u);
+  EXPECT_EQ(PruningRungAt(Median(1, 0, 10), 1, 9), std::nullopt);
+  EXPECT_EQ(PruningRungAt(Median(1, 0, 10), 1, 29), 20u);
   const v1::PruningSpec asha = Asha(10, 3);
-  EXPECT_EQ(PruningRungAt(asha, 9), std::nullopt);
-  EXPECT_EQ(PruningRungAt(asha, 10), 10u);
-  EXPECT_EQ(PruningRungAt(asha, 29), 10u);
-  EXPECT_EQ(PruningRungAt(asha, 30), 30u);
-  EXPECT_EQ(PruningRungAt(asha, 1000), 810u);
-  EXPECT_EQ(PruningRungAt(asha, ~0ull), 13508517176729920890u);
+  EXPECT_EQ(PruningRungAt(asha, 1, 9), std::nullopt);
+  EXPECT_EQ(PruningRungAt(asha, 1, 10), 10u);
+  EXPECT_EQ(PruningRungAt(asha, 1, 29), 10u);
+  EXPECT_EQ(PruningRungAt(asha, 1, 30), 30u);
+  EXPECT_EQ(PruningRungAt(asha, 1, 1000), 810u);
+  EXPECT_EQ(PruningRungAt(asha, 1, ~0ull), 13508517176729920890u);
+}
+
+TEST(PruningRuleTest, ALaterBracketBeginsLater) {
+  const v1::PruningSpec asha = Asha(10, 3);
+  EXPECT_EQ(PruningRungAt(asha, 3, 89), std::nullopt);
+  EXPECT_EQ(PruningRungAt(asha, 3, 90), 90u);
+  EXPECT_EQ(PruningRungAt(asha, 3, 280), 270u);
 }
 
 TEST(PrunerTest, ATrainingIsJudgedOnceAtARung) {
   Pruner pruner(Median(1));
   const StageId stage(1);
-  EXPECT_EQ(pruner.Judge(stage, 9, 1.0), std::nullopt);
-  const auto first = pruner.Judge(stage, 12, 1.0);
+  EXPECT_EQ(pruner.Judge(stage, 1, 9, 1.0), std::nullopt);
+  const auto first = pruner.Judge(stage, 1, 12, 1.0);
   ASSERT_TRUE(first.has_value());
   EXPECT_EQ(first->rung, 10u);
   EXPECT_EQ(first->step, 12u);
   pruner.Record(*first);
-  EXPECT_EQ(pruner.Judge(stage, 15, 99.0), std::nullopt);
-  EXPECT_EQ(pruner.Judge(stage, 10, 99.0), std::nullopt);  // A later attempt comes by again.
-  const auto jump = pruner.Judge(stage, 47, 1.0);
+  EXPECT_EQ(pruner.Judge(stage, 1, 15, 99.0), std::nullopt);
+  EXPECT_EQ(pruner.Judge(stage, 1, 10, 99.0), std::nullopt);  // A later attempt comes by again.
+  const auto jump = pruner.Judge(stage, 1, 47, 1.0);
   ASSERT_TRUE(jump.has_value());
   EXPECT_EQ(jump->rung, 40u);
   pruner.Record(*jump);
-  EXPECT_EQ(pruner.Judge(stage, 30, 1.0), std::nullopt);
+  EXPECT_EQ(pruner.Judge(stage, 1, 30, 1.0), std::nullopt);
 }
 
 TEST(PrunerTest, TheReasonNamesBothComparedValues) {
   Pruner median(Median(2));
-  for (const int stage : {1, 2}) median.Record(*median.Judge(StageId(stage), 10, 1.0 + stage));
-  EXPECT_EQ(median.Reason(*median.Judge(StageId(3), 11, 3.5)),
+  for (const int stage : {1, 2}) median.Record(*median.Judge(StageId(stage), 1, 10, 1.0 + stage));
+  EXPECT_EQ(median.Reason(*median.Judge(StageId(3), 1, 11, 3.5)),
             "pruned: train_loss 3.5 at step 11 is worse than the median 2.5 of 2 trials");
   Pruner asha(Asha(10, 3));
-  asha.Record(*asha.Judge(StageId(1), 10, 2));
-  EXPECT_EQ(asha.Reason(*asha.Judge(StageId(2), 10, kNan)),
+  asha.Record(*asha.Judge(StageId(1), 1, 10, 2));
+  EXPECT_EQ(asha.Reason(*asha.Judge(StageId(2), 1, 10, kNan)),
             "pruned: train_loss NaN at step 10 is worse than 2, the limit of the best 1/3 of 2 trials");
+}
+
+TEST(PrunerTest, TrainingsAreComparedWithinTheirBracket) {
+  v1::PruningSpec spec = Asha(10, 2);
+  spec.mutable_asha()->set_brackets(3);
+  Pruner pruner(spec);
+  const auto judge = [&pruner](int stage, std::uint32_t bracket, std::uint64_t step, double value) {
+    const std::optional<PruningDecision> decision = pruner.Judge(StageId(stage), bracket, step, value);
+    if (decision) pruner.Record(*decision);
+    return decision;
+  };
+  EXPECT_FALSE(judge(1, 1, 20, 1.0)->prune);
+  EXPECT_EQ(judge(2, 2, 19, 5.0), std::nullopt);  // Bracket 2 begins at 20.
+  const auto second = judge(2, 2, 20, 5.0);
+  EXPECT_FALSE(second->prune);  // 1.0 is in another bracket.
+  EXPECT_EQ(second->others, 0u);
+  const auto third = judge(3, 2, 20, 6.0);
+  EXPECT_TRUE(third->prune);
+  EXPECT_EQ(pruner.Reason(*third),
+            "pruned: train_loss 6 at step 20 is worse than 5, the limit of the best 1/2 of 2 trials in "
+            "bracket 2 of 3");
+  // It stays in its bracket, wherever the point is by then.
+  const auto later = judge(2, 1, 40, 4.0);
+  EXPECT_EQ(later->bracket, 2u);
+  EXPECT_EQ(later->others, 0u);
 }
 
 TEST(PrunerTest, AReplayFindsDecisionsThatDoNotFollow) {
@@ -167,7 +199,7 @@ TEST(PrunerTest, AReplayFindsDecisionsThatDoNotFollow) {
   Pruner pruner(sweep.spec.pruning());
   const double values[] = {3, kNan, 2, 5, 1, 1};
   for (int i = 0; i < 6; ++i) {
-    PruningDecision decision = *pruner.Judge(StageId(i + 1), 10, values[i]);
+    PruningDecision decision = *pruner.Judge(StageId(i + 1), 1, 10, values[i]);
     decision.sweep = SweepId(1);
     pruner.Record(decision);
     snapshot.pruning_decisions.push_back(decision);

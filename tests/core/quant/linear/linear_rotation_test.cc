@@ -56,7 +56,8 @@ TEST(LinearRotationTest, AMeanOfAllFeaturesIsSpreadToo) {
 TEST(LinearRotationTest, ARotatedModelComputesTheSame) {
   for (const std::string& text :
        {std::string(kGpt2Sizes) + kRmsM, std::string(kGpt2Sizes) + kRmsS, std::string(kLlamaSizes) + kRmsM,
-        std::string(kLlamaSizes) + kRmsS,
+        std::string(kLlamaSizes) + kRmsS, std::string(kOptSizes), std::string(kGpt2Sizes),
+        std::string(kLlamaSizes), std::string(kOptSizes) + kRmsM,
         std::string(kGpt2Sizes) + kRmsM + "attention { gate { linear {} } softmax { softmax_n {} } }"}) {
     const v1::TrialSpec spec = TrialOf(text);
     const std::shared_ptr<Model> model = MakeTinyModel(spec);
@@ -66,12 +67,31 @@ TEST(LinearRotationTest, ARotatedModelComputesTheSame) {
 }
 
 TEST(LinearRotationTest, AGainOfZeroIsNoDivision) {
-  const v1::TrialSpec spec = TrialOf(std::string(kGpt2Sizes) + kRmsM);
-  const std::shared_ptr<Model> model = MakeTinyModel(spec);
-  for (const auto& parameter : model->named_parameters()) {
-    if (parameter.key().find("ln_") != std::string::npos) parameter.value().detach()[5] = 0;
+  for (const std::string& text : {std::string(kGpt2Sizes) + kRmsM, std::string(kGpt2Sizes)}) {
+    const v1::TrialSpec spec = TrialOf(text);
+    const std::shared_ptr<Model> model = MakeTinyModel(spec);
+    for (const auto& parameter : model->named_parameters()) {
+      const bool is_gain =
+          parameter.key().find("ln_") != std::string::npos && parameter.key().ends_with("weight");
+      if (is_gain) parameter.value().detach()[5] = 0;
+    }
+    EXPECT_LT(RotationError(*model, spec, true), 1e-10) << text;
   }
-  EXPECT_LT(RotationError(*model, spec, true), 1e-10);
+}
+
+// LayerNorm's offset and mean, with every method that meets them.
+TEST(LinearRotationTest, LayerNormIsRoundedInTheRotatedBasisToo) {
+  for (const std::string sizes : {kGpt2Sizes, kOptSizes}) {
+    const v1::TrialSpec spec = TrialOf(sizes);
+    const std::shared_ptr<Model> model = MakeTinyModel(spec);
+    for (const std::string scheme : {"absmax {}", "absmax { granularity: COARSE }",
+                                     "absmax { head: true } gptq {}", "zeropoint {} gptq {}"}) {
+      const std::string fine = "weights { bits: 16 } activations { bits: 16 } rotation {} " + scheme;
+      EXPECT_LT(LogitError(*model, spec, fine), 2e-3) << scheme;
+      const std::string coarse = "weights { bits: 4 } rotation {} " + scheme;
+      EXPECT_GT(LogitError(*model, spec, coarse), 1e-3) << scheme;
+    }
+  }
 }
 
 TEST(LinearRotationTest, RoundingHappensInTheRotatedBasis) {
@@ -151,7 +171,7 @@ TEST(LinearRotationTest, QuantizersAreMeasuredAndLeftOutInTheRotatedBasis) {
 
 TEST(LinearRotationTest, OtherArchitecturesAreRefused) {
   const absl::Status status =
-      MakeQuantization(QuantizationOf("weights {} absmax {} rotation {}"), v1::ModelSpec::kOpt).status();
+      MakeQuantization(QuantizationOf("weights {} absmax {} rotation {}"), v1::ModelSpec::kBert).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_NE(status.message().find("quantization.rotation"), std::string::npos);
 }
