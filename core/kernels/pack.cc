@@ -142,6 +142,22 @@ INLIER_INLINE void TransposeLeftOf(const T* source, std::int64_t stride, std::in
     TransposeLeftOf<T>(source, stride, k, n, out);                                                          \
   }
 
+INLIER_KERNEL void Widen(const Bf16* source, std::int64_t n, float* out) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < n; ++i) out[i] = ToReal(source[i]);
+}
+
+INLIER_KERNEL void WidenPanel(const Bf16* panel, std::int64_t rows, std::int64_t width, float* out) {
+  const std::uint32_t* pairs = reinterpret_cast<const std::uint32_t*>(panel);
+  for (std::int64_t i = 0; i < rows; i += 2, pairs += width, out += 2 * width) {
+#pragma omp simd
+    for (std::int64_t j = 0; j < width; ++j) {
+      out[j] = std::bit_cast<float>(pairs[j] << 16);
+      out[width + j] = std::bit_cast<float>(pairs[j] & 0xffff0000u);
+    }
+  }
+}
+
 INLIER_PACK(float, float)
 INLIER_PACK(double, double)
 INLIER_PACK(Bf16, Bf16)

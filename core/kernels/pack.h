@@ -38,6 +38,10 @@ void PackColumns(const Source* source, std::int64_t stride, std::int64_t k, std:
 template <typename T>
 void TransposeLeft(const T* source, std::int64_t stride, std::int64_t k, std::int64_t n, T* out);
 
+// The same numbers as float: n of them, and `rows` rows of a panel of `width` columns as (rows, width). REQUIRES: rows is even.
+void Widen(const Bf16* source, std::int64_t n, float* out);
+void WidenPanel(const Bf16* panel, std::int64_t rows, std::int64_t width, float* out);
+
 }  // namespace inlier::kernels
 
 #endif  // INLIER_CORE_KERNELS_PACK_H_

@@ -17,6 +17,8 @@ namespace blas = at::native::cpublas;
 // ProductOverRows cuts by these.
 constexpr std::int64_t kRowsAtOnce = 512;  // A block of either side and the sums fit into the second cache.
 constexpr std::int64_t kColumnsOfRight = 256;  // Of one item.
+// Of a product of widened operands: both copies stay in the second cache.
+constexpr std::int64_t kDepthAtOnce = 512;
 
 template <typename T>
 void MultiplyBlock(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, std::int64_t a_stride,
@@ -37,21 +39,10 @@ void MultiplyBlock(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, s
   }
 }
 
-}  // namespace
-
+// True where the block kernel runs for T on this processor.
 template <typename T>
-void Multiply(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, std::int64_t a_stride,
-              const T* packed, Real<T>* c, std::int64_t c_stride, bool add) {
-  const std::int64_t depth = PaddedDepth<T>(k);
-  for (std::int64_t column = 0; column < n; column += kPanel) {
-    const std::int64_t width = std::min(kPanel, n - column);
-    MultiplyBlock(m, width, depth, a, a_stride, packed + column * depth, c + column, c_stride, add);
-  }
-}
-
-template <typename T>
-bool CanMultiply() {
-  static const bool can = [] {
+bool BlockRuns() {
+  static const bool runs = [] {
     const T a[2] = {}, b[2] = {};
     Real<T> c[1] = {};
     try {
@@ -61,7 +52,62 @@ bool CanMultiply() {
       return false;
     }
   }();
-  return can;
+  return runs;
+}
+
+// True where products of bfloat16 are those of its numbers as float: the processor has no instructions for the former, or,
+// as Intel's without AMX, none that are faster (docs/performance.md).
+bool WidensBfloat16() {
+#if defined(__x86_64__)
+  static const bool has_faster = (__builtin_cpu_supports("amx-bf16") ||
+                                  (__builtin_cpu_supports("avx512bf16") && __builtin_cpu_is("amd"))) &&
+                                 BlockRuns<Bf16>();
+  return !has_faster;
+#else
+  return true;
+#endif
+}
+
+// Multiply by way of float copies. The sums are float in either case; only their order is another.
+void MultiplyWidened(std::int64_t m, std::int64_t n, std::int64_t depth, const Bf16* a, std::int64_t a_stride,
+                     const Bf16* packed, float* c, std::int64_t c_stride, bool add) {
+  const std::int64_t at_once = std::min(depth, kDepthAtOnce);
+  ScratchCutter cutter(Scratch(ScratchSlot::kWidened, ScratchCutter::BytesOf<float>(m * at_once) +
+                                                          ScratchCutter::BytesOf<float>(kPanel * at_once)));
+  float* const left = cutter.Take<float>(m * at_once);
+  float* const right = cutter.Take<float>(kPanel * at_once);
+  for (std::int64_t first = 0; first < depth; first += kDepthAtOnce) {
+    const std::int64_t rows = std::min(kDepthAtOnce, depth - first);
+    for (std::int64_t i = 0; i < m; ++i) kernels::Widen(a + i * a_stride + first, rows, left + i * rows);
+    for (std::int64_t column = 0; column < n; column += kPanel) {
+      const std::int64_t width = std::min(kPanel, n - column);
+      kernels::WidenPanel(packed + column * depth + first * width, rows, width, right);
+      MultiplyBlock<float>(m, width, rows, left, rows, right, c + column, c_stride, add || first > 0);
+    }
+  }
+}
+
+}  // namespace
+
+template <typename T>
+void Multiply(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, std::int64_t a_stride,
+              const T* packed, Real<T>* c, std::int64_t c_stride, bool add) {
+  const std::int64_t depth = PaddedDepth<T>(k);
+  if constexpr (std::is_same_v<T, Bf16>) {
+    if (WidensBfloat16()) return MultiplyWidened(m, n, depth, a, a_stride, packed, c, c_stride, add);
+  }
+  for (std::int64_t column = 0; column < n; column += kPanel) {
+    const std::int64_t width = std::min(kPanel, n - column);
+    MultiplyBlock(m, width, depth, a, a_stride, packed + column * depth, c + column, c_stride, add);
+  }
+}
+
+template <typename T>
+bool CanMultiply() {
+  if constexpr (std::is_same_v<T, Bf16>) {
+    if (WidensBfloat16()) return BlockRuns<float>();
+  }
+  return BlockRuns<T>();
 }
 
 template <typename T>

@@ -1,5 +1,6 @@
 // Products of the fused engine: LibTorch's block kernel (oneDNN's, through at::native::cpublas::brgemm), which
-// reaches the processor's peak on blocks that lie in the cache, with AVX2, AVX-512 and AMX alike.
+// reaches the processor's peak on blocks that lie in the cache, with AVX2, AVX-512 and AMX alike. Where a processor multiplies
+// bfloat16 no faster than float, its products are of the same numbers as float, a block at a time.
 //
 // A product's right side is packed once and used by many blocks of rows. Each element of a result is one sum over k
 // in a fixed order, so that results do not depend on threads or on the other rows. T: float, bfloat16, double

@@ -46,7 +46,7 @@ void RunParallel(std::int64_t n, void (*run)(const void* context, std::int64_t b
 }
 
 std::byte* Scratch(ScratchSlot slot, std::size_t bytes) {
-  thread_local std::array<Buffer, 4> buffers;
+  thread_local std::array<Buffer, kScratchSlots> buffers;
   Buffer& buffer = buffers[static_cast<std::size_t>(slot)];
   if (buffer.bytes < bytes) {
     buffer.memory.reset();

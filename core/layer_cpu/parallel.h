@@ -42,7 +42,8 @@ void ParallelFor(std::int64_t n, const Body& body) {
 
 // Memory of this thread, aligned to 64 bytes, of at least `bytes`; its content is that of the last use. Valid until
 // the next call with the same `slot` on this thread. Slots: one for each use that may be nested.
-enum class ScratchSlot { kLayer, kAttention, kWeightGradient, kHead };
+enum class ScratchSlot { kLayer, kAttention, kWeightGradient, kHead, kWidened };
+inline constexpr std::size_t kScratchSlots = 5;
 std::byte* Scratch(ScratchSlot slot, std::size_t bytes);
 
 // Cuts scratch memory into arrays.

@@ -86,5 +86,22 @@ TYPED_TEST(TransposeTest, ALeftSideHasEveryElementAtItsPlace) {
   }
 }
 
+TEST(WidenTest, FloatCopiesHaveTheSameNumbers) {
+  for (const std::int64_t k : {2, 8, 66}) {
+    for (const std::int64_t n : {1, 7, 64}) {
+      const std::vector<Bf16> source = Numbers<Bf16>(k * n, 5);
+      std::vector<Bf16> panel(PackedSize<Bf16>(k, n));
+      PackRows<Bf16, Bf16>(source.data(), n, k, n, panel.data());
+      std::vector<float> row(k * n), rows(k * n);
+      Widen(source.data(), k * n, row.data());
+      WidenPanel(panel.data(), k, n, rows.data());
+      for (std::int64_t i = 0; i < k * n; ++i) {
+        ASSERT_EQ(row[i], ToReal(source[i]));
+        ASSERT_EQ(rows[i], ToReal(source[i])) << k << " x " << n << " at " << i;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace inlier::kernels
