@@ -47,7 +47,11 @@ std::string Facts(const MeasurementInfo& info) {
   const std::string better(BetterWord(info.better)), axis(info.axis);
   return absl::StrCat(std::string(info.unit), better.empty() ? "" : absl::StrCat("; ", better, " is better"),
                       "; ", std::string(ReportedWord(info)), ", of ", std::string(info.source),
-                      axis.empty() ? "" : absl::StrCat(", a number a ", axis));
+                      axis.empty() ? "" : absl::StrCat(", a number a ", axis),
+                      info.measure == v1::EvaluationSpec::SCORES
+                          ? ""
+                          : absl::StrCat("; final with evaluation.measure: ",
+                                         v1::EvaluationSpec::Measure_Name(info.measure)));
 }
 
 void Show(const Session& session, const std::vector<MeasurementInfo>& list) {
@@ -59,6 +63,7 @@ void Show(const Session& session, const std::vector<MeasurementInfo>& list) {
                       {"stage", info.source},
                       {"over", info.axis},
                       {"reported", ReportedWord(info)},
+                      {"measure", v1::EvaluationSpec::Measure_Name(info.measure)},
                       {"better", BetterWord(info.better)},
                       {"formula", info.formula}});
       continue;

@@ -21,7 +21,7 @@ BertEncoder::BertEncoder(const ParameterScope& root, const BertOptions& options)
   embedding_norm_ = Norm::Create(embeddings.Child("LayerNorm"), width, norm);
   for (std::int64_t i = 0; i < options.layers; ++i) {
     layers_.emplace_back(root.Child("bert.encoder.layer." + std::to_string(i)), kBertLayerStyle,
-                         options.layer);
+                         AtLayer(options.layer, i));
   }
   if (options.layer.pre_norm)
     final_norm_.push_back(Norm::Create(root.Child("bert.encoder.LayerNorm"), width, norm));

@@ -27,7 +27,7 @@ Decoder::Decoder(const DecoderStyle& style, const DecoderOptions& options)
     : style_(style),
       options_(options),
       frame_(FrameOptionsOf(options.layer, options.position, /*causal=*/true)) {
-  frame_.window = options.window;
+  if (options.window > 0) frame_.window = options.window;
   const ParameterScope root(*this);
   const std::int64_t width = options.layer.attention.hidden_size;
   tokens_ = root.Child(style.tokens).Create("weight", {options.vocab_size, width});
@@ -35,8 +35,8 @@ Decoder::Decoder(const DecoderStyle& style, const DecoderOptions& options)
     positions_ = root.Child(style.positions).Create("weight", {options.max_positions, width});
   }
   for (std::int64_t i = 0; i < options.layers; ++i) {
-    LayerOptions layer = options.layer;
-    layer.attention.windowed = !options.windowed.empty() && options.windowed[static_cast<std::size_t>(i)];
+    LayerOptions layer = AtLayer(options.layer, i);
+    if (!options.windowed.empty()) layer.attention.windowed = options.windowed[static_cast<std::size_t>(i)];
     layers_.emplace_back(root.Child(style.layers + std::to_string(i)), *style.layer, layer);
   }
   if (options.layer.pre_norm)
@@ -64,7 +64,7 @@ at::Tensor Decoder::Encode(const ModelInput& input, ActivationTap* tap) {
   const ForwardContext context = ContextOf(input, tap);
   const at::Tensor x = Embed(input, context);
   const AttentionFrame frame =
-      MakeAttentionFrame(frame_, input.attention_mask, input.ids.size(1), x.options());
+      MakeAttentionFrame(frame_, input.attention_mask, input.ids.size(1), x.options(), input.ids);
   return RunLayers(layers_, final_norm_, x, frame, context);
 }
 
@@ -73,7 +73,8 @@ at::Tensor Decoder::Head(const at::Tensor& hidden, ActivationTap* tap) {
   static const std::string kSite(kTiedHeadSite);
   if (tap == nullptr) {
     const Vocabulary vocabulary = HeadVocabulary();
-    return Capped(at::linear(HeadInput(hidden, context), vocabulary.weight, vocabulary.bias), options_.logit_cap);
+    return Capped(at::linear(HeadInput(hidden, context), vocabulary.weight, vocabulary.bias),
+                  options_.logit_cap);
   }
   const at::Tensor weight = projection_.AbsorbedHead(HeadVocabulary().weight);
   return Capped(context.Activation(kSite, LinearProduct(kSite, hidden, weight, context)), options_.logit_cap);

@@ -154,11 +154,15 @@ absl::StatusOr<LayerOptions> MakeLayerOptions(const v1::TrialSpec& trial, const 
       QueryKeyNormFromSpec(trial.attention().query_key_norm(), sizes.norm_epsilon);
   layer.attention.key_value_bias = trial.attention().key_value_bias();
   layer.attention.prefix_tokens = trial.attention().prefix_tokens();
+  layer.attention.window = trial.attention().window();
+  layer.attention.windowed = trial.attention().has_window();
   layer.ffn_size = sizes.ffn_size;
   ASSIGN_OR_RETURN(layer.nonlinearity, NonlinearityFromSpec(sizes.activation));
   layer.norm = NormFromSpec(trial, sizes.norm_epsilon);
   layer.pre_norm = sizes.norm_placement != v1::POST;
   layer.output_norms = sizes.norm_placement == v1::PERI;
+  if (sizes.norm_placement == v1::ENDS) layer.attention_norm = layer.ffn_norm = false;
+  layer.residual_gain = trial.residual_gain();
   layer.dropout = trial.dropout();
   return layer;
 }

@@ -9,7 +9,9 @@ FrameOptions FrameOptionsOf(const LayerOptions& layer, const PositionOptions& po
   FrameOptions frame{.causal = causal,
                      .prefix = layer.attention.prefix_tokens,
                      .softmax = layer.attention.softmax,
-                     .added_keys = layer.attention.key_value_bias ? 1 : 0};
+                     .added_keys = layer.attention.key_value_bias ? 1 : 0,
+                     .window = layer.attention.window,
+                     .document_start = layer.attention.document_start};
   if (position.kind == PositionOptions::Kind::kRotary) {
     frame.rotary = position.rotary;
     if (frame.rotary.size == 0) frame.rotary.size = layer.attention.head_width();

@@ -17,6 +17,12 @@ struct PositionOptions {
   RotaryOptions rotary = {};  // kRotary only; size 0: the whole head.
 };
 
+// `options` of all layers, for layer i, from 0: with norm_placement ENDS the first one has a norm.
+inline LayerOptions AtLayer(LayerOptions options, std::int64_t i) {
+  options.attention_norm = options.attention_norm || i == 0;
+  return options;
+}
+
 // The inputs of such layers' attentions for one batch.
 FrameOptions FrameOptionsOf(const LayerOptions& layer, const PositionOptions& position, bool causal);
 

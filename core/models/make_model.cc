@@ -19,9 +19,14 @@ namespace {
 // The options that all language models have; the resolver must have filled in the sizes.
 template <typename Options, typename Spec>
 absl::StatusOr<Options> TextOptions(const v1::TrialSpec& trial, const Spec& spec, const std::string& path,
-                                    const DataRoots& roots) {
+                                    const ModelShape& shape) {
   Options options;
-  ASSIGN_OR_RETURN(options.layer, MakeLayerOptions(trial, SizesOf(spec), path, roots));
+  ASSIGN_OR_RETURN(options.layer, MakeLayerOptions(trial, SizesOf(spec), path, shape.roots));
+  if (trial.attention().document_mask()) {
+    if (shape.document_start < 0)
+      return InvalidField("attention.document_mask", "needs data.text, a token of which begins each text");
+    options.layer.attention.document_start = shape.document_start;
+  }
   if (spec.vocab_size() == 0) return InvalidField(path + ".vocab_size", "must be given and at least 1");
   if (spec.max_positions() == 0) return InvalidField(path + ".max_positions", "must be given and at least 1");
   options.layers = spec.layers();
@@ -30,15 +35,15 @@ absl::StatusOr<Options> TextOptions(const v1::TrialSpec& trial, const Spec& spec
   return options;
 }
 
-absl::StatusOr<BertOptions> MakeBertOptions(const v1::TrialSpec& trial, const DataRoots& roots) {
+absl::StatusOr<BertOptions> MakeBertOptions(const v1::TrialSpec& trial, const ModelShape& shape) {
   const v1::BertSpec& spec = trial.model().bert();
-  ASSIGN_OR_RETURN(BertOptions options, TextOptions<BertOptions>(trial, spec, "model.bert", roots));
+  ASSIGN_OR_RETURN(BertOptions options, TextOptions<BertOptions>(trial, spec, "model.bert", shape));
   options.position = MakePositionOptions(spec.position(), spec.rotary_theta());
   return options;
 }
 
-absl::StatusOr<std::shared_ptr<LanguageModel>> MakeBert(const v1::TrialSpec& trial, const DataRoots& roots) {
-  ASSIGN_OR_RETURN(const BertOptions options, MakeBertOptions(trial, roots));
+absl::StatusOr<std::shared_ptr<LanguageModel>> MakeBert(const v1::TrialSpec& trial, const ModelShape& shape) {
+  ASSIGN_OR_RETURN(const BertOptions options, MakeBertOptions(trial, shape));
   return std::make_shared<Bert>(options);
 }
 
@@ -46,13 +51,13 @@ absl::StatusOr<std::shared_ptr<Model>> MakeClassifier(const v1::TrialSpec& trial
   if (!trial.model().has_bert())
     return InvalidField("data.classification", "needs model.bert, whose [CLS] token it classifies");
   if (shape.classes < 1) return InvalidField("data.classification", "the number of classes is not known");
-  ASSIGN_OR_RETURN(const BertOptions options, MakeBertOptions(trial, shape.roots));
+  ASSIGN_OR_RETURN(const BertOptions options, MakeBertOptions(trial, shape));
   return std::make_shared<BertClassifier>(options, shape.classes);
 }
 
-absl::StatusOr<std::shared_ptr<LanguageModel>> MakeOpt(const v1::TrialSpec& trial, const DataRoots& roots) {
+absl::StatusOr<std::shared_ptr<LanguageModel>> MakeOpt(const v1::TrialSpec& trial, const ModelShape& shape) {
   const v1::OptSpec& spec = trial.model().opt();
-  ASSIGN_OR_RETURN(OptOptions options, TextOptions<OptOptions>(trial, spec, "model.opt", roots));
+  ASSIGN_OR_RETURN(OptOptions options, TextOptions<OptOptions>(trial, spec, "model.opt", shape));
   options.embedding_size = spec.has_embedding_size() ? spec.embedding_size() : spec.hidden_size();
   return std::make_shared<Opt>(options);
 }
@@ -105,8 +110,10 @@ absl::Status TakeLlama(const v1::LlamaSpec& spec, DecoderOptions* options) {
   attention.score_size = spec.score_size();
   layer.gated_ffn = spec.gated_ffn();
   layer.parallel = spec.parallel();
-  options->window = spec.window();
-  for (std::int64_t i = 0; i < options->layers; ++i) options->windowed.push_back(IsWindowed(spec, i));
+  if (spec.has_window()) {
+    options->window = spec.window();
+    for (std::int64_t i = 0; i < options->layers; ++i) options->windowed.push_back(IsWindowed(spec, i));
+  }
   options->logit_cap = spec.logit_cap();
   options->embedding_factor = spec.embedding_factor();
   if (spec.position() != v1::ROTARY) return absl::OkStatus();
@@ -124,10 +131,10 @@ absl::Status TakeLlama(const v1::LlamaSpec& spec, DecoderOptions* options) {
 template <typename Spec>
 absl::StatusOr<std::shared_ptr<LanguageModel>> MakeDecoder(const v1::TrialSpec& trial, const Spec& spec,
                                                            const DecoderStyle& style,
-                                                           const DataRoots& roots) {
+                                                           const ModelShape& shape) {
   ASSIGN_OR_RETURN(
       DecoderOptions options,
-      TextOptions<DecoderOptions>(trial, spec, absl::StrCat("model.", style.architecture), roots));
+      TextOptions<DecoderOptions>(trial, spec, absl::StrCat("model.", style.architecture), shape));
   options.position = MakePositionOptions(spec.position(), spec.rotary_theta());
   options.tied_head = spec.tied_head();
   options.embedding_projection = trial.embedding_projection();
@@ -169,13 +176,13 @@ absl::StatusOr<std::shared_ptr<LanguageModel>> MakeLanguageModel(const v1::Trial
   const v1::ModelSpec& model = resolved.model();
   switch (model.architecture_case()) {
     case v1::ModelSpec::kBert:
-      return MakeBert(resolved, shape.roots);
+      return MakeBert(resolved, shape);
     case v1::ModelSpec::kOpt:
-      return MakeOpt(resolved, shape.roots);
+      return MakeOpt(resolved, shape);
     case v1::ModelSpec::kGpt2:
-      return MakeDecoder(resolved, model.gpt2(), kGpt2Style, shape.roots);
+      return MakeDecoder(resolved, model.gpt2(), kGpt2Style, shape);
     case v1::ModelSpec::kLlama:
-      return MakeDecoder(resolved, model.llama(), kLlamaStyle, shape.roots);
+      return MakeDecoder(resolved, model.llama(), kLlamaStyle, shape);
     case v1::ModelSpec::kVit:
       return InvalidField("model.vit", "reads images, where a language model is needed");
     case v1::ModelSpec::ARCHITECTURE_NOT_SET:

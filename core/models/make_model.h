@@ -14,8 +14,9 @@ namespace inlier {
 
 // What a model depends on in addition to the spec.
 struct ModelShape {
-  std::int64_t classes = 0;  // data.classification: ClassificationDataset::classes(), 1 for a number.
-  DataRoots roots = {};      // Where the files of scripts may be.
+  std::int64_t classes = 0;          // data.classification: ClassificationDataset::classes(), 1 for a number.
+  DataRoots roots = {};              // Where the files of scripts may be.
+  std::int64_t document_start = -1;  // data.text: the token that begins a text; -1: not known.
 };
 
 // A model on the CPU in float32, its weights not yet initialised (all zero, those of a gate's script as in its file): with data.classification a

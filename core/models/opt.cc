@@ -25,7 +25,8 @@ Opt::Opt(const OptOptions& options)
     final_norm_.push_back(Norm::Create(decoder.Child("final_layer_norm"), width, options.layer.norm));
   }
   for (std::int64_t i = 0; i < options.layers; ++i) {
-    layers_.emplace_back(decoder.Child("layers." + std::to_string(i)), kOptLayerStyle, options.layer);
+    layers_.emplace_back(decoder.Child("layers." + std::to_string(i)), kOptLayerStyle,
+                         AtLayer(options.layer, i));
   }
 }
 
@@ -50,7 +51,7 @@ at::Tensor Opt::Encode(const ModelInput& input, ActivationTap* tap) {
   const ForwardContext context = ContextOf(input, tap);
   at::Tensor x = context.Activation("hidden.0", Embed(input, context));
   const AttentionFrame frame =
-      MakeAttentionFrame(frame_, input.attention_mask, input.ids.size(1), x.options());
+      MakeAttentionFrame(frame_, input.attention_mask, input.ids.size(1), x.options(), input.ids);
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     x = layers_[i](x, frame, context);
     if (i + 1 < layers_.size()) x = context.Activation("hidden", std::to_string(i + 1).c_str(), x);

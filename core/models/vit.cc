@@ -29,7 +29,8 @@ Vit::Vit(const VitOptions& options)
                      {.kind = kernels::NormKind::kLayerNorm, .epsilon = options.layer.norm.epsilon}));
   }
   for (std::int64_t i = 0; i < options.layers; ++i) {
-    layers_.emplace_back(root.Child("vit.encoder.layer." + std::to_string(i)), kVitLayerStyle, options.layer);
+    layers_.emplace_back(root.Child("vit.encoder.layer." + std::to_string(i)), kVitLayerStyle,
+                         AtLayer(options.layer, i));
   }
   if (options.layer.pre_norm)
     final_norm_.push_back(Norm::Create(root.Child("vit.layernorm"), width, options.layer.norm));

@@ -57,6 +57,9 @@ class ActivationTap {
   // own, such as "model.layers.0.self_attn". The returned tensor is used in its place.
   virtual at::Tensor OnKeys(const std::string& site, const at::Tensor& keys) { return keys; }
   virtual at::Tensor OnValues(const std::string& site, const at::Tensor& values) { return values; }
+  // The keys, (B or 1, 1, T, T) bool, that queries of the attention whose probabilities come next do not see, padding apart; not
+  // called where these are the later ones alone, or none.
+  virtual void OnUnseenKeys(const at::Tensor& unseen) {}
   // Of attentions over `tokens` tokens.
   virtual CacheWindow WindowOf(std::int64_t tokens) { return {}; }
 };
@@ -92,6 +95,9 @@ class TapChain : public ActivationTap {
   }
   at::Tensor OnValues(const std::string& site, const at::Tensor& values) override {
     return Through(&ActivationTap::OnValues, site, values);
+  }
+  void OnUnseenKeys(const at::Tensor& unseen) override {
+    for (ActivationTap* tap : taps_) tap->OnUnseenKeys(unseen);
   }
   // The first tap's that has one.
   CacheWindow WindowOf(std::int64_t tokens) override {

@@ -22,10 +22,7 @@ Norm Norm::Create(const ParameterScope& scope, std::int64_t size, const NormOpti
 
 at::Tensor Norm::Normal(const at::Tensor& x, const at::Tensor& used_gain) const {
   const at::Tensor wide = AtLeastFloat32(x);
-  if (options.function != nullptr) {
-    const at::Tensor y = options.function(wide, scalars) * used_gain;
-    return offset.defined() ? y + offset : y;
-  }
+  if (options.function != nullptr) return options.function(wide, scalars) * used_gain + offset;
   const std::int64_t width[] = {x.size(-1)};
   switch (options.kind) {
     case kernels::NormKind::kLayerNorm:

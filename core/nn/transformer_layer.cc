@@ -14,6 +14,11 @@ LayerOptions WithLayout(LayerOptions options, const LayerStyle& style) {
   return options;
 }
 
+// `x` itself where there is no norm.
+at::Tensor Normed(const Norm& norm, const at::Tensor& x, const ForwardContext& context) {
+  return norm.gain.defined() ? norm(x, context) : x;
+}
+
 }  // namespace
 
 TransformerLayer::TransformerLayer(const ParameterScope& scope, const LayerStyle& style,
@@ -27,7 +32,8 @@ TransformerLayer::TransformerLayer(const ParameterScope& scope, const LayerStyle
   attention_output_ =
       Linear::Create(scope.Child(style.attention_output),
                      options_.attention.heads * options_.attention.head_width(), width, linear);
-  attention_norm_ = Norm::Create(scope.Child(style.attention_norm), width, options_.norm);
+  if (options_.attention_norm)
+    attention_norm_ = Norm::Create(scope.Child(style.attention_norm), width, options_.norm);
   LinearOptions ffn = linear;
   ffn.bias = options_.ffn_bias.value_or(linear.bias);
   if (style.ffn_gate != nullptr && options_.gated_ffn)
@@ -35,34 +41,30 @@ TransformerLayer::TransformerLayer(const ParameterScope& scope, const LayerStyle
   ffn_input_ = Linear::Create(scope.Child(style.ffn_input), width, options_.ffn_size, ffn);
   if (style.ffn_input_site != nullptr) ffn_input_.site = scope.Name(style.ffn_input_site);
   ffn_output_ = Linear::Create(scope.Child(style.ffn_output), options_.ffn_size, width, ffn);
-  ffn_norm_ = Norm::Create(scope.Child(style.ffn_norm), width, options_.norm);
+  if (options_.ffn_norm) ffn_norm_ = Norm::Create(scope.Child(style.ffn_norm), width, options_.norm);
   if (!options_.output_norms) return;
   attention_output_norm_ = Norm::Create(scope.Child("attention_output_layernorm"), width, options_.norm);
   ffn_output_norm_ = Norm::Create(scope.Child("ffn_output_layernorm"), width, options_.norm);
 }
 
-at::Tensor TransformerLayer::OutputNorm(const Norm& norm, const at::Tensor& update,
-                                        const ForwardContext& context) const {
-  return options_.output_norms ? norm(update, context) : update;
-}
-
 at::Tensor TransformerLayer::AddTo(const at::Tensor& x, const at::Tensor& update,
                                    const ForwardContext& context) const {
-  return x + DropOut(update, options_.dropout, context);
+  const at::Tensor added = DropOut(update, options_.dropout, context);
+  return options_.residual_gain == 1 ? x + added : x + options_.residual_gain * added;
 }
 
 at::Tensor TransformerLayer::Attend(const at::Tensor& x, const AttentionFrame& frame,
                                     const ForwardContext& context) const {
-  const at::Tensor input = options_.pre_norm ? attention_norm_(x, context) : x;
+  const at::Tensor input = options_.pre_norm ? Normed(attention_norm_, x, context) : x;
   at::Tensor update = attention_output_(attention_(input, frame, context), context);
-  update = OutputNorm(attention_output_norm_, attention_.GateOutput(update, input, context), context);
+  update = Normed(attention_output_norm_, attention_.GateOutput(update, input, context), context);
   const at::Tensor sum = context.Activation(site_, style_.attention_residual_site, AddTo(x, update, context));
   return options_.pre_norm ? sum : attention_norm_(sum, context);
 }
 
 at::Tensor TransformerLayer::FfnNorm(const at::Tensor& x, const ForwardContext& context) const {
-  if (style_.ffn_norm_input_site == nullptr) return ffn_norm_(x, context);
-  return ffn_norm_(context.Activation(site_, style_.ffn_norm_input_site, x), context);
+  if (style_.ffn_norm_input_site == nullptr) return Normed(ffn_norm_, x, context);
+  return Normed(ffn_norm_, context.Activation(site_, style_.ffn_norm_input_site, x), context);
 }
 
 at::Tensor TransformerLayer::FeedForward(const at::Tensor& x, const ForwardContext& context) const {
@@ -74,7 +76,9 @@ at::Tensor TransformerLayer::FeedForward(const at::Tensor& x, const ForwardConte
 
 bool TransformerLayer::can_fuse(layer::Place place) const {
   const bool even = options_.attention.hidden_size % 2 == 0 && options_.ffn_size % 2 == 0;
-  return attention_.can_fuse(place) && !options_.output_norms && options_.norm.can_fuse() && !options_.parallel &&
+  const bool common = !options_.output_norms && options_.attention_norm && options_.ffn_norm &&
+                      options_.residual_gain == 1 && !options_.parallel;
+  return common && attention_.can_fuse(place) && options_.norm.can_fuse() &&
          (place != layer::Place::kCpuBfloat16 || even);
 }
 
@@ -125,7 +129,7 @@ at::Tensor TransformerLayer::operator()(const at::Tensor& x, const AttentionFram
   const at::Tensor source = options_.parallel ? x.reshape(sum.sizes()) : sum;
   at::Tensor update = FeedForward(options_.pre_norm ? FfnNorm(source, context) : source, context);
   if (context.ffn_penalty != nullptr) context.ffn_penalty->AddOutput(update);
-  update = OutputNorm(ffn_output_norm_, update, context);
+  update = Normed(ffn_output_norm_, update, context);
   sum = context.Activation(site_, style_.ffn_residual_site, AddTo(sum, update, context)).view(shape);
   if (!options_.pre_norm) sum = FfnNorm(sum, context);
   return style_.observe_layer_output ? context.Activation(site_, sum) : sum;

@@ -3,11 +3,13 @@
 //   pre-LN:   x = x + drop(W_o attention(norm1(x)));  x = x + drop(W_2 f(W_1 norm2(x)))
 //   post-LN:  x = norm1(x + drop(W_o attention(x)));  x = norm2(x + drop(W_2 f(W_1 x)))
 //   peri-LN:  x = x + drop(norm3(W_o attention(norm1(x))));  x = x + drop(norm4(W_2 f(W_1 norm2(x))))
+//   ends:     x = x + drop(W_o attention(x));  x = x + drop(W_2 f(W_1 x)), with norm1 in the first layer alone
 //   parallel: x = x + drop(W_o attention(norm1(x))) + drop(W_2 f(W_1 norm2(x)))                         (GPT-NeoX)
 //   gated (SwiGLU): f(W_g y) * W_1 y in place of f(W_1 y)
 //
 // Peri-LN: Ding et al. 2021 (CogView, "Sandwich-LN"); Kim et al. 2025, eq. 3, without its optional norm of the embedding. Its
-// norm3 and norm4 are `attention_output_layernorm` and `ffn_output_layernorm` in every architecture.
+// norm3 and norm4 are `attention_output_layernorm` and `ffn_output_layernorm` in every architecture. Ends: He et al. 2024
+// (2405.19279), the outlier-protected block, with what each half adds multiplied by a gain.
 //
 // All architectures share the code; LayerStyle has the names of the parts and the shapes that a tap sees.
 #ifndef INLIER_CORE_NN_TRANSFORMER_LAYER_H_
@@ -59,8 +61,11 @@ struct LayerOptions {
   kernels::Activation nonlinearity = kernels::Activation::kGeluErf;
   NormOptions norm;
   bool pre_norm = false;
-  bool output_norms = false;  // Peri-LN. REQUIRES: pre_norm.
-  bool parallel = false;      // With pre_norm, without output_norms.
+  bool output_norms = false;   // Peri-LN. REQUIRES: pre_norm.
+  bool attention_norm = true;  // False: that half has no norm. REQUIRES: pre_norm, without output_norms.
+  bool ffn_norm = true;        // The same.
+  double residual_gain = 1;    // Multiplies what a half adds.
+  bool parallel = false;       // With pre_norm, without output_norms.
   double dropout = 0;  // After the attention's output projection and after the second feed-forward linear.
 };
 
@@ -80,9 +85,7 @@ class TransformerLayer {
   at::Tensor Attend(const at::Tensor& x, const AttentionFrame& frame, const ForwardContext& context) const;
   at::Tensor FeedForward(const at::Tensor& x, const ForwardContext& context) const;
   at::Tensor FfnNorm(const at::Tensor& x, const ForwardContext& context) const;
-  // norm(update) with output_norms.
-  at::Tensor OutputNorm(const Norm& norm, const at::Tensor& update, const ForwardContext& context) const;
-  // Dropout, then the residual sum.
+  // Dropout, gain, then the residual sum.
   at::Tensor AddTo(const at::Tensor& x, const at::Tensor& update, const ForwardContext& context) const;
 
   LayerStyle style_;
@@ -90,8 +93,8 @@ class TransformerLayer {
   std::string site_;
   SelfAttention attention_;
   Linear attention_output_;
-  Norm attention_norm_;
-  Linear ffn_gate_;  // Without a weight when the network is not gated.
+  Norm attention_norm_;  // Norms without a gain are not there.
+  Linear ffn_gate_;      // Without a weight when the network is not gated.
   Linear ffn_input_;
   Linear ffn_output_;
   Norm ffn_norm_;

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "base/check.h"
 #include "core/nn/attention/attention_frame.h"
@@ -47,7 +48,10 @@ Record& FindOrAdd(std::vector<Record>& records, const std::string& site) {
 // The queries of a batch of attention weights, and the keys that they may see.
 class Queries {
  public:
-  Queries(const TokenMask& mask, const FrameOptions& frame, const at::Tensor& weights) : mask_(mask) {
+  // unseen: (B or 1, 1, T, T), or undefined: by `frame`.
+  Queries(const TokenMask& mask, const FrameOptions& frame, const at::Tensor& unseen,
+          const at::Tensor& weights)
+      : mask_(mask), unseen_(unseen) {
     const std::int64_t tokens = weights.size(2);
     at::Tensor real;
     if (mask.padding.defined()) {
@@ -56,10 +60,17 @@ class Queries {
                   mask.padding.sizes());
       real = mask.padding.logical_not();
     }
+    if (unseen_.defined()) {
+      at::Tensor seen = unseen_.logical_not();
+      if (real.defined()) seen = seen.logical_and(real.unsqueeze(1).unsqueeze(2));
+      visible_keys_ = seen.sum(3).to(at::kDouble);
+      sees_first_ = OfFirstKey(seen);
+      return;
+    }
     visible_keys_ = VisibleKeys(frame, real, tokens, weights.options().dtype(at::kDouble))
                         .squeeze(3)
                         .expand({-1, 1, tokens});
-    if (frame.causal) future_ = FutureKeys(frame, tokens, weights.options());
+    if (frame.causal) unseen_ = FutureKeys(frame, tokens, weights.options());
   }
 
   // Of x, (B or 1, 1 or H, T): the sum over the queries that count, and over the first of each sequence.
@@ -84,17 +95,23 @@ class Queries {
   }
   // (B, H, T, T) bool, changed: false where the query does not count or does not see the key.
   at::Tensor Visible(at::Tensor flags) const {
-    if (future_.defined()) flags.masked_fill_(future_, false);
+    if (unseen_.defined()) flags.masked_fill_(unseen_, false);
     if (!mask_.padding.defined()) return flags;
     return flags.masked_fill_(mask_.padding.unsqueeze(1).unsqueeze(3), false)
         .masked_fill_(mask_.padding.unsqueeze(1).unsqueeze(2), false);
   }
   const at::Tensor& visible_keys() const { return visible_keys_; }  // (B or 1, 1, T) double.
+  // (B or 1, 1, T): the weight of the first key where all visible ones have the same; 0 where it is not one of them.
+  at::Tensor UniformMass() const {
+    const at::Tensor mass = visible_keys_.reciprocal();
+    return sees_first_.defined() ? mass.masked_fill(sees_first_.logical_not(), 0) : mass;
+  }
 
  private:
   const TokenMask& mask_;
+  at::Tensor unseen_;  // Undefined where every query sees all.
   at::Tensor visible_keys_;
-  at::Tensor future_;  // Of a causal model.
+  at::Tensor sees_first_;  // (B or 1, 1, T) bool; undefined where every query does.
 };
 
 // Of rows of weights, (…, keys), whose sums are `total`.
@@ -122,14 +139,15 @@ void AttentionRecorder::RecordWeights(const std::string& site, const at::Tensor&
   const c10::NoGradGuard no_grad;
   const at::Tensor weights =
       all_weights.slice(3, 0, all_weights.size(2));  // Tokens are keys as they are queries.
-  const Queries queries(mask_, {.causal = causal_, .prefix = options_.prefix_tokens}, weights);
+  const Queries queries(mask_, {.causal = causal_, .prefix = options_.prefix_tokens},
+                        std::exchange(unseen_, {}), weights);
   const at::Tensor first = queries.OfFirstKey(weights).to(at::kDouble);  // (B, H, T)
   const at::Tensor largest = weights.amax(3).to(at::kDouble);
   const at::Tensor total = weights.sum(3, /*keepdim=*/false, at::kDouble);
   const at::Tensor dominated = first.eq(largest).logical_and_(first.gt(0)).to(at::kDouble);
   const at::Tensor normalised = first.div(total).masked_fill_(total.eq(0), 0);
   const at::Tensor ones = at::ones_like(first);
-  const at::Tensor uniform = ones / queries.visible_keys();
+  const at::Tensor uniform = ones * queries.UniformMass();
   const at::Tensor sums = at::stack(
       {queries.Sum(dominated), queries.FirstSum(dominated), queries.Sum(first), queries.FirstSum(first),
        queries.Sum(normalised), queries.Sum(uniform), queries.FirstSum(uniform),

@@ -9,8 +9,8 @@
 //   first_key_mass     mean of A[q, 1]
 //   ..._normalised     mean of A[q, 1] / sum_k A[q, k], 0 for a row of zeros
 //   ..._without_query1 over q = 2 .. T, because in a causal model query 1 sees nothing else
-//   uniform_...        mean of 1 / (keys that q may see): first_key_mass where attention is uniform, and the
-//                      first_share that is to be expected where it does not depend on the position
+//   uniform_...        mean of 1 / (keys that q may see), 0 where token 1 is not one of them: first_key_mass where attention is
+//                      uniform, and the first_share that is to be expected where it does not depend on the position
 //   sink_rate          share of heads, over layers, whose first_key_mass in a sequence exceeds sink_threshold, mean over
 //                      the sequences (Gu et al. 2025)
 //   entropy            mean of - sum_k a[k] ln a[k], a = A[q, k] / sum_k A[q, k]; 0 for a row of zeros
@@ -77,6 +77,7 @@ class AttentionRecorder : public ActivationTap {
       : causal_(causal), options_(options) {}
 
   void OnPass(const at::Tensor& attention_mask) override;
+  void OnUnseenKeys(const at::Tensor& unseen) override { unseen_ = unseen; }
   at::Tensor OnActivation(const std::string& site, const at::Tensor& activation) override;
 
   // Every layer, in order of first use.
@@ -107,7 +108,8 @@ class AttentionRecorder : public ActivationTap {
 
   const bool causal_;
   const AttentionRecorderOptions options_;
-  TokenMask mask_;  // Of this pass.
+  TokenMask mask_;     // Of this pass.
+  at::Tensor unseen_;  // Of the next weights; undefined: by causal and prefix_tokens.
   std::vector<Layer> layers_;
   std::vector<Gate> gates_;
 };

@@ -7,6 +7,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/linalg_cholesky_ex.h>
+#include <ATen/ops/linalg_solve_triangular.h>
 #include <ATen/ops/zeros.h>
 #include <c10/core/GradMode.h>
 
@@ -39,6 +40,17 @@ absl::StatusOr<at::Tensor> Feedback(const at::Tensor& damped, double damping) {
   return factor / factor.diagonal().unsqueeze(1);
 }
 
+// Rows [begin, end) of `exact`, one a channel, moved for the errors of the rows from `end` on so that the loss is least where the
+// channels before `end` are not rounded at all: their parts of it are 0.
+at::Tensor Corrected(const at::Tensor& exact, const at::Tensor& feedback, const at::Tensor& errors,
+                     std::int64_t begin, std::int64_t end) {
+  const at::Tensor rows = exact.slice(0, begin, end), of_rows = feedback.slice(0, begin, end);
+  if (end == exact.size(0)) return rows;
+  return rows + at::linalg_solve_triangular(of_rows.slice(1, begin, end),
+                                            of_rows.slice(1, end).matmul(errors.slice(0, end)),
+                                            /*upper=*/true, /*left=*/true, /*unitriangular=*/true);
+}
+
 }  // namespace
 
 void InputMoments::Add(const at::Tensor& x, const at::Tensor& token_mask) {
@@ -67,8 +79,9 @@ void InputMoments::Add(const at::Tensor& x, const at::Tensor& token_mask) {
 // (Chee et al. 2023, QuIP, theorem 6), which take it from the Cholesky factor of H^-1. Here no inverse is needed.
 absl::StatusOr<at::Tensor> GptqRound(
     const at::Tensor& weight, const at::Tensor& moments, const GptqOptions& options,
-    const std::function<at::Tensor(const at::Tensor& column, std::int64_t index)>& round) {
-  INLIER_CHECK(weight.dim() == 2);
+    const std::function<at::Tensor(const at::Tensor& column, std::int64_t index)>& round,
+    const GptqGroups& groups) {
+  INLIER_CHECK(weight.dim() == 2 && (groups.size == 0 || !options.by_size));
   const std::int64_t channels = weight.size(1);
   INLIER_CHECK(moments.dim() == 2 && moments.size(0) == channels && moments.size(1) == channels);
   const c10::NoGradGuard no_grad;
@@ -100,6 +113,10 @@ absl::StatusOr<at::Tensor> GptqRound(
     const at::Tensor block = at::addmm(exact.slice(0, begin, end),
                                        feedback.slice(0, begin, end).slice(1, end), errors.slice(0, end));
     for (std::int64_t k = end - 1; k >= begin; --k) {
+      if (groups.size > 0 && index[k] % groups.size == 0) {
+        const std::int64_t last = std::max<std::int64_t>(0, k + 1 - groups.size);
+        groups.begin(Corrected(exact, feedback, errors, last, k + 1).flip(0).t(), index[k]);
+      }
       const at::Tensor best = at::addmv(block.select(0, k - begin), errors.slice(0, k + 1, end).t(),
                                         feedback.select(0, k).slice(0, k + 1, end));
       rounded.select(0, k).copy_(round(best, index[k]));

@@ -37,15 +37,22 @@ struct GptqOptions {
   bool by_size;    // Take the channels in order of falling H_jj, equal ones in their own order (act_order).
 };
 
+// Groups of `size` channels with grids that are made when each is reached; 0: grids are fixed before, from W.
+struct GptqGroups {
+  std::int64_t size = 0;
+  // The weights of the channels `first`, first + 1, …, (out, size) double, corrected for the errors of all before them.
+  std::function<void(const at::Tensor& weights, std::int64_t first)> begin = nullptr;
+};
+
 // W (out, in) rounded, in its dtype; computed in double.
 // moments: H (in, in). A channel without input (H_jj = 0) has H_jj = 1 and weight 0 before it is rounded.
-// round(column, index): `column` (out, double) on the grid of each row for input channel `index`. Grids are fixed
-// before, from W.
+// round(column, index): `column` (out, double) on the grid of each row for input channel `index`.
 // InvalidArgument when the damped H is not positive definite, or not finite.
-// REQUIRES: weight and moments are on one device.
+// REQUIRES: weight and moments are on one device; groups without by_size.
 absl::StatusOr<at::Tensor> GptqRound(
     const at::Tensor& weight, const at::Tensor& moments, const GptqOptions& options,
-    const std::function<at::Tensor(const at::Tensor& column, std::int64_t index)>& round);
+    const std::function<at::Tensor(const at::Tensor& column, std::int64_t index)>& round,
+    const GptqGroups& groups = {});
 
 }  // namespace inlier
 

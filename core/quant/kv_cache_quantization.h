@@ -71,6 +71,7 @@ class KvCacheQuantization : public Quantization {
 
   absl::Status Learn(const LossOfUpdate& loss_of) override;
   bool needs_calibration() const override { return scheme_->needs_calibration(); }
+  absl::StatusOr<bool> EndRun() override { return scheme_->EndRun(); }
   absl::Status Freeze() override;
   // The scheme's, then keys and values in order of first use.
   std::vector<QuantizerReport> Table() const override;

@@ -2,7 +2,7 @@
 //
 //   ASSIGN_OR_RETURN(auto quantization, MakeQuantization(spec, ModelSpec::kBert));
 //   RETURN_IF_ERROR(quantization->Learn(loss of the model with quantization.get() on a batch));
-//   if (quantization->needs_calibration()) {
+//   for (bool again = quantization->needs_calibration(); again; again = quantization->EndRun().value()) {
 //     for (batch of calibration) model->Logits(batch, quantization.get());
 //   }
 //   RETURN_IF_ERROR(quantization->Freeze());   // From here on nothing is estimated from calibration any more.
@@ -76,6 +76,9 @@ class Quantization : public ActivationTap {
 
   // True when the model needs calibration batches before Freeze().
   virtual bool needs_calibration() const = 0;
+
+  // After a run over the calibration batches: true when it needs another one. An error as of Freeze().
+  virtual absl::StatusOr<bool> EndRun() { return false; }
 
   // Ends calibration. An error where the calibration batches do not allow what was asked for. Using a quantizer that needs
   // calibration and got none is a programmer's error.

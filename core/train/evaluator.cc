@@ -15,6 +15,7 @@
 #include "core/train/intervention.h"
 #include "core/train/phase_progress.h"
 #include "core/train/row_sum_check.h"
+#include "spec/trial/architecture.h"
 
 namespace inlier {
 
@@ -39,6 +40,39 @@ absl::Status NoTargets(std::int64_t batches) {
                    "data.text.mask_probability"));
 }
 
+std::int64_t BatchesOf(const Dataset& dataset, const v1::EvaluationSpec& evaluation) {
+  const std::int64_t all = dataset.ValidationBatches(evaluation.batch_size());
+  return evaluation.has_batches() ? std::min<std::int64_t>(all, evaluation.batches()) : all;
+}
+
+// Of calibration: batches of its runs, and updates of a rotation.
+std::int64_t PassesOf(const v1::TrialSpec& spec) {
+  const v1::QuantizationSpec& quantization = spec.quantization();
+  std::int64_t runs = 1;
+  if (quantization.gptq().layer_by_layer()) {
+    VisitArchitecture(spec.model(), [&runs](std::string_view, const auto& model) { runs = model.layers(); });
+    runs += quantization.absmax().head() || quantization.zeropoint().head();
+  }
+  const v1::RotationSpec& rotation = quantization.rotation();
+  return runs * quantization.calibration().batches() +
+         (rotation.has_learned() ? rotation.learned().steps() : 0);
+}
+
+// What is recorded behind `before` and `quantization`, in order; `errors` is made where it is measured.
+std::vector<ActivationTap*> MeasuringTaps(const std::vector<ActivationTap*>& before,
+                                          Quantization* quantization, const v1::EvaluationSpec& evaluation,
+                                          OutlierProbe& probe,
+                                          std::optional<QuantizationErrorRecorder>& errors) {
+  std::vector<ActivationTap*> taps = before;
+  if (quantization != nullptr) {
+    const bool recorded = evaluation.measure() == v1::EvaluationSpec::ALL;
+    if (recorded) errors.emplace(*quantization, evaluation.outliers().count_padding());
+    taps.push_back(recorded ? static_cast<ActivationTap*>(&*errors) : quantization);
+  }
+  for (ActivationTap* recorder : probe.taps()) taps.push_back(recorder);
+  return taps;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Quantization>> Calibrate(
@@ -61,10 +95,12 @@ absl::StatusOr<std::unique_ptr<Quantization>> Calibrate(
     RETURN_IF_ERROR(after_batch(++done));
     return loss;
   }));
-  const std::int64_t batches = quantization->needs_calibration() ? calibration.batches() : 0;
-  for (std::int64_t i = 0; i < batches; ++i) {
-    model.Observe(InputOf(batch_of(i), device), tap);
-    RETURN_IF_ERROR(after_batch(++done));
+  for (bool again = quantization->needs_calibration(); again;) {
+    for (std::int64_t i = 0; i < calibration.batches(); ++i) {
+      model.Observe(InputOf(batch_of(i), device), tap);
+      RETURN_IF_ERROR(after_batch(++done));
+    }
+    ASSIGN_OR_RETURN(again, quantization->EndRun());
   }
   RETURN_IF_ERROR(quantization->Freeze());
   return quantization;
@@ -76,11 +112,7 @@ absl::StatusOr<std::unique_ptr<Quantization>> CalibrateQuantization(
   const c10::InferenceMode inference;
   RETURN_IF_ERROR(CheckStop(stop_requested));
   ASSIGN_OR_RETURN(std::optional<Intervention> intervention, InterventionOf(spec));
-  const v1::RotationSpec& rotation = spec.quantization().rotation();
-  PhaseProgress progress(
-      "calibrate",
-      spec.quantization().calibration().batches() + (rotation.has_learned() ? rotation.learned().steps() : 0),
-      sink);
+  PhaseProgress progress("calibrate", PassesOf(spec), sink);
   return Calibrate(model, dataset, spec.quantization(), spec.model().architecture_case(), device,
                    intervention ? &*intervention : nullptr, [&](std::int64_t done) {
                      progress.Done(done, std::nullopt);
@@ -112,31 +144,26 @@ absl::StatusOr<EvaluationResult> EvaluateQuantized(Model& model, const Dataset& 
   const c10::InferenceMode inference;
   const Timestamp start = MonotonicNow();
   model.eval();
-  const v1::OutlierSpec& outliers = spec.evaluation().outliers();
-  OutlierProbe probe(model, spec.model().architecture_case(),
-                     static_cast<int>(spec.evaluation().kurtosis_batches()), outliers);
+  const v1::EvaluationSpec& evaluation = spec.evaluation();
+  OutlierProbe probe(model, spec.model().architecture_case(), static_cast<int>(evaluation.kurtosis_batches()),
+                     evaluation.outliers(), evaluation.measure());
   ASSIGN_OR_RETURN(std::optional<Intervention> intervention, InterventionOf(spec));
   std::vector<ActivationTap*> taps;
   if (intervention) taps.push_back(&*intervention);
   const std::vector<ActivationTap*> before = taps;
   if (quantization != nullptr) taps.push_back(quantization);
   // Batches that are not measured have a tap too, so that the model's own numbers do not depend on it.
-  TapChain unmeasured(taps);
+  TapChain unmeasured(std::move(taps));
   std::optional<QuantizationErrorRecorder> errors;
-  taps = before;
-  if (quantization != nullptr) taps.push_back(&errors.emplace(*quantization, outliers.count_padding()));
-  for (ActivationTap* recorder : probe.taps()) taps.push_back(recorder);
-  TapChain measured(std::move(taps));
+  TapChain measured(MeasuringTaps(before, quantization, evaluation, probe, errors));
   RowSumCheck row_sums(spec.attention().softmax());
   TapChain first({&row_sums, &measured});
 
-  const std::int64_t batch_size = spec.evaluation().batch_size();
-  std::int64_t batches = dataset.ValidationBatches(batch_size);
-  if (spec.evaluation().has_batches()) batches = std::min<std::int64_t>(batches, spec.evaluation().batches());
+  const std::int64_t batch_size = evaluation.batch_size(), batches = BatchesOf(dataset, evaluation);
   INLIER_CHECK(batches > 0);
-  const std::int64_t measured_batches = outliers.has_batches() ? outliers.batches() : batches;
-  const std::int64_t sensitivity_batches =
-      std::min<std::int64_t>(batches, spec.evaluation().sensitivity_batches());
+  const std::int64_t measured_batches =
+      evaluation.outliers().has_batches() ? evaluation.outliers().batches() : batches;
+  const std::int64_t sensitivity_batches = std::min<std::int64_t>(batches, evaluation.sensitivity_batches());
   double sensitivity_baseline = 0;
   PhaseProgress progress("evaluate", batches, sink);
   ScoreSum scores;
@@ -144,7 +171,7 @@ absl::StatusOr<EvaluationResult> EvaluateQuantized(Model& model, const Dataset& 
   if (token_bytes.defined()) token_bytes = token_bytes.to(device);
   for (std::int64_t i = 0; i < batches; ++i) {
     RETURN_IF_ERROR(CheckStop(stop_requested));
-    const Batch batch = dataset.ValidationBatch(i, batch_size, spec.evaluation().mask_seed());
+    const Batch batch = dataset.ValidationBatch(i, batch_size, evaluation.mask_seed());
     TapChain& tap = i == 0 ? first : i < measured_batches ? measured : unmeasured;
     scores.Add(Predict(model, InputOf(batch, device), batch.labels.to(device), &tap, token_bytes),
                batch.labels.size(0));
@@ -160,8 +187,8 @@ absl::StatusOr<EvaluationResult> EvaluateQuantized(Model& model, const Dataset& 
   if (errors && sensitivity_batches > 0) {
     ASSIGN_OR_RETURN(
         std::vector<LeaveOneOutLoss> losses,
-        MeasureLeaveOneOut(model, dataset, spec.evaluation(), device, *quantization,
-                           TensorsOf(result.quantizers), sensitivity_batches, sink, stop_requested));
+        MeasureLeaveOneOut(model, dataset, evaluation, device, *quantization, TensorsOf(result.quantizers),
+                           sensitivity_batches, sink, stop_requested));
     result.sensitivity = Sensitivity{.baseline = sensitivity_baseline, .leave_one_out = std::move(losses)};
   }
   if (!questions.empty()) {

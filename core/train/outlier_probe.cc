@@ -81,8 +81,10 @@ void ReportAttention(const AttentionShares& attention, const std::vector<LayerAt
 }  // namespace
 
 OutlierProbe::OutlierProbe(const Model& model, v1::ModelSpec::ArchitectureCase architecture,
-                           int kurtosis_batches, const v1::OutlierSpec& options)
-    : activations_(architecture,
+                           int kurtosis_batches, const v1::OutlierSpec& options,
+                           v1::EvaluationSpec::Measure measure)
+    : measure_(measure),
+      activations_(architecture,
                    {.kurtosis_batches = kurtosis_batches, .count_padding = options.count_padding()}),
       tokens_(architecture, options.count_padding()),
       six_sigma_(options.count_padding()),
@@ -90,7 +92,22 @@ OutlierProbe::OutlierProbe(const Model& model, v1::ModelSpec::ArchitectureCase a
                                   .sink_threshold = options.sink_threshold(),
                                   .prefix_tokens = model.prefix_tokens()}) {}
 
+std::vector<ActivationTap*> OutlierProbe::taps() {
+  switch (measure_) {
+    case v1::EvaluationSpec::SCORES:
+      return {};
+    case v1::EvaluationSpec::NORMS:
+      return {&activations_};
+    case v1::EvaluationSpec::ALL:
+      break;
+  }
+  return {&activations_, &tokens_, &six_sigma_, &attention_};
+}
+
 OutlierReport OutlierProbe::Report() const {
+  if (measure_ == v1::EvaluationSpec::SCORES) return {};
+  if (measure_ == v1::EvaluationSpec::NORMS)
+    return {.summary = activations_.Summary(), .sites = activations_.Sites()};
   return {.summary = activations_.Summary(),
           .sites = activations_.Sites(),
           .tokens = tokens_.Summary(),
@@ -102,7 +119,7 @@ OutlierReport OutlierProbe::Report() const {
 }
 
 void ReportOutliers(const OutlierReport& report, MeasurementReporter& reporter) {
-  ReportSequenceOutliers(report.summary, report.sites, reporter);
+  if (report.summary) ReportSequenceOutliers(*report.summary, report.sites, reporter);
   if (report.tokens) ReportTokenOutliers(*report.tokens, report.blocks, reporter);
   if (report.attention) ReportAttention(*report.attention, report.attention_layers, reporter);
   if (!reporter.has_sites()) return;

@@ -19,8 +19,9 @@
 
 namespace inlier {
 
+// What was not measured is empty.
 struct OutlierReport {
-  OutlierSummary summary;
+  std::optional<OutlierSummary> summary;
   std::vector<SiteOutliers> sites;
   std::optional<TokenOutlierSummary> tokens;  // None without hidden states at the tap.
   std::vector<BlockTokenOutliers> blocks;
@@ -35,15 +36,16 @@ class OutlierProbe {
   // For `model`, of `architecture`. Of `options` it reads how to measure; which batches is the caller's choice.
   // REQUIRES: kurtosis_batches >= 1.
   OutlierProbe(const Model& model, v1::ModelSpec::ArchitectureCase architecture, int kurtosis_batches,
-               const v1::OutlierSpec& options);
+               const v1::OutlierSpec& options, v1::EvaluationSpec::Measure measure = v1::EvaluationSpec::ALL);
 
-  // The recorders, to be chained after a quantizing tap where there is one; they live as long as the probe.
-  std::vector<ActivationTap*> taps() { return {&activations_, &tokens_, &six_sigma_, &attention_}; }
+  // The recorders of `measure`, to be chained after a quantizing tap where there is one; they live as long as the probe.
+  std::vector<ActivationTap*> taps();
 
   // REQUIRES: at least one batch has been seen.
   OutlierReport Report() const;
 
  private:
+  v1::EvaluationSpec::Measure measure_;
   ActivationRecorder activations_;
   TokenOutlierRecorder tokens_;
   SixSigmaRecorder six_sigma_;

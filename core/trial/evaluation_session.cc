@@ -28,6 +28,7 @@ std::string KeyOf(const v1::AttemptSpec& attempt, const Prepared& prepared) {
   shared.mutable_spec()->clear_quantization();
   shared.mutable_spec()->mutable_evaluation()->clear_sensitivity_batches();
   shared.mutable_spec()->mutable_evaluation()->clear_intervention();
+  shared.mutable_spec()->mutable_evaluation()->clear_measure();
   return absl::StrCat(prepared.data_digest, " ", prepared.start_digest, " ", shared.SerializeAsString());
 }
 

@@ -42,7 +42,9 @@ absl::StatusOr<TrialData> OpenText(const v1::TrialSpec& spec, const TextOpenOpti
   ASSIGN_OR_RETURN(std::unique_ptr<TextDataset> dataset, TextDataset::Open(text, text.objective(), options));
   RETURN_IF_ERROR(CheckVocabulary(spec, dataset->vocab_size()));
   const TextDataset* evaluated = dataset.get();
-  ASSIGN_OR_RETURN(TrialData data, WithModel(std::move(dataset), spec, {.roots = options.roots}));
+  ASSIGN_OR_RETURN(TrialData data,
+                   WithModel(std::move(dataset), spec,
+                             {.roots = options.roots, .document_start = evaluated->special_tokens().begin}));
   if (for_evaluation) {
     std::unique_ptr<TextDataset> other;
     const v1::EvaluationSpec& evaluation = spec.evaluation();

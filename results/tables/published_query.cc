@@ -119,8 +119,9 @@ bool HasOtherParts(const v1::TrialSpec& spec) {
   const v1::RegularizerSpec& regularizer = spec.training().regularizer();
   const bool adds_gates = HasGate(attention.gate()) && spec.training().has_start_from();
   return regularizer.has_kurtosis() || (regularizer.has_ffn_output() && !adds_gates) ||
-         attention.query_key_norm() != v1::NO_NORM || attention.key_value_bias() ||
-         spec.model().vit().registers() > 0 || spec.norm_gate() > 0 || spec.embedding_projection();
+         attention.query_key_norm() != v1::NO_NORM || attention.key_value_bias() || attention.has_window() ||
+         attention.document_mask() || spec.model().vit().registers() > 0 || spec.norm_gate() > 0 ||
+         spec.embedding_projection() || spec.residual_gain() != 1;
 }
 
 void AddAttention(const v1::TrialSpec& spec, const std::string& method, PublishedQuery* query) {

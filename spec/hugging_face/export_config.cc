@@ -104,7 +104,7 @@ absl::Status CheckForm(const v1::ModelSpec& spec) {
                              absl::StrCat(v1::Position_Name(model.position()), " positions", place));
     }
     const bool known = spec.has_opt() || (model.norm_placement() == v1::POST) == spec.has_bert();
-    if (!known || model.norm_placement() == v1::PERI)
+    if (!known || model.norm_placement() == v1::PERI || model.norm_placement() == v1::ENDS)
       status = Unsupported(path + ".norm_placement",
                            absl::StrCat(v1::NormPlacement_Name(model.norm_placement()), " norms", place));
   });
@@ -134,11 +134,14 @@ void AddTokens(const ExportedData& data, json* config) {
                   {"pad_token_id", id(data.pad)}});
 }
 
-// Refuses norms that neither transformers nor the code beside a model has.
-absl::Status CheckNorm(const v1::TrialSpec& spec) {
+// Refuses norms and masks that neither transformers nor the code beside a model has.
+absl::Status CheckParts(const v1::TrialSpec& spec) {
   if (!IsCommonNorm(spec.norm()))
     return Unsupported("norm", absl::StrCat(v1::NormKind_Name(spec.norm()), " norms"));
   if (spec.norm_gate() > 0) return Unsupported("norm_gate", "gates of norms");
+  if (spec.residual_gain() != 1) return Unsupported("residual_gain", "gains of what a layer adds");
+  if (spec.attention().has_window()) return Unsupported("attention.window", "window of this model");
+  if (spec.attention().document_mask()) return Unsupported("attention.document_mask", "masks by text");
   return absl::OkStatus();
 }
 
@@ -191,7 +194,7 @@ void AddLlama(const v1::LlamaSpec& llama, const ModelType& type, json* config) {
 absl::Status AddRest(const v1::TrialSpec& spec, const ModelType& type, const ExportedData& data,
                      json* config) {
   RETURN_IF_ERROR(CheckForm(spec.model()));
-  RETURN_IF_ERROR(CheckNorm(spec));
+  RETURN_IF_ERROR(CheckParts(spec));
   switch (spec.model().architecture_case()) {
     case v1::ModelSpec::kBert:
       AddBert(spec, data, config);

@@ -9,7 +9,7 @@
 namespace inlier {
 namespace {
 
-constexpr std::size_t kListedMax = 13;
+constexpr std::size_t kListedMax = 14;
 constexpr std::size_t kWordMax = 200;  // A longer word is not a typing mistake.
 
 }  // namespace

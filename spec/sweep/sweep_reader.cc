@@ -112,6 +112,7 @@ std::optional<SweepGrid> CheckedGrid(const v1::SweepSpec& sweep, std::uint32_t v
   if (sweep.has_pruning()) CheckPruning(sweep, shown, problems);
   if (sweep.has_resources()) CheckResources(sweep, shown, problems);
   if (sweep.has_table()) CheckTable(sweep.table(), *grid, problems);
+  CheckMeasured(sweep, shown, problems);
   CheckFigures(sweep, *grid, problems);
   return grid;
 }

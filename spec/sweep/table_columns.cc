@@ -1,10 +1,14 @@
 #include "spec/sweep/table_columns.h"
 
 #include <algorithm>
+#include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "spec/program/program_description.h"
 #include "spec/schema/did_you_mean.h"
 #include "spec/schema/struct_value.h"
+#include "spec/trial/measurements.h"
 
 namespace inlier {
 namespace {
@@ -126,6 +130,55 @@ class FormChecker {
   std::vector<std::string> headings_;
 };
 
+using Where = google::protobuf::Map<std::string, Value>;
+
+// A number that some trial must have.
+struct Wanted {
+  std::string path;
+  std::string measurement;
+  std::vector<const Where*> where = {};
+  int trials = 0;  // Seen so far, and whether one of them measures it.
+  bool measured = false;
+};
+
+bool IsWanted(const Value& wanted, const std::string& label) {
+  if (wanted.kind_case() != Value::kListValue) return ValueText(wanted) == label;
+  return std::ranges::any_of(wanted.list_value().values(),
+                             [&label](const auto& one) { return ValueText(one) == label; });
+}
+
+// False too for a column of the view `trials`, and for a label that is the same number in other digits.
+bool Matches(const Where& where, const PointLabels& labels) {
+  return std::ranges::all_of(where, [&labels](const auto& condition) {
+    return std::ranges::any_of(labels, [&condition](const auto& label) {
+      return label.first == condition.first && IsWanted(condition.second, label.second);
+    });
+  });
+}
+
+bool NeedsMore(const std::string& measurement) {
+  const MeasurementInfo* info = FindMeasurement(measurement);
+  return info != nullptr && info->measure > v1::EvaluationSpec::SCORES;
+}
+
+std::vector<Wanted> AllWanted(const v1::SweepSpec& sweep) {
+  std::vector<Wanted> all;
+  const auto add = [&all](Wanted wanted) {
+    if (NeedsMore(wanted.measurement)) all.push_back(std::move(wanted));
+  };
+  const v1::TableSpec& table = sweep.table();
+  for (int i = 0; i < table.columns_size(); ++i) {
+    const v1::TableColumn& column = table.columns(i);
+    add({ItemPath("table.columns", i), column.measurement(), {&table.where(), &column.where()}});
+  }
+  const v1::OptunaSampling& search = sweep.sampling().optuna();
+  for (int i = 0; i < search.objectives_size(); ++i)
+    add({ItemPath("sampling.optuna.objectives", i), search.objectives(i).measurement()});
+  for (int i = 0; i < search.constraints_size(); ++i)
+    add({ItemPath("sampling.optuna.constraints", i), search.constraints(i).measurement()});
+  return all;
+}
+
 }  // namespace
 
 std::string HeadingOf(const v1::TableColumn& column) {
@@ -155,6 +208,34 @@ std::vector<std::vector<int>> MeanParts(const v1::TableSpec& table, const v1::Ta
 
 void CheckTableForm(const v1::TableSpec& table, const MeasurementList& measurements, Problems* problems) {
   FormChecker(table, measurements, problems).Check();
+}
+
+void CheckMeasured(const v1::SweepSpec& sweep, const SweepGrid& grid, Problems* problems) {
+  if (sweep.has_program() && !InlierEvaluates(sweep.program().description())) return;
+  std::vector<Wanted> all = AllWanted(sweep);
+  if (all.empty()) return;
+  int checked = 0;
+  for (auto index = grid.NextIndex(0); index; index = grid.NextIndex(*index + 1)) {
+    if (++checked > SweepGrid::kPointsChecked) return;
+    absl::StatusOr<GridPoint> point = grid.At(*index);
+    if (!point.ok() || !grid.form().Resolve(&point->spec).ok()) return;  // Reported elsewhere.
+    for (Wanted& wanted : all) {
+      if (!std::ranges::all_of(wanted.where,
+                               [&](const Where* where) { return Matches(*where, point->labels); }))
+        continue;
+      ++wanted.trials;
+      wanted.measured |= point->spec.evaluation().measure() >= FindMeasurement(wanted.measurement)->measure;
+    }
+  }
+  for (const Wanted& wanted : all) {
+    if (wanted.trials == 0 || wanted.measured) continue;
+    const std::string least = v1::EvaluationSpec::Measure_Name(FindMeasurement(wanted.measurement)->measure);
+    problems->Add(wanted.path + ".measurement",
+                  wanted.measurement + " is measured by none of the " + std::to_string(wanted.trials) +
+                      " trials that it is of, for quantized ones measure their scores alone: give them "
+                      "evaluation.measure: " +
+                      least + ", or name trials in float with where");
+  }
 }
 
 }  // namespace inlier

@@ -1,4 +1,4 @@
-// The columns of a table: their headings, the columns that one is the mean of, and their form.
+// The columns of a table: their headings, the columns that one is the mean of, their form, and that some trial has their numbers.
 //
 // Thread safety: pure functions.
 #ifndef INLIER_SPEC_SWEEP_TABLE_COLUMNS_H_
@@ -10,6 +10,7 @@
 #include "inlier/v1/sweep_spec.pb.h"
 #include "spec/program/measurement_list.h"
 #include "spec/schema/problems.h"
+#include "spec/sweep/sweep_grid.h"
 
 namespace inlier {
 
@@ -25,6 +26,10 @@ std::vector<std::vector<int>> MeanParts(const v1::TableSpec& table, const v1::Ta
 // Adds a problem, with its path below "table", for a column with missing or contradicting fields, an unknown measurement
 // and an unknown heading. Axes and columns of `trials` are not checked.
 void CheckTableForm(const v1::TableSpec& table, const MeasurementList& measurements, Problems* problems);
+
+// Adds a problem for each column of its table, objective and constraint whose number no trial of the sweep measures
+// (evaluation.measure); none where there are more than SweepGrid::kPointsChecked points, or where a condition is not of an axis.
+void CheckMeasured(const v1::SweepSpec& sweep, const SweepGrid& grid, Problems* problems);
 
 }  // namespace inlier
 

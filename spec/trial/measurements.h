@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "inlier/v1/trial_spec.pb.h"
+
 namespace inlier {
 
 // The better direction of a measurement; kNone: it only describes.
@@ -15,6 +17,8 @@ struct MeasurementReport {
   std::string_view source;  // The stage that reports it: "train" or "evaluate".
   bool final = false;       // Reported once at the end of the stage.
   bool curve = false;       // Reported while it runs.
+  // Of the evaluate stage: the least evaluation.measure that reports it. Curves do not depend on it.
+  v1::EvaluationSpec::Measure measure = v1::EvaluationSpec::SCORES;
 };
 
 struct MeasurementInfo : MeasurementReport {

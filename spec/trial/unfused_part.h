@@ -30,6 +30,8 @@ inline bool HasKernel(const v1::SoftmaxSpec& softmax) {
 // The field that needs training.engine REFERENCE; empty where all can be fused, sizes apart.
 inline std::string_view UnfusedPart(const v1::TrialSpec& spec) {
   if (NormPlacementOf(spec.model()) == v1::PERI) return "norm_placement: PERI";
+  if (NormPlacementOf(spec.model()) == v1::ENDS) return "norm_placement: ENDS";
+  if (spec.residual_gain() != 1) return "residual_gain";
   if (!IsCommonNorm(spec.norm())) return "norm";
   if (spec.norm_gate() > 0) return "norm_gate";
   if (spec.training().regularizer().has_kurtosis()) return "training.regularizer.kurtosis";
@@ -37,6 +39,8 @@ inline std::string_view UnfusedPart(const v1::TrialSpec& spec) {
   if (!HasKernel(spec.attention().softmax())) return "attention.softmax";
   if (spec.attention().gate().has_script()) return "attention.gate.script";
   if (spec.attention().key_value_bias()) return "attention.key_value_bias";
+  if (spec.attention().has_window()) return "attention.window";
+  if (spec.attention().document_mask()) return "attention.document_mask";
   return spec.model().has_llama() ? UnfusedDecoderPart(spec.model().llama()) : "";
 }
 

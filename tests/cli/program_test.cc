@@ -303,10 +303,10 @@ TEST_F(ProgramTest, CompletionKnowsWhatAnOptionTakes) {
 TEST_F(ProgramTest, MeasurementsAreListedAndFiltered) {
   const Ran all = Run("measurements --filter 'KURTOSIS token 1'");
   EXPECT_EQ(all.status, 0) << all.text;
-  EXPECT_THAT(all.text,
-              AllOf(HasSubstr("kurtosis_first\n    1; lower is better; curve and final, of evaluate\n"
-                              "    the same over token 1 (Kaul et al. 2025)\n"),
-                    Not(HasSubstr("perplexity"))));
+  EXPECT_THAT(all.text, AllOf(HasSubstr("kurtosis_first\n    1; lower is better; curve and final, of "
+                                        "evaluate; final with evaluation.measure: ALL\n"
+                                        "    the same over token 1 (Kaul et al. 2025)\n"),
+                              Not(HasSubstr("perplexity"))));
   const auto json = nlohmann::json::parse(Run("measurements --json").text);
   EXPECT_EQ(json.size(), Measurements().size());
   EXPECT_EQ(json[1]["name"], "perplexity");
@@ -323,8 +323,7 @@ TEST_F(ProgramTest, ACorpusThatThisMachineHasNotIsAWarning) {
   EXPECT_THAT(checked.text, HasSubstr("is valid: 1 trial"));
   if (!std::filesystem::exists(INLIER_DEFAULT_DATA_DIR))
     GTEST_SKIP() << "no data folder: nothing can be known";
-  EXPECT_THAT(checked.text,
-              HasSubstr("data.text.corpus: \"no-such-corpus\" is not in the data folder"));
+  EXPECT_THAT(checked.text, HasSubstr("data.text.corpus: \"no-such-corpus\" is not in the data folder"));
 }
 
 TEST_F(ProgramTest, TokenOfAnUnknownRoleOrNameIsRefused) {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the cases of projected gates, norms of queries and keys, a key and value bias, registers, DyT, Derf, gates of norms, Peri-LN and EmbProj into
+"""Writes the cases of projected gates, norms of queries and keys, a key and value bias, registers, DyT, Derf, gates of norms, Peri-LN, outlier-protected blocks and EmbProj into
 gpt2/, llama/, ncs_bert/ and vit/.
 
     PYTHONPATH=.deps/libtorch python3 tests/golden/make_attention_cases.py          # needs torch and NumPy; with names, those cases alone
@@ -55,10 +55,14 @@ class Case:
 
     def after(self, name, y):
         """The result of a part of a layer, before it is added."""
-        return norm(self.p, name, y, self.config["eps"]) if self.method.get("peri") else y
+        return self.method.get("residual_gain", 1) * (norm(self.p, name, y, self.config["eps"]) if self.method.get("peri") else y)
+
+    def before(self, name, x):
+        """The input of a part of a layer."""
+        return norm(self.p, name, x, self.config["eps"]) if name + ".weight" in self.p else x
 
     def placement(self, plain):
-        return "PERI" if self.method.get("peri") else plain
+        return "PERI" if self.method.get("peri") else "ENDS" if self.method.get("ends") else plain
 
     def add_linear(self, name, out, inputs, bias=True, turned=False):
         self.add(name + ".weight", *((inputs, out) if turned else (out, inputs)))
@@ -120,11 +124,13 @@ class Gpt2(Case):
         self.add("transformer.wpe.weight", c["n_positions"], c["d"])
         for i in range(c["L"]):
             layer = f"transformer.h.{i}."
-            self.add_norm(layer + "ln_1", c["d"], True)
+            if i == 0 or not self.method.get("ends"):
+                self.add_norm(layer + "ln_1", c["d"], True)
             self.add_linear(layer + "attn.c_attn", 3 * c["d"], c["d"], turned=True)
             self.add_linear(layer + "attn.c_proj", c["d"], c["d"], turned=True)
             self.add_parts(layer + "attn.")
-            self.add_norm(layer + "ln_2", c["d"], True)
+            if not self.method.get("ends"):
+                self.add_norm(layer + "ln_2", c["d"], True)
             self.add_linear(layer + "mlp.c_fc", c["n_inner"], c["d"], turned=True)
             self.add_linear(layer + "mlp.c_proj", c["d"], c["n_inner"], turned=True)
             self.add_output_norms(layer, True)
@@ -139,11 +145,11 @@ class Gpt2(Case):
         x = p["transformer.wte.weight"][self.inputs["input_ids"]] + p["transformer.wpe.weight"][: c["T"]]
         for i in range(c["L"]):
             layer = f"transformer.h.{i}."
-            y = norm(p, layer + "ln_1", x, c["eps"])
+            y = self.before(layer + "ln_1", x)
             attention = Attention(self, layer + "attn.", y, self.visible(causal=True))
             context = attention.context(*self.conv(layer + "attn.c_attn", y).split(c["d"], -1))
             x = x + self.after(layer + "attention_output_layernorm", attention.output(self.conv(layer + "attn.c_proj", context)))
-            y = gelu(self.conv(layer + "mlp.c_fc", norm(p, layer + "ln_2", x, c["eps"])), approximate="tanh")
+            y = gelu(self.conv(layer + "mlp.c_fc", self.before(layer + "ln_2", x)), approximate="tanh")
             x = x + self.after(layer + "ffn_output_layernorm", self.conv(layer + "mlp.c_proj", y))
         return norm(p, "transformer.ln_f", x, c["eps"]) @ p["transformer.wte.weight"].T
 
@@ -376,7 +382,7 @@ def write(name, kind, config, method):
                "measured_float32_error_relmax": error, "tolerances": TOLERANCES,
                "made_with": {"make_attention_cases.py": "torch " + torch.__version__, "numpy": np.__version__},
                "spec": {"model": case.spec(), "attention": attention_spec(case.method), "norm": NORMS[config["norm"]]}
-               | {key: case.method[key] for key in ("norm_gate", "embedding_projection") if key in case.method}}
+               | {key: case.method[key] for key in ("norm_gate", "embedding_projection", "residual_gain") if key in case.method}}
     tensors = {f"param/{key}": x.numpy() for key, x in case.p.items()} | {f"input/{key}": x.numpy() for key, x in case.inputs.items()}
     tensors |= {f"out/{key}": x for key, x in out.items()} | {f"grad/{key}": x for key, x in gradients.items()} | {"out32/logits": out32["logits"]}
     folder = ROOT / kind.group
@@ -452,6 +458,7 @@ def main():
     write("norm_gate_qk_norm", Gpt2, gpt2 | {"seed": 5022}, {"norm_gate": 4, "query_key_norm": "HEAD_RMS"})
     write("peri", Gpt2, gpt2 | {"seed": 5023}, {"peri": True})
     write("peri_gated_output", Llama, llama | {"seed": 5024}, {"peri": True, "norm_gate": 3} | gate("OUTPUT", "ELEMENTWISE"))
+    write("outlier_protected", Gpt2, gpt2 | {"seed": 5028}, {"ends": True, "residual_gain": 0.4, "query_key_norm": "HEAD_RMS"})
     write("embedding_projection", Llama, llama | {"seed": 5025}, {"embedding_projection": True})
     write("embedding_projection_peri", Llama, llama | {"seed": 5026}, {"embedding_projection": True, "peri": True})
 

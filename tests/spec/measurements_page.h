@@ -19,21 +19,23 @@ inline std::string MeasurementsMarkdown() {
       "1; padding is none, unless evaluation.outliers.count_padding.\n"
       "A[q,k] are attention weights after the normaliser, rows = queries. Numbers of activations and "
       "attention "
-      "are of the first evaluation.outliers.batches batches.\nCurves of the evaluate stage's "
+      "are of the first evaluation.outliers.batches batches. Column measure: the evaluation.measure that a "
+      "final number needs.\nCurves of the evaluate stage's "
       "names are "
       "taken while training, every\ntraining.measure_outliers_every updates, on the first "
       "training.batch_size "
       "examples of the validation part;\nquantized_loss, float_loss and quantization_gap every "
       "training.measure_quantized_every updates and at the end.\n\n"
-      "| name | unit | stage | over | reported | better | formula |\n"
-      "|---|---|---|---|---|---|---|\n";
+      "| name | unit | stage | over | reported | measure | better | formula |\n"
+      "|---|---|---|---|---|---|---|---|\n";
   for (const MeasurementInfo& info : Measurements()) {
     std::string formula;
     for (const char c : info.formula) formula += c == '|' ? "\\|" : std::string(1, c);
-    page += "| `" + std::string(info.name) + "` | " + std::string(info.unit) + " | " +
-            std::string(info.source) + " | " + std::string(info.axis) + " | " +
-            std::string(ReportedWord(info)) + " | " + std::string(BetterWord(info.better)) + " | " + formula +
-            " |\n";
+    page +=
+        "| `" + std::string(info.name) + "` | " + std::string(info.unit) + " | " + std::string(info.source) +
+        " | " + std::string(info.axis) + " | " + std::string(ReportedWord(info)) + " | " +
+        (info.measure == v1::EvaluationSpec::SCORES ? "" : v1::EvaluationSpec::Measure_Name(info.measure)) +
+        " | " + std::string(BetterWord(info.better)) + " | " + formula + " |\n";
   }
   return page;
 }

@@ -77,7 +77,9 @@ TEST_F(AgentCheckpointTest, WhereTheLatestCannotBeUsedTheOneBeforeIsElseTraining
       EXPECT_EQ(StartedOf(2).resumed_step(), both ? 0u : 2u);
       EXPECT_THAT(StartedOf(2).resume_trouble(),
                   HasSubstr(both ? "; training starts from the beginning" : "; training resumes from"));
-      if (!both) EXPECT_THAT(StartedOf(2).resume_trouble(), HasSubstr(assignment.resume_path()));
+      if (!both) {
+        EXPECT_THAT(StartedOf(2).resume_trouble(), HasSubstr(assignment.resume_path()));
+      }
     }
   }
 }

@@ -52,14 +52,22 @@ bool HasEmptyRows(const at::Tensor& padding, bool causal) {
   return (causal ? padding.select(1, 0) : std::get<0>(padding.min(1))).any().item<bool>();
 }
 
+// (B or 1, 1, T, T) bool: the keys that a query of a causal model does not see. `document`: (B, T), the number of each token's text.
+at::Tensor UnseenKeys(const FrameOptions& frame, std::int64_t tokens, const at::TensorOptions& options,
+                      std::int64_t window, const at::Tensor& document) {
+  at::Tensor unseen = FutureKeys(frame, tokens, options);
+  if (window > 0) unseen = unseen.logical_or(at::ones_like(unseen).tril(-window));
+  unseen = unseen.view({1, 1, tokens, tokens});
+  if (!document.defined()) return unseen;
+  return unseen.logical_or(document.view({-1, 1, tokens, 1}).ne(document.view({-1, 1, 1, tokens})));
+}
+
 AttentionMask MaskOf(const FrameOptions& frame, const at::Tensor& attention_mask, std::int64_t tokens,
-                     const at::TensorOptions& options, std::int64_t window = 0) {
-  at::Tensor hidden;
+                     const at::TensorOptions& options, const at::Tensor& document, std::int64_t window = 0) {
+  at::Tensor hidden, unseen;
   if (attention_mask.defined()) hidden = attention_mask.eq(0).view({-1, 1, 1, tokens});
   if (frame.causal) {
-    at::Tensor unseen = FutureKeys(frame, tokens, options);
-    if (window > 0) unseen = unseen.logical_or(at::ones_like(unseen).tril(-window));
-    unseen = unseen.view({1, 1, tokens, tokens});
+    unseen = UnseenKeys(frame, tokens, options, window, document);
     hidden = hidden.defined() ? hidden.logical_or(unseen) : unseen;
   }
   if (!hidden.defined()) return {};
@@ -72,6 +80,7 @@ AttentionMask MaskOf(const FrameOptions& frame, const at::Tensor& attention_mask
   return {.additive = at::zeros(hidden.sizes(), AtLeastFloat32Like(options)).masked_fill_(hidden, lowest),
           .causal = frame.causal,
           .hidden_keys = padding,
+          .unseen = window > 0 || document.defined() ? unseen : at::Tensor(),
           .has_empty_rows = padding.defined() && padding.is_cpu() && HasEmptyRows(padding, frame.causal)};
 }
 
@@ -91,15 +100,18 @@ void Finish(const FrameOptions& frame, std::int64_t tokens, const at::TensorOpti
 }  // namespace
 
 AttentionFrame MakeAttentionFrame(const FrameOptions& frame, const at::Tensor& attention_mask,
-                                  std::int64_t tokens, const at::TensorOptions& options) {
-  AttentionFrame result{.mask = MaskOf(frame, attention_mask, tokens, options),
+                                  std::int64_t tokens, const at::TensorOptions& options,
+                                  const at::Tensor& ids) {
+  const at::Tensor document =
+      frame.document_start >= 0 ? ids.eq(frame.document_start).cumsum(1) : at::Tensor();
+  AttentionFrame result{.mask = MaskOf(frame, attention_mask, tokens, options, document),
                         .window_mask = {},
                         .row_lengths = RowLengths(frame, attention_mask, tokens, AtLeastFloat32Like(options)),
                         .rotary = {}};
   Finish(frame, tokens, options, &result.mask);
   result.window_mask = result.mask;
   if (frame.window > 0 && frame.window < tokens) {
-    result.window_mask = MaskOf(frame, attention_mask, tokens, options, frame.window);
+    result.window_mask = MaskOf(frame, attention_mask, tokens, options, document, frame.window);
     Finish(frame, tokens, options, &result.window_mask);
   }
   if (frame.rotary.size > 0)

@@ -20,6 +20,8 @@ struct AttentionMask {
   at::Tensor visible;
   bool causal = false;
   at::Tensor hidden_keys;  // (B, T) uint8, 1 = padding; undefined where there is none.
+  // (B or 1, 1, T, T) bool, true where a query does not see a key, padding apart; undefined where only later keys are unseen.
+  at::Tensor unseen;
   // On the CPU: true when a query may see no key at all, as under a causal mask with padding at the front.
   bool has_empty_rows = false;
 };
@@ -38,20 +40,23 @@ struct FrameOptions {
   std::int64_t added_keys = 0;  // Keys behind the tokens that every query sees.
   std::int64_t window =
       0;  // Causal: keys that a query of an attention with a window sees, its own the last; 0: no window.
+  std::int64_t document_start =
+      -1;  // Causal: the token from which on a query sees its own text alone; -1: it sees all.
   RotaryOptions rotary = {};
 };
 
-// (T, T) bool: the keys, columns, that a query of a causal model does not see, with or without padding. The window is left out.
+// (T, T) bool: the keys, columns, that a query of a causal model does not see, with or without padding. Window and documents are left out.
 at::Tensor FutureKeys(const FrameOptions& frame, std::int64_t tokens, const at::TensorOptions& options);
 
 // The number of tokens that a query sees, (B or 1, 1, T or 1, 1), of type `options`; attention_mask as below.
 at::Tensor VisibleKeys(const FrameOptions& frame, const at::Tensor& attention_mask, std::int64_t tokens,
                        const at::TensorOptions& options);
 
-// attention_mask: (B, T), 1 = a real token, or undefined; `options`: dtype and device of the activations. `additive` is
-// (B, 1, 1, T), (1, 1, T, T) or (B, 1, T, T).
+// attention_mask: (B, T), 1 = a real token, or undefined; `options`: dtype and device of the activations; ids: (B, T), read with
+// document_start alone. `additive` is (B, 1, 1, T), (1, 1, T, T) or (B, 1, T, T).
 AttentionFrame MakeAttentionFrame(const FrameOptions& frame, const at::Tensor& attention_mask,
-                                  std::int64_t tokens, const at::TensorOptions& options);
+                                  std::int64_t tokens, const at::TensorOptions& options,
+                                  const at::Tensor& ids = {});
 
 }  // namespace inlier
 

@@ -142,6 +142,7 @@ at::Tensor SelfAttention::TappedContext(const at::Tensor& x, const AttentionFram
 
   at::Tensor p = Probabilities(scores, frame);
   p = context.Activation(site_, "attn_probs_act_quantizer", p.view(style_.flat_heads ? flat : by_head));
+  if (const at::Tensor& unseen = MaskOf(frame).unseen; unseen.defined()) context.tap->OnUnseenKeys(unseen);
   p = context.Activation(site_, "probs", p.view(by_head));
   p = DropOut(p, options_.dropout, context);
   at::Tensor result;
@@ -174,8 +175,9 @@ at::Tensor SelfAttention::FastContext(const at::Tensor& x, const AttentionFrame&
 bool SelfAttention::can_fuse(layer::Place place) const {
   using Kind = SoftmaxOptions::Kind;
   if (options_.key_value_bias || options_.softmax.kind == Kind::kFunction ||
-      options_.gate.kind == GateOptions::Kind::kScript || options_.windowed || options_.score_cap > 0 ||
-      !options_.whole_rotary || options_.heads * head_size() != options_.hidden_size)
+      options_.gate.kind == GateOptions::Kind::kScript || options_.windowed || options_.document_start >= 0 ||
+      options_.score_cap > 0 || !options_.whole_rotary ||
+      options_.heads * head_size() != options_.hidden_size)
     return false;
   if (place == layer::Place::kCpuBfloat16) return head_size() % 2 == 0;
   if (place != layer::Place::kGpuBfloat16) return true;

@@ -54,11 +54,13 @@ struct SelfAttentionOptions {
   // kLayerNorm or kRmsPerChannel; nothing: none.
   std::optional<NormOptions> query_key_norm = std::nullopt;
   bool key_value_bias = false;
-  std::int64_t prefix_tokens = 0;  // Of causal models (FrameOptions::prefix).
-  bool windowed = false;           // Sees AttentionFrame::window_mask.
-  double score_size = 0;           // 0: h.
-  double score_cap = 0;            // c; 0: none.
-  bool whole_rotary = true;        // All features of a head are rotated, or none.
+  std::int64_t prefix_tokens = 0;    // Of causal models (FrameOptions::prefix).
+  std::int64_t window = 0;           // As FrameOptions::window, of all layers.
+  bool windowed = false;             // Sees AttentionFrame::window_mask.
+  std::int64_t document_start = -1;  // As FrameOptions::document_start.
+  double score_size = 0;             // 0: h.
+  double score_cap = 0;              // c; 0: none.
+  bool whole_rotary = true;          // All features of a head are rotated, or none.
 
   std::int64_t head_width() const { return head_size > 0 ? head_size : hidden_size / heads; }
 };

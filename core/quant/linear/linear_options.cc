@@ -165,6 +165,8 @@ absl::StatusOr<Options> LinearQuantizationOptionsFromSpec(const v1::Quantization
           "zeropoint");
     }
     options.gptq = {.damping = spec.gptq().damping(), .by_size = spec.gptq().by_size()};
+    options.layer_by_layer = spec.gptq().layer_by_layer();
+    options.dynamic_groups = spec.gptq().dynamic_groups();
   }
   if (spec.has_awq()) {
     RETURN_IF_ERROR(CheckAwq(spec, options));

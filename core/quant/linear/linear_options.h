@@ -50,7 +50,10 @@ struct LinearQuantizationOptions {
   std::optional<RotationOptions> rotation;
   std::optional<double> smoothing;  // Its alpha. Not with a rotation.
   std::optional<GptqOptions> gptq;  // Nothing: weights to the nearest. kRow only.
-  std::optional<AwqOptions> awq;    // Of weights. Not with a rotation or smoothing; clip: kRow only.
+  // Of GPTQ: without smoothing, AWQ and calibrated inputs; with groups of rows, without by_size and AWQ.
+  bool layer_by_layer = false;
+  bool dynamic_groups = false;
+  std::optional<AwqOptions> awq;  // Of weights. Not with a rotation or smoothing; clip: kRow only.
 };
 
 // InvalidArgument, with the path, for an unsupported setting. REQUIRES: the scheme is absmax or zeropoint.

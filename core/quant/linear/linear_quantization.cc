@@ -1,6 +1,7 @@
 #include "core/quant/linear/linear_quantization.h"
 
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/maximum.h>
 #include <c10/core/GradMode.h>
 
@@ -17,6 +18,8 @@ namespace inlier {
 namespace {
 
 using Options = LinearQuantizationOptions;
+
+constexpr std::int64_t kOutside = -1;  // The number of a head's layer.
 
 // A ViT's predicts the class.
 bool IsHead(std::string_view site) { return site == kTiedHeadSite || site == "classifier"; }
@@ -129,6 +132,9 @@ at::Tensor LinearQuantization::OnLinearInput(const std::string& site, const at::
   const c10::AutoGradMode gradients(learns_);
   if (observes_) {
     if (options_.inputs) SeeLargest(inputs_, site, input, *options_.inputs);
+    const Turn turn = TurnOf(site);
+    if (turn == Turn::kRounded) return transform_.Input(site, input);
+    if (turn == Turn::kLater) return input;
     statistics_.SeeInput(transform_.Reads(site), site, transform_.WithoutOffset(site, input));
     return input;
   }
@@ -141,7 +147,7 @@ at::Tensor LinearQuantization::OnLinearOutput(const std::string& site, const at:
   const c10::AutoGradMode gradients(learns_);
   if (observes_) {
     if (options_.outputs) SeeLargest(outputs_, site, output, *options_.outputs);
-    return output;
+    return TurnOf(site) == Turn::kRounded ? transform_.Shifted(site, output) : output;
   }
   const at::Tensor whole = transform_.Shifted(site, output);
   if (!options_.outputs) return whole;
@@ -162,6 +168,33 @@ at::Tensor LinearQuantization::Narrowed(const std::string& site, const at::Tenso
                     [this](const at::Tensor& weight) { return ToNearest(weight); });
 }
 
+absl::StatusOr<at::Tensor> LinearQuantization::Corrected(const std::string& site, const at::Tensor& exact,
+                                                         Entry& entry) {
+  PartGrid grid = WithoutGroups(entry.grid, exact.size(1));
+  std::int64_t first = 0;  // The channel of the grid's first column.
+  GptqGroups groups;
+  std::vector<at::Tensor> scales, zero_points;
+  if (options_.dynamic_groups) {
+    groups.size = entry.grid.group_size;
+    groups.begin = [&](const at::Tensor& weights, std::int64_t channel) {
+      const PartGrid of_group = GridOfPart(weights.to(exact.scalar_type()), *options_.weights, options_.grid);
+      scales.push_back(of_group.slices.scale);
+      if (of_group.slices.zero_point.defined()) zero_points.push_back(of_group.slices.zero_point);
+      grid = WithoutGroups(of_group, weights.size(1));
+      first = channel;
+    };
+  }
+  ASSIGN_OR_RETURN(at::Tensor rounded, GptqRound(
+                                           exact, MomentsOf(site), *options_.gptq,
+                                           [&](const at::Tensor& column, std::int64_t index) {
+                                             return RoundToPart(column, ColumnOf(grid, index - first));
+                                           },
+                                           groups));
+  if (!scales.empty()) entry.grid.slices.scale = at::cat(scales, 1);
+  if (!zero_points.empty()) entry.grid.slices.zero_point = at::cat(zero_points, 1);
+  return rounded;
+}
+
 absl::Status LinearQuantization::RoundWeight(const std::string& site, const at::Tensor& exact, Entry& entry) {
   if (!options_.weights) {
     entry.used = transform_.UsedWeight(site, exact);
@@ -169,14 +202,10 @@ absl::Status LinearQuantization::RoundWeight(const std::string& site, const at::
   }
   const at::Tensor narrowed = Narrowed(site, exact);
   entry.grid = GridOfPart(narrowed, *options_.weights, options_.grid);
-  const PartGrid grid = WithoutGroups(entry.grid, exact.size(1));
   if (options_.gptq) {
-    ASSIGN_OR_RETURN(entry.rounded, GptqRound(exact, MomentsOf(site), *options_.gptq,
-                                              [&grid](const at::Tensor& column, std::int64_t index) {
-                                                return RoundToPart(column, ColumnOf(grid, index));
-                                              }));
+    ASSIGN_OR_RETURN(entry.rounded, Corrected(site, exact, entry));
   } else {
-    entry.rounded = RoundToPart(narrowed, grid);
+    entry.rounded = RoundToPart(narrowed, entry.grid);
   }
   entry.used = transform_.UsedWeight(site, entry.rounded);
   return absl::OkStatus();
@@ -188,7 +217,9 @@ at::Tensor LinearQuantization::OnLinearWeight(const std::string& site, const at:
   const c10::NoGradGuard no_grad;
   if (observes_) {
     if (options_.weights) Find(weights_, site, weight, options_.weights->bits);
-    statistics_.SeeWeight(transform_.Reads(site), site, weight);
+    const Turn turn = TurnOf(site);
+    if (turn == Turn::kRounded) return weights_.at(site).used;
+    if (turn == Turn::kNow) statistics_.SeeWeight(transform_.Reads(site), site, weight);
     return weight;
   }
   Entry& entry = options_.weights ? Find(weights_, site, weight, options_.weights->bits) : weights_[site];
@@ -224,6 +255,35 @@ absl::Status LinearQuantization::SetFactors() {
   return absl::OkStatus();
 }
 
+LinearQuantization::Turn LinearQuantization::TurnOf(const std::string& site) {
+  if (!options_.layer_by_layer) return Turn::kNow;
+  const std::int64_t layer = LayerOf(site).value_or(kOutside);
+  if (rounded_layers_.contains(layer)) return Turn::kRounded;
+  if (!layer_) layer_ = layer;
+  if (layer == *layer_) return Turn::kNow;
+  others_left_ = true;
+  return Turn::kLater;
+}
+
+absl::StatusOr<bool> LinearQuantization::EndRun() {
+  if (!options_.layer_by_layer) return false;
+  const c10::NoGradGuard no_grad;
+  RETURN_IF_ERROR(RoundObserved());
+  if (layer_) rounded_layers_.insert(*std::exchange(layer_, std::nullopt));
+  return std::exchange(others_left_, false);
+}
+
+absl::Status LinearQuantization::RoundObserved() {
+  for (const auto& [reads, input] : statistics_.inputs()) {
+    for (const auto& [site, weight] : input.weights) {
+      const absl::Status done = RoundWeight(site, transform_.Weight(site, weight), weights_.at(site));
+      if (!done.ok()) return Annotate(done, "at " + site);
+    }
+  }
+  statistics_.Clear();
+  return absl::OkStatus();
+}
+
 absl::Status LinearQuantization::Freeze() {
   if (!observes_) return absl::OkStatus();
   observes_ = false;
@@ -233,14 +293,7 @@ absl::Status LinearQuantization::Freeze() {
     for (auto& [site, entry] : inputs_) entry.grid = GridOfLargest(entry.largest, *options_.inputs);
     for (auto& [site, entry] : outputs_) entry.grid = GridOfLargest(entry.largest, *options_.outputs);
   }
-  if (needs_moments()) {
-    for (const auto& [reads, input] : statistics_.inputs()) {
-      for (const auto& [site, weight] : input.weights) {
-        const absl::Status done = RoundWeight(site, transform_.Weight(site, weight), weights_.at(site));
-        if (!done.ok()) return Annotate(done, "at " + site);
-      }
-    }
-  }
+  if (needs_moments()) RETURN_IF_ERROR(RoundObserved());
   statistics_.Clear();
   return absl::OkStatus();
 }

@@ -10,10 +10,11 @@
 // the text (docs/decisions/0024-padding.md).
 //
 // Each linear is smoothed, scaled or rotated (linear_transform.h), then its grids are made, with AWQ's narrowed ranges (awq.h),
-// then it is rounded: to the nearest, or with GPTQ (gptq.h). Of GPTQ the grids of rows and groups are fixed before from W. Its
-// second moments are those of the float model's inputs in one run over the calibration batches; the reference goes layer by layer,
-// with the inputs that the layers quantized so far give, and takes the grid of a group when it reaches it (Frantar et al. 2023,
-// section 4). AWQ's are the float model's there too.
+// then it is rounded: to the nearest, or with GPTQ (gptq.h). Of GPTQ the grids of rows and groups are fixed before from W, and its
+// second moments are those of the float model's inputs in one run over the calibration batches. As its authors have it (Frantar et
+// al. 2023, section 4, and their code): with dynamic_groups the grid of a group is taken when it is reached; with layer_by_layer the
+// moments of a layer are of the inputs that the layers before it give with rounded weights and float activations, in a run for each
+// layer. AWQ's are the float model's there too.
 //
 // While a rotation is learned (LearnedRotationSpec), everything is rounded on grids of its own extremes, calibrated or not, and
 // gradients pass the roundings straight through. With GPTQ, which corrects for the rounding of weights, weights stay float then
@@ -28,6 +29,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -67,6 +69,7 @@ class LinearQuantization : public Quantization {
     return options_.calibrated || options_.smoothing || needs_moments() ||
            (options_.rotation && options_.rotation->learned);
   }
+  absl::StatusOr<bool> EndRun() override;
   // InvalidArgument when the moments of an input do not allow GPTQ or AWQ.
   absl::Status Freeze() override;
   std::vector<QuantizerReport> Table() const override;
@@ -114,7 +117,15 @@ class LinearQuantization : public Quantization {
   at::Tensor Narrowed(const std::string& site, const at::Tensor& exact);
   // `exact` is transformed. Without rounding of weights it is used as it is.
   absl::Status RoundWeight(const std::string& site, const at::Tensor& exact, Entry& entry);
+  // The same with GPTQ, which changes the groups of entry.grid where they are dynamic.
+  absl::StatusOr<at::Tensor> Corrected(const std::string& site, const at::Tensor& exact, Entry& entry);
   absl::Status SetFactors();
+  // Every linear whose input has been observed.
+  absl::Status RoundObserved();
+
+  // Of a linear while the model is observed: those of a layer are rounded together, all at once but with layer_by_layer.
+  enum class Turn { kRounded, kNow, kLater };
+  Turn TurnOf(const std::string& site);
 
   const LinearQuantizationOptions options_;
   bool observes_;        // During calibration: all tensors pass unchanged.
@@ -126,6 +137,10 @@ class LinearQuantization : public Quantization {
   EntryMap inputs_;
   EntryMap outputs_;
   int next_order_ = 0;
+  std::unordered_set<std::int64_t> rounded_layers_;
+  std::optional<std::int64_t>
+      layer_;  // Whose turn it is in this run; nothing: that of the first linear which is not rounded.
+  bool others_left_ = false;  // A layer behind it has been seen in this run.
 };
 
 }  // namespace inlier

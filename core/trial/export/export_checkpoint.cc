@@ -20,10 +20,10 @@
 #include "core/train/batch_input.h"
 #include "core/train/checkpoint.h"
 #include "core/train/evaluator.h"
-#include "core/trial/export/compressed_export.h"
 #include "core/trial/data_digest.h"
-#include "core/trial/open_data.h"
+#include "core/trial/export/compressed_export.h"
 #include "core/trial/export/processor_files.h"
+#include "core/trial/open_data.h"
 #include "core/trial/runtime.h"
 #include "spec/hugging_face/own_parts.h"
 #include "spec/trial/validator.h"
@@ -129,7 +129,9 @@ absl::StatusOr<Exported> ExportCheckpoint(const ExportRequest& request) {
   } else {
     // The number of classes is in the data, which need not be here, and in the weights.
     const std::vector<std::int64_t> classifier = opened.WeightShape(kClassifierWeight);
-    const ModelShape shape{.classes = classifier.empty() ? 0 : classifier[0], .roots = RootsOf(attempt)};
+    const ModelShape shape{.classes = classifier.empty() ? 0 : classifier[0],
+                           .roots = RootsOf(attempt),
+                           .document_start = 0};  // It is not run.
     ASSIGN_OR_RETURN(model, MakeModel(spec, shape));
     RETURN_IF_ERROR(opened.LoadWeights(*model));
   }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "spec/schema/number_text.h"
 #include "spec/trial/architecture.h"
@@ -110,7 +111,41 @@ void CheckPrefix(const v1::TrialSpec& spec, Problems* problems) {
                     std::to_string(tokens) + " tokens: give at most " + std::to_string(tokens - 1));
 }
 
+// attention.window and document_mask.
+void CheckMask(const v1::TrialSpec& spec, Problems* problems) {
+  const v1::AttentionSpec& attention = spec.attention();
+  for (const auto& [given, path] : {std::pair(attention.has_window(), "attention.window"),
+                                    std::pair(attention.document_mask(), "attention.document_mask")}) {
+    if (!given) continue;
+    if (!IsCausal(spec.model()))
+      problems->Add(path, "is for causal models, and model." + std::string(ArchitectureName(spec.model())) +
+                              " sees both sides: leave it out");
+    CheckOtherMask(spec, path, problems);
+  }
+  if (attention.has_window() && spec.model().llama().has_window())
+    problems->Add("attention.window", "is given once more as model.llama.window: leave one of the two out");
+  if (attention.document_mask() && !spec.data().has_text())
+    problems->Add(
+        "attention.document_mask",
+        "is for data.text, whose sequences join texts: leave it out where each is an example of its own");
+}
+
 }  // namespace
+
+void CheckOtherMask(const v1::TrialSpec& spec, const std::string& path, Problems* problems) {
+  if (spec.attention().prefix_tokens() > 0)
+    problems->Add(path,
+                  "is not defined with attention.prefix_tokens, which lets the first tokens see each other: "
+                  "leave one of them out");
+  const v1::SoftmaxSpec& softmax = spec.attention().softmax();
+  const bool counts =
+      softmax.has_sigmoid() || (softmax.has_ncs() && (softmax.ncs().length() == v1::NcsSpec::ROW ||
+                                                      softmax.ncs().length() == v1::NcsSpec::UNPADDED));
+  if (counts)
+    problems->Add(path,
+                  "changes the number of keys that a query sees, which this attention.softmax counts without "
+                  "it: leave it out, or use another softmax");
+}
 
 void CheckAttention(const v1::TrialSpec& resolved, Problems* problems) {
   CheckSoftmax(resolved, problems);
@@ -118,6 +153,7 @@ void CheckAttention(const v1::TrialSpec& resolved, Problems* problems) {
   CheckProjectedGate(resolved.attention(), problems);
   CheckQueryKeyNorm(resolved, problems);
   CheckPrefix(resolved, problems);
+  CheckMask(resolved, problems);
 }
 
 }  // namespace inlier

@@ -7,6 +7,7 @@
 
 #include "spec/schema/number_text.h"
 #include "spec/trial/architecture.h"
+#include "spec/trial/checks/attention_checks.h"
 
 namespace inlier {
 namespace {
@@ -56,18 +57,7 @@ void CheckWindow(const v1::TrialSpec& spec, Problems* problems) {
     problems->Add(std::string(kLlama) + "window_from",
                   std::to_string(llama.window_from()) +
                       " is behind the last layer, so that none has the window: leave the window out");
-  if (spec.attention().prefix_tokens() > 0)
-    problems->Add(path,
-                  "is not defined with attention.prefix_tokens, which lets the first tokens see each other: "
-                  "leave one of them out");
-  const v1::SoftmaxSpec& softmax = spec.attention().softmax();
-  const bool counts =
-      softmax.has_sigmoid() || (softmax.has_ncs() && (softmax.ncs().length() == v1::NcsSpec::ROW ||
-                                                      softmax.ncs().length() == v1::NcsSpec::UNPADDED));
-  if (counts)
-    problems->Add(path,
-                  "changes the number of keys that a query sees, which this attention.softmax counts without "
-                  "it: leave the window out, or use another softmax");
+  CheckOtherMask(spec, path, problems);
 }
 
 void CheckScaling(const v1::LlamaSpec& llama, Problems* problems) {

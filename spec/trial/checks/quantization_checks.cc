@@ -184,6 +184,12 @@ void CheckQuantization(const v1::TrialSpec& spec, Problems* problems) {
     }
     return;
   }
+  if (spec.evaluation().has_sensitivity_batches() && spec.evaluation().measure() != v1::EvaluationSpec::ALL) {
+    problems->Add(
+        "evaluation.sensitivity_batches",
+        "leaves out the quantizers one by one, which are listed with evaluation.measure: ALL alone: give "
+        "that, or leave measure out");
+  }
   const v1::QuantizationSpec& quantization = spec.quantization();
   if (!QuantizesAnything(quantization)) problems->Add("quantization", kNothingToQuantize);
   CheckQuantizationMethods(spec, problems);

@@ -153,9 +153,9 @@ void CheckRotation(const v1::TrialSpec& spec, Problems* problems) {
                   "stream that a rotation mixes: train with CONTEXT, or leave it out");
   }
   if (const v1::NormPlacement placement = NormPlacementOf(model); placement != v1::PRE) {
-    problems->Add(path,
-                  "is not for norm_placement: " + v1::NormPlacement_Name(placement) +
-                      ", whose gains scale the residual stream itself: train with PRE, or leave it out");
+    problems->Add(
+        path, "is not for norm_placement: " + v1::NormPlacement_Name(placement) +
+                  ", which has no norm before each half of a layer alone: train with PRE, or leave it out");
   }
   if (quantization.rotation().kv_cache() && !quantization.has_kv_cache()) {
     problems->Add(
@@ -186,6 +186,19 @@ void CheckSmoothing(const v1::QuantizationSpec& quantization, Problems* problems
   }
 }
 
+// The layers before have no statistics when these methods need them.
+void CheckLayerByLayer(const v1::QuantizationSpec& quantization, Problems* problems) {
+  if (!quantization.gptq().layer_by_layer()) return;
+  for (const auto& [given, other] :
+       {std::pair(quantization.has_smoothing(), "smoothing"), std::pair(quantization.has_awq(), "awq"),
+        std::pair(quantization.absmax().calibrated(), "absmax.calibrated")}) {
+    if (given)
+      problems->Add("quantization.gptq.layer_by_layer",
+                    absl::StrCat("reads the inputs of one layer after another, and quantization.", other,
+                                 " needs those of the float model: leave one of the two out"));
+  }
+}
+
 void CheckGptq(const v1::QuantizationSpec& quantization, Problems* problems) {
   if (!quantization.has_gptq() || !IsOfLinears(quantization, "gptq", problems)) return;
   const std::string path = "quantization.gptq";
@@ -197,6 +210,20 @@ void CheckGptq(const v1::QuantizationSpec& quantization, Problems* problems) {
                             Absmax::Granularity_Name(quantization.absmax().granularity()) +
                             " has one a tensor: use granularity: FINE, or leave it out");
   }
+  CheckLayerByLayer(quantization, problems);
+  if (!quantization.gptq().dynamic_groups()) return;
+  const v1::WeightQuantizationSpec& weights = quantization.weights();
+  const std::string groups = path + ".dynamic_groups";
+  if (!weights.has_group_size() || weights.has_group_rows())
+    problems->Add(
+        groups,
+        "is of groups of a row: give quantization.weights.group_size, without group_rows, or leave it out");
+  if (quantization.gptq().by_size())
+    problems->Add(
+        groups,
+        "is reached channel after channel, and by_size takes them in another order: give one of them");
+  if (quantization.has_awq())
+    problems->Add(groups, "makes ranges of its own, and so does quantization.awq: give one of them");
 }
 
 void CheckAwq(const v1::QuantizationSpec& quantization, Problems* problems) {

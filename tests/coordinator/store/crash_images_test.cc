@@ -108,7 +108,9 @@ class Workload {
   }
 
   void Acknowledge(std::size_t start, const Effects& effects) {
-    if (!effects.changes.empty()) ASSERT_THAT(store_->Apply(effects.changes), IsOk());
+    if (!effects.changes.empty()) {
+      ASSERT_THAT(store_->Apply(effects.changes), IsOk());
+    }
     commits_.push_back({start, vfs_.steps().size(), ContentDigest(database_->connection()),
                         DurableState(orchestrator_->state())});
   }

@@ -135,8 +135,9 @@ TEST_F(GradientCheckTest, ScriptsOfAttention) {
 }
 
 TEST_F(GradientCheckTest, EveryPlacementNonlinearityAndProjection) {
-  for (const std::string fields : {"norm_placement: PRE", "norm_placement: POST", "norm_placement: PERI",
-                                   "activation: RELU", "activation: GELU_TANH", "activation: SILU"}) {
+  for (const std::string fields :
+       {"norm_placement: PRE", "norm_placement: POST", "norm_placement: PERI", "norm_placement: ENDS",
+        "activation: RELU", "activation: GELU_TANH", "activation: SILU"}) {
     for (const std::string architecture : kArchitectures) {
       CheckGradients(SmallSpec(architecture, "", fields), false, architecture + ", " + fields);
     }
@@ -163,6 +164,9 @@ TEST_F(GradientCheckTest, EveryNormPositionAndGroupOfKeys) {
   CheckGradients(SmallSpec("llama", "", "kv_heads: 1 biases: true tied_head: true"), false,
                  "llama, one key, biases, tied");
   CheckGradients(SmallSpec("gpt2", "", "biases: false tied_head: false"), false, "gpt2, no biases, untied");
+  CheckGradients(SmallSpec("gpt2", "window: 3", ""), true, "gpt2, a window");
+  CheckGradients(SmallSpec("gpt2", "query_key_norm: HEAD_RMS", "norm_placement: ENDS", "residual_gain: 0.4"),
+                 true, "gpt2, an outlier-protected block");
   CheckGradients(SmallSpec("llama", "", "norm_placement: PERI", "norm: RMS_NORM_M norm_gate: 2"), true,
                  "llama, peri, gated norms");
   for (const std::string architecture : {"gpt2", "llama"}) {

@@ -116,6 +116,8 @@ TEST(NormPartsTest, TheFusedEngineLacksThemByName) {
   EXPECT_EQ(part("", "norm: DYT"), "norm");
   EXPECT_EQ(part("", "norm_gate: 2"), "norm_gate");
   EXPECT_EQ(part("norm_placement: PERI", ""), "norm_placement: PERI");
+  EXPECT_EQ(part("norm_placement: ENDS", ""), "norm_placement: ENDS");
+  EXPECT_EQ(part("", "residual_gain: 0.5"), "residual_gain");
   EXPECT_EQ(part("tied_head: false", "embedding_projection: true"), "");
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <tuple>
 
 namespace inlier {
 namespace {
@@ -113,7 +114,14 @@ TEST(AttentionRecorderTest, BatchesAndLayersAddUp) {
 TEST(AttentionRecorderTest, EveryShareIsThatOfThePlainDefinition) {
   constexpr int kSequences = 3, kHeads = 2, kTokens = 5;
   const bool real[kSequences][kTokens] = {{1, 1, 1, 1, 1}, {1, 1, 1, 0, 0}, {0, 1, 1, 1, 0}};
-  for (const auto& [causal, prefix] : {std::pair(false, 0), std::pair(true, 0), std::pair(true, 3)}) {
+  // The last two of a causal model: a window of two keys, and two texts, of which the second begins at token 3.
+  for (const auto& [causal, prefix, window, text] :
+       {std::tuple(false, 0, 0, 0), std::tuple(true, 0, 0, 0), std::tuple(true, 3, 0, 0),
+        std::tuple(true, 0, 2, 0), std::tuple(true, 0, 0, 2)}) {
+    const auto sees = [&](int q, int k) {
+      if (causal && k > q && (k >= prefix || q >= prefix)) return false;
+      return (window == 0 || k > q - window) && (text == 0 || (q >= text) == (k >= text));
+    };
     torch::manual_seed(3);
     at::Tensor scores = 2 * torch::randn({kSequences, kHeads, kTokens, kTokens}, torch::kDouble);
     at::Tensor mask = torch::zeros({kSequences, kTokens}, torch::kLong);
@@ -122,13 +130,16 @@ TEST(AttentionRecorderTest, EveryShareIsThatOfThePlainDefinition) {
       for (int t = 0; t < kTokens; ++t) mask[b][t] = static_cast<int>(real[b][t]);
     }
     scores.masked_fill_(mask.eq(0).view({kSequences, 1, 1, kTokens}), -1e30);
-    at::Tensor future = torch::ones({kTokens, kTokens}, torch::kBool).triu(1);
-    future.slice(0, 0, prefix).slice(1, 0, prefix).fill_(false);
-    if (causal) scores.masked_fill_(future, -1e30);
+    at::Tensor unseen = torch::zeros({kTokens, kTokens}, torch::kBool);
+    for (int q = 0; q < kTokens; ++q) {
+      for (int k = 0; k < kTokens; ++k) unseen[q][k] = !sees(q, k);
+    }
+    scores.masked_fill_(unseen, -1e30);
     const at::Tensor weights =
         (scores.softmax(3) * 1.2 - 0.1).clamp(0, 1);  // With zeros, and rows of another sum.
     AttentionRecorder recorder(causal, {.sink_threshold = 0.25, .prefix_tokens = prefix});
     recorder.OnPass(mask);
+    if (window > 0 || text > 0) recorder.OnUnseenKeys(unseen.view({1, 1, kTokens, kTokens}));
     recorder.OnActivation(kAttentionSite, weights);
     const AttentionShares shares = *recorder.Summary();
 
@@ -143,7 +154,7 @@ TEST(AttentionRecorderTest, EveryShareIsThatOfThePlainDefinition) {
           if (!real[b][q]) continue;
           double sum = 0, most = 0, row_entropy = 0, keys = 0;
           for (int k = 0; k < kTokens; ++k) {
-            if (!real[b][k] || (causal && k > q && (k >= prefix || q >= prefix))) continue;
+            if (!real[b][k] || !sees(q, k)) continue;
             const double weight = weights[b][h][q][k].item<double>();
             ++keys;
             sum += weight;
@@ -158,14 +169,15 @@ TEST(AttentionRecorderTest, EveryShareIsThatOfThePlainDefinition) {
           sequence_mass += on_first;
           ++sequence_queries;
           visible += keys;
-          uniform += 1 / keys;
+          const double of_first = sees(q, first) ? 1 / keys : 0;
+          uniform += of_first;
           dominated += on_first > 0 && on_first == most;
           entropy += row_entropy;
           largest += most;
           if (q == first) continue;
           ++later;
           later_mass += on_first;
-          later_uniform += 1 / keys;
+          later_uniform += of_first;
         }
         mass += sequence_mass;
         queries += sequence_queries;

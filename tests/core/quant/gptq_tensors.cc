@@ -37,12 +37,21 @@ absl::StatusOr<TensorMap> Compute(const v1::QuantizationSpec& spec, const Tensor
   for (std::int64_t sequence = 0; sequence < input.size(0); ++sequence) {
     moments.Add(input.slice(0, sequence, sequence + 1), mask.slice(0, sequence, sequence + 1));
   }
-  const SliceGrid grid = GridOf(weight, spec);
-  const auto round = [&grid](const at::Tensor& column, std::int64_t index) {
-    return RoundColumn(column, grid, index);
+  SliceGrid grid = GridOf(weight, spec);
+  std::int64_t first = 0;
+  const auto round = [&](const at::Tensor& column, std::int64_t index) {
+    return RoundColumn(column, grid, index - first);
   };
+  GptqGroups groups;
+  if (spec.gptq().dynamic_groups()) {
+    groups = {.size = spec.weights().group_size(),
+              .begin = [&](const at::Tensor& of_group, std::int64_t channel) {
+                grid = GridOf(of_group.to(weight.scalar_type()), spec);
+                first = channel;
+              }};
+  }
   const GptqOptions options = {.damping = spec.gptq().damping(), .by_size = spec.gptq().by_size()};
-  ASSIGN_OR_RETURN(const at::Tensor rounded, GptqRound(weight, moments.matrix(), options, round));
+  ASSIGN_OR_RETURN(const at::Tensor rounded, GptqRound(weight, moments.matrix(), options, round, groups));
   return TensorMap{{"factors", factors}, {"moments", moments.matrix()}, {"rounded", rounded}};
 }
 

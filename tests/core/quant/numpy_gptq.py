@@ -22,8 +22,9 @@ def input_moments(x, mask):
     return moments / count
 
 
-def gptq(weight, moments, damping, by_size, round_column):
-    """Frantar et al. 2023 (GPTQ), algorithm 1, a column at a time. round_column(column (out), index of the input channel)."""
+def gptq(weight, moments, damping, by_size, round_column, group_size=0, begin_group=None):
+    """Frantar et al. 2023 (GPTQ), algorithm 1, a column at a time. round_column(column (out), index of the input channel). With a group_size begin_group gets
+    each group as it is when it is reached, as in the authors' code where a block is a group."""
     w, h = weight.astype(np.float64), moments.copy()
     channels = w.shape[1]
     for j in range(channels):
@@ -36,6 +37,8 @@ def gptq(weight, moments, damping, by_size, round_column):
     upper = np.linalg.cholesky(np.linalg.inv(h)).T  # H^-1 = U^T U.
     rounded = np.empty_like(weight)
     for j in range(channels):
+        if group_size and j % group_size == 0:
+            begin_group(w[:, j : j + group_size].astype(weight.dtype), j)
         rounded[:, order[j]] = round_column(w[:, j], order[j])
         error = (w[:, j] - rounded[:, order[j]]) / upper[j, j]
         for k in range(j + 1, channels):
@@ -68,3 +71,16 @@ def rounder_of(weight, grid_of, bits, group_size):
         return rounded
 
     return round_column
+
+
+class DynamicRounder:
+    """round_column and begin_group of gptq: the grid of the group that was reached last."""
+
+    def __init__(self, grid_of, bits):
+        self.grid_of, self.bits = grid_of, bits
+
+    def begin_group(self, group, first):
+        self.round_group, self.first = rounder_of(group, self.grid_of, self.bits, group.shape[1]), first
+
+    def round_column(self, column, index):
+        return self.round_group(column, index - self.first)

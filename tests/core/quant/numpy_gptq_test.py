@@ -45,6 +45,21 @@ class NumpyGptqTest(unittest.TestCase):
             losses = [np.einsum("ij,jk,ik", e, moments, e) for e in (tensors["weight"] - expected, tensors["weight"] - nearest)]
             self.assertLess(losses[0], 0.5 * losses[1], f"{spec}")
 
+    def test_groups_with_scales_of_corrected_weights(self):
+        """A scale is a float of sums in another order, so that numbers agree to its rounding."""
+        cases, references = [], []
+        for dtype in TYPES.values():
+            for channels in (48, 160):
+                tensors = make_tensors(dtype, channels)
+                for scheme, grid_of, bits, group_size in (("absmax", numpy_gptq.absmax_grid, 3, 16), ("zeropoint", numpy_gptq.zeropoint_grid, 4, 16)):
+                    spec = {"weights": {"bits": bits, "group_size": group_size}, scheme: {}, "gptq": {"dynamic_groups": True}}
+                    cases.append((spec, tensors))
+                    references.append((numpy_gptq.DynamicRounder(grid_of, bits), group_size))
+        for (spec, tensors), (rounder, group_size), ours in zip(cases, references, computed(os.environ["INLIER_GPTQ_TENSORS"], cases)):
+            moments = numpy_gptq.input_moments(tensors["input"], tensors["mask"])
+            expected = numpy_gptq.gptq(tensors["weight"], moments, 0.01, False, rounder.round_column, group_size, rounder.begin_group)
+            np.testing.assert_allclose(ours["rounded"], expected, rtol=1e-5, atol=1e-6, err_msg=f"{spec}")
+
     def test_smoothing_factors(self):
         cases = [({"weights": {"bits": 4}, "absmax": {}, "gptq": {}, "smoothing": {"alpha": alpha}}, make_tensors(dtype, 48))
                  for dtype in TYPES.values() for alpha in (0, 0.3, 0.5, 0.85, 1)]

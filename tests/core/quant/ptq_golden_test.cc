@@ -175,8 +175,7 @@ ModelInput CalibrationBatch(const GoldenCase& golden, std::int64_t index) {
 void Calibrate(LanguageModel& model, const GoldenCase& golden, PostTrainingQuantization& ptq) {
   const std::int64_t batches =
       ptq.needs_calibration() ? golden.json["quantization"]["calibration_batches"].get<std::int64_t>() : 0;
-  for (std::int64_t i = 0; i < batches; ++i)
-    model.Logits(CalibrationBatch(golden, i), &ptq);
+  for (std::int64_t i = 0; i < batches; ++i) model.Logits(CalibrationBatch(golden, i), &ptq);
   EXPECT_TRUE(ptq.Freeze().ok());
 }
 

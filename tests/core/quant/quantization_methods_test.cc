@@ -34,6 +34,29 @@ std::shared_ptr<Model> ModelWithOutlierFeatures(const v1::TrialSpec& spec) {
   return model;
 }
 
+// The summed squared error of the outputs of all linears on the calibration batches, each alone.
+double OutputError(Model& model, Quantization& quantization) {
+  struct Tap : ActivationTap {
+    explicit Tap(Quantization& of) : quantization(of) {}
+    at::Tensor OnLinearInput(const std::string& site, const at::Tensor& x) override {
+      input = x;
+      used_input = quantization.OnLinearInput(site, x);
+      return x;
+    }
+    at::Tensor OnLinearWeight(const std::string& site, const at::Tensor& weight) override {
+      const at::Tensor used = quantization.OnLinearWeight(site, weight);
+      error += (at::linear(used_input, used) - at::linear(input, weight)).square().sum().item<double>();
+      return weight;
+    }
+    Quantization& quantization;
+    at::Tensor input, used_input;
+    double error = 0;
+  } tap(quantization);
+  const torch::NoGradGuard no_grad;
+  for (std::uint64_t batch = 0; batch < 3; ++batch) model.Logits(RandomTokens(100 + batch), &tap);
+  return tap.error;
+}
+
 TEST(QuantizationMethodsTest, SmoothingHelpsWhereAFeatureIsLarge) {
   const v1::TrialSpec spec = LlamaTrial();
   const std::shared_ptr<Model> model = ModelWithOutlierFeatures(spec);
@@ -101,7 +124,8 @@ TEST(QuantizationMethodsTest, AwqHelpsWhereAFeatureIsLarge) {
         << calibrated;
   }
   const std::string three = "weights { bits: 3 } zeropoint {} ";
-  EXPECT_LT(LogitError(*model, spec, three + "awq {} gptq {}"), LogitError(*model, spec, three + "awq {}"));
+  EXPECT_LT(OutputError(*model, *CalibratedOn(*model, spec, three + "awq {} gptq {}")),
+            0.9 * OutputError(*model, *CalibratedOn(*model, spec, three + "awq {}")));
 }
 
 TEST(QuantizationMethodsTest, AwqAloneChangesNoOutput) {
@@ -153,22 +177,6 @@ TEST(QuantizationMethodsTest, GptqKeepsTheOutputsOfEachLinearCloser) {
   const torch::NoGradGuard no_grad;
   const v1::TrialSpec spec = LlamaTrial();
   const std::shared_ptr<Model> model = MakeTinyModel(spec);
-  // The summed squared error of the outputs of all linears on the calibration batches, each alone.
-  struct OutputErrors : ActivationTap {
-    explicit OutputErrors(Quantization* of) : quantization(of) {}
-    at::Tensor OnLinearInput(const std::string& site, const at::Tensor& x) override {
-      input = x;
-      return x;
-    }
-    at::Tensor OnLinearWeight(const std::string& site, const at::Tensor& weight) override {
-      const at::Tensor used = quantization->OnLinearWeight(site, weight);
-      errors[site] += (at::linear(input, used) - at::linear(input, weight)).square().sum().item<double>();
-      return weight;
-    }
-    Quantization* quantization;
-    at::Tensor input;
-    std::map<std::string, double> errors;
-  };
   for (const std::string weights :
        {"weights { bits: 3 } absmax {}", "weights { bits: 3 group_size: 8 } absmax {}",
         "weights { bits: 3 } zeropoint {}", "weights { bits: 3 group_size: 8 } zeropoint {}",
@@ -177,14 +185,7 @@ TEST(QuantizationMethodsTest, GptqKeepsTheOutputsOfEachLinearCloser) {
     const auto nearest = CalibratedOn(*model, spec, weights);
     for (const char* gptq : {" gptq {}", " gptq { by_size: true damping: 0.1 }"}) {
       const auto corrected = CalibratedOn(*model, spec, weights + gptq);
-      OutputErrors of_nearest(nearest.get()), of_corrected(corrected.get());
-      for (std::uint64_t batch = 0; batch < 3; ++batch) {
-        model->Logits(RandomTokens(100 + batch), &of_nearest);
-        model->Logits(RandomTokens(100 + batch), &of_corrected);
-      }
-      double before = 0, after = 0;
-      for (const auto& [site, error] : of_nearest.errors) before += error;
-      for (const auto& [site, error] : of_corrected.errors) after += error;
+      const double before = OutputError(*model, *nearest), after = OutputError(*model, *corrected);
       EXPECT_LT(after, 0.8 * before) << weights << gptq;
       EXPECT_GT(after, 0) << weights << gptq;
     }
@@ -210,6 +211,80 @@ TEST(QuantizationMethodsTest, GptqTakesTheGridsOfTheWeights) {
       EXPECT_TRUE(torch::allclose(RoundToPart(used, GridOfPart(weight, *options.weights, options.grid)), used,
                                   0, 1e-12));
     }
+  }
+}
+
+// The first layer reads what the float model gives; the second what the first gives with rounded weights, which is the float
+// model's of a copy that has them.
+TEST(QuantizationMethodsTest, LayerByLayerALayerReadsWhatTheRoundedOnesGive) {
+  const torch::NoGradGuard no_grad;
+  for (const std::string& sizes :
+       {std::string(kLlamaSizes) + kRmsNorm, std::string(kGpt2Sizes), std::string(kOptSizes)}) {
+    const v1::TrialSpec spec = TrialOf(sizes);
+    for (const std::string more :
+         {"absmax {} ", "zeropoint {} ", "absmax { head: true } ", "absmax {} rotation {} "}) {
+      const std::string weights = "weights { bits: 3 } " + more;
+      const std::shared_ptr<Model> model = MakeTinyModel(spec), copy = MakeTinyModel(spec);
+      const auto at_once = CalibratedOn(*model, spec, weights + "gptq {}"),
+                 by_layer = CalibratedOn(*model, spec, weights + "gptq { layer_by_layer: true }");
+      const auto used = [](Quantization& of, const std::string& site) {
+        return *dynamic_cast<LinearQuantization&>(of).QuantizedWeight(site);
+      };
+      int firsts = 0, others = 0;
+      std::vector<std::string> later;
+      for (const QuantizerReport& report : by_layer->Table()) {
+        if (!report.is_weight()) continue;
+        const bool first = report.site.find(".0.") != std::string::npos;
+        const double apart =
+            (used(*by_layer, report.site) - used(*at_once, report.site)).abs().max().item<double>();
+        EXPECT_TRUE(!first || apart == 0) << report.site;
+        others += !first && apart > 1e-3;
+        firsts += first;
+        if (!first) later.push_back(report.site);
+      }
+      EXPECT_GT(firsts, 3);
+      EXPECT_GT(others, 2) << sizes << more;
+      if (more != "absmax {} " || !spec.model().has_llama()) continue;
+      for (const auto& parameter : copy->named_parameters()) {
+        const std::string site = parameter.key().substr(0, parameter.key().rfind(".weight"));
+        if (site.find("layers.0.") != std::string::npos && site.ends_with("_proj"))
+          parameter.value().detach().copy_(used(*by_layer, site));
+      }
+      const auto of_copy = CalibratedOn(*copy, spec, weights + "gptq {}");
+      for (const std::string& site : later)
+        EXPECT_LT((used(*by_layer, site) - used(*of_copy, site)).abs().max().item<double>(), 1e-12) << site;
+    }
+  }
+}
+
+// Its scales are those of the weights that the corrections have made, and each number is on its group's grid.
+TEST(QuantizationMethodsTest, DynamicGroupsTakeTheGridsOfCorrectedWeights) {
+  const v1::TrialSpec spec = LlamaTrial();
+  const std::shared_ptr<Model> model = MakeTinyModel(spec);
+  for (const std::string weights :
+       {"weights { bits: 3 group_size: 8 } absmax {} ", "weights { bits: 4 group_size: 16 } zeropoint {} "}) {
+    const auto fixed = CalibratedOn(*model, spec, weights + "gptq {}"),
+               dynamic = CalibratedOn(*model, spec, weights + "gptq { dynamic_groups: true }");
+    const QuantizerReport before = fixed->Table().at(0), after = dynamic->Table().at(0);
+    ASSERT_EQ(before.site, after.site);
+    ASSERT_EQ(before.grid.scale.size(), after.grid.scale.size());
+    const auto groups = static_cast<std::int64_t>(32 / after.group_size);
+    int first_alike = 0, others_alike = 0;
+    for (std::size_t i = 0; i < after.grid.scale.size(); ++i) {
+      const bool alike = before.grid.scale[i] == after.grid.scale[i];
+      (static_cast<std::int64_t>(i) % groups == 0 ? first_alike : others_alike) += alike;
+    }
+    EXPECT_EQ(first_alike, static_cast<int>(after.grid.scale.size()) / groups)
+        << "nothing is corrected before";
+    EXPECT_LT(others_alike, static_cast<int>(after.grid.scale.size()) / 8);
+    const at::Tensor used =
+        dynamic->OnLinearWeight(after.site, model->named_parameters()[after.site + ".weight"].detach());
+    const at::Tensor scale =
+        torch::tensor(after.grid.scale).view({-1, groups}).repeat_interleave(after.group_size, 1);
+    const at::Tensor zero =
+        torch::tensor(after.grid.zero_point).view({-1, groups}).repeat_interleave(after.group_size, 1);
+    const at::Tensor integers = used / scale + zero;
+    EXPECT_LT((integers - integers.round()).abs().max().item<double>(), 1e-4);
   }
 }
 

@@ -74,8 +74,9 @@ inline std::unique_ptr<Quantization> CalibratedOn(Model& model, const v1::TrialS
   EXPECT_EQ(made->Learn([&](std::int64_t update) { return LossOfTokens(model, update, made.get()); }),
             absl::OkStatus());
   const torch::NoGradGuard no_grad;
-  for (std::uint64_t batch = 0; batch < (made->needs_calibration() ? 3 : 0); ++batch)
-    model.Logits(RandomTokens(100 + batch), made.get());
+  for (bool again = made->needs_calibration(); again; again = made->EndRun().value()) {
+    for (std::uint64_t batch = 0; batch < 3; ++batch) model.Logits(RandomTokens(100 + batch), made.get());
+  }
   EXPECT_EQ(made->Freeze(), absl::OkStatus());
   return made;
 }

@@ -48,8 +48,8 @@ bool MakesTheModel(const std::string& path) {
   for (const char* part : {"model.", "attention."}) {
     if (path.rfind(part, 0) == 0) return true;
   }
-  static const std::set<std::string> kOthers = {"norm", "norm_gate", "embedding_projection", "dropout",
-                                                "data.text.sequence_length"};
+  static const std::set<std::string> kOthers = {"norm",          "norm_gate", "embedding_projection",
+                                                "residual_gain", "dropout",   "data.text.sequence_length"};
   return kOthers.contains(path);
 }
 

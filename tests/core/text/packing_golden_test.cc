@@ -144,7 +144,9 @@ void ComparePutIn(const GoldenCase& golden, const Packing& packing) {
     words.emplace_back(text.begin() + 1, text.end() - (bert ? 1 : 0));
   }
   const auto masks = ExpectPacked(options, words, sequences, name);
-  if (bert) EXPECT_EQ(masks, Ragged(golden.tensors, "out/" + name + "/special_tokens_mask")) << name;
+  if (bert) {
+    EXPECT_EQ(masks, Ragged(golden.tensors, "out/" + name + "/special_tokens_mask")) << name;
+  }
 }
 
 TEST(PackingGoldenTest, SequencesWithSpecialTokensReadyOrPutInEqualTheReferences) {

@@ -152,7 +152,7 @@ TEST(EvaluatorTest, LossAndAccuracyAreThoseOfTheValidationBatches) {
   EXPECT_DOUBLE_EQ(*result.scores.perplexity, std::exp(result.scores.loss));
   EXPECT_DOUBLE_EQ(*result.scores.accuracy, static_cast<double>(correct) / targets);
   EXPECT_EQ(result.examples, 8);
-  EXPECT_GT(result.outliers.summary.max_inf_norm, 0);
+  EXPECT_GT(result.outliers.summary->max_inf_norm, 0);
   EXPECT_EQ(sink.progress.back().phase(), "evaluate");
   EXPECT_EQ(sink.progress.back().step(), 2u);
   EXPECT_EQ(sink.progress.back().steps_total(), 2u);
@@ -263,16 +263,51 @@ TEST(EvaluatorTest, ActivationsAreMeasuredOnTheFirstBatchesWhenAsked) {
        {"", "quantization { weights {} activations {} calibration { batches: 1 batch_size: 4 } }"}) {
     CollectingSink sink;
     const std::string changes = more;
-    const EvaluationResult all = *EvaluateTiny(TinySpec(changes + "evaluation { batches: 3 }"), sink);
-    const EvaluationResult one = *EvaluateTiny(TinySpec(changes + "evaluation { batches: 1 }"), sink);
-    const EvaluationResult capped =
-        *EvaluateTiny(TinySpec(changes + "evaluation { batches: 3 outliers { batches: 1 } }"), sink);
+    const EvaluationResult all =
+        *EvaluateTiny(TinySpec(changes + "evaluation { batches: 3 measure: ALL }"), sink);
+    const EvaluationResult one =
+        *EvaluateTiny(TinySpec(changes + "evaluation { batches: 1 measure: ALL }"), sink);
+    const EvaluationResult capped = *EvaluateTiny(
+        TinySpec(changes + "evaluation { batches: 3 outliers { batches: 1 } measure: ALL }"), sink);
     EXPECT_EQ(capped.scores.loss, all.scores.loss);
     EXPECT_EQ(capped.examples, all.examples);
-    EXPECT_EQ(capped.outliers.summary.max_inf_norm, one.outliers.summary.max_inf_norm);
+    EXPECT_EQ(capped.outliers.summary->max_inf_norm, one.outliers.summary->max_inf_norm);
     EXPECT_EQ(capped.outliers.attention->first_key_mass, one.outliers.attention->first_key_mass);
-    EXPECT_NE(capped.outliers.summary.max_inf_norm, all.outliers.summary.max_inf_norm);
+    EXPECT_NE(capped.outliers.summary->max_inf_norm, all.outliers.summary->max_inf_norm);
     EXPECT_NE(capped.outliers.tokens->kurtosis, all.outliers.tokens->kurtosis);
+  }
+}
+
+// What is measured changes no number of what is measured in any case.
+TEST(EvaluatorTest, OnlyWhatIsAskedForIsMeasured) {
+  for (const char* quantization :
+       {"", "quantization { weights {} activations {} calibration { batches: 1 batch_size: 4 } } "}) {
+    CollectingSink sink;
+    const auto with = [&](const std::string& measure) {
+      return *EvaluateTiny(TinySpec(std::string(quantization) + "evaluation { " + measure + " }"), sink);
+    };
+    const EvaluationResult all = with("measure: ALL"), norms = with("measure: NORMS"),
+                           none = with("measure: SCORES");
+    EXPECT_EQ(norms.scores.loss, all.scores.loss);
+    EXPECT_EQ(none.scores.loss, all.scores.loss);
+    EXPECT_EQ(norms.outliers.summary->max_inf_norm, all.outliers.summary->max_inf_norm);
+    EXPECT_TRUE(norms.quantizers.empty() && !norms.outliers.tokens && !norms.outliers.attention);
+    EXPECT_TRUE(none.quantizers.empty() && !none.outliers.summary && none.outliers.sites.empty());
+    EXPECT_NE(all.quantizers.empty(), *quantization != '\0');
+    EXPECT_EQ(with("").outliers.summary.has_value(), *quantization == '\0') << "by default";
+    // The names that each reports are those that the list of measurements gives it.
+    for (const auto& [measure, result] :
+         {std::pair(v1::EvaluationSpec::ALL, &all), std::pair(v1::EvaluationSpec::NORMS, &norms),
+          std::pair(v1::EvaluationSpec::SCORES, &none)}) {
+      sink.measurements.clear();
+      ReportEvaluation(*result, {}, 1, sink);
+      v1::EvaluationSpec::Measure most = v1::EvaluationSpec::SCORES;
+      for (const v1::MeasurementPoint& point : sink.measurements) {
+        ASSERT_LE(FindMeasurement(point.name())->measure, measure) << point.name();
+        most = std::max(most, FindMeasurement(point.name())->measure);
+      }
+      EXPECT_EQ(most, measure);
+    }
   }
 }
 

@@ -50,7 +50,7 @@ TEST(CompressedExportTest, TheIntegersAreTheWeightsOfTheEvaluation) {
                {"weights { bits: 4 } absmax {} gptq {}", 4, 0},
                {"weights { bits: 8 } activations { bits: 8 } absmax {}", 8, 0},
                {"weights { bits: 3 group_size: 16 } activations { bits: 8 } absmax {}", 3, 16}};
-  for (const std::string model_text : {std::string(kOptSizes), std::string(kLlamaSizes) + kRmsNorm}) {
+  for (const std::string& model_text : {std::string(kOptSizes), std::string(kLlamaSizes) + kRmsNorm}) {
     const v1::TrialSpec spec = TrialOf(model_text);
     const std::shared_ptr<Model> model = MakeTinyModel(spec);
     model->to(torch::kFloat);

@@ -19,7 +19,7 @@ TEST(DidYouMeanTest, NamesTheNearestWordOrElseTheFewThereAre) {
   EXPECT_EQ(DidYouMean("gama", {"alpha", "gamma"}), "; did you mean \"gamma\"?");
   EXPECT_EQ(DidYouMean("delta", {"alpha", "gamma"}), "; known: alpha, gamma");
   EXPECT_EQ(DidYouMean("delta", {}), "");
-  EXPECT_EQ(DidYouMean("delta", std::vector<std::string>(14, "gamma")), "");
+  EXPECT_EQ(DidYouMean("delta", std::vector<std::string>(15, "gamma")), "");
   EXPECT_EQ(Nearest("tyni", {"small", "tiny"}), "tiny");
   EXPECT_EQ(Nearest("clip", {"vanilla", "clipped"}), "clipped") << "a beginning";
   EXPECT_EQ(Nearest("bits", {"batches", "steps"}), "");

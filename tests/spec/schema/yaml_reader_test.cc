@@ -215,7 +215,7 @@ TEST(YamlReaderTest, MergeKeysAddWhatTheMappingLacks) {
   EXPECT_EQ(TrialError("training: &t {stepz: 1}\nattention: {<<: *t}"),
             "f.yaml:1:15: training.stepz: unknown field; did you mean \"steps\"?\n"
             "f.yaml:1:15: attention.stepz: unknown field; known: softmax, gate, dropout, "
-            "query_key_norm, key_value_bias, prefix_tokens")
+            "query_key_norm, key_value_bias, prefix_tokens, window, document_mask")
       << "the place is where it is written";
 }
 
@@ -289,7 +289,8 @@ TEST(YamlReaderTest, TagsOfYamlsOwnTypesAreTakenWhereAsked) {
 TEST(YamlReaderTest, ColumnsCountCharactersNotBytes) {
   EXPECT_EQ(TrialError("{dropout: 0, \"größe\": 1, seed: x}"),
             "f.yaml:1:14: größe: unknown field; known: revision, seed, model, attention, norm, dropout, "
-            "data, training, quantization, evaluation, dyt_alpha, norm_gate, embedding_projection\n"
+            "data, training, quantization, evaluation, dyt_alpha, norm_gate, embedding_projection, "
+            "residual_gain\n"
             "f.yaml:1:32: seed: \"x\" is not a number; write a number such as 3, 0.03 or 3e-4");
 }
 

@@ -222,6 +222,24 @@ TEST(SweepReaderTest, TablesMustNameWhatExists) {
       "trials");
 }
 
+TEST(SweepReaderTest, ColumnsThatNoTrialMeasuresAreRefused) {
+  const std::string axes =
+      "axes:\n- name: bits\n  variants:\n  - {label: float, set: {}}\n"
+      "  - {label: W8A8, set: {quantization: {weights: {bits: 8}, activations: {bits: 8}}}}\n";
+  const auto table = [&axes](const std::string& column, const std::string& more = "") {
+    return ErrorOfSweep(axes + "table: {columns: [{measurement: " + column + "}]}\n" + more);
+  };
+  EXPECT_EQ(table("max_inf_norm"), "OK");
+  EXPECT_EQ(
+      table("min_sqnr, where: {bits: W8A8}"),
+      "s.yaml:11:20: table.columns[0].measurement: min_sqnr is measured by none of the 1 trials that it is "
+      "of, "
+      "for quantized ones measure their scores alone: give them evaluation.measure: ALL, or name trials in "
+      "float with where");
+  EXPECT_THAT(table("max_inf_norm, where: {bits: [W8A8]}"), testing::HasSubstr("evaluation.measure: NORMS"));
+  EXPECT_EQ(table("perplexity, where: {bits: W8A8}"), "OK");
+}
+
 TEST(SweepReaderTest, OverridesChangeTheBase) {
   const v1::SweepSpec sweep = ReadSweepText(kBase, "s.yaml", {"training.steps=7", "seed=3"}).value();
   EXPECT_EQ(sweep.base().training().steps(), 7u);

@@ -32,7 +32,7 @@ TEST(CanonicalTest, SaysOnlyWhatDiffersFromTheDeclarations) {
                           "quantization: {weights: {}, activations: {bits: 6}}, seed: 1}")),
       R"({"model":{"opt":{"layers":4,"hidden_size":128,"heads":4,"ffn_size":512,"vocab_size":2000,"max_positions":128,"embedding_size":128}},)"
       R"("attention":{"softmax":{"clipped":{"gamma":0}},"gate":{"linear":{}}},"data":{"text":{"corpus":"kjv","objective":"CLM","validation":"HASH"}},"training":{"steps":2000},)"
-      R"("quantization":{"weights":{},"activations":{"bits":6},"calibration":{}}})");
+      R"("quantization":{"weights":{},"activations":{"bits":6},"calibration":{}},"evaluation":{"measure":"SCORES"}})");
 }
 
 TEST(CanonicalTest, DefaultsWrittenOutChangeNothing) {
@@ -109,10 +109,15 @@ TEST(CanonicalTest, FingerprintsAreFrozen) {
   constexpr char kLast[] = "{data: {text: {validation: LAST}}}";
   EXPECT_EQ(TrainFingerprint(Ready(kTinyBert, kLast)),
             "f7ff21a69825098509aec585f3a1a5712df8574e3c8875f182cc7b660a03527b");
-  EXPECT_EQ(EvaluateFingerprint(Ready(kTinyOpt,
-                                      "{quantization: {weights: {bits: 4}, activations: {}}, attention: "
-                                      "{softmax: {clipped: {alpha: 2}}}, data: {text: {validation: LAST}}}")),
-            "130d05d266ebcaea91bc182ca397ec600eb85ee01c412b784248c6d18209a486");
+  const std::string quantized =
+      "{quantization: {weights: {bits: 4}, activations: {}}, attention: {softmax: {clipped: {alpha: 2}}}, "
+      "data: "
+      "{text: {validation: LAST}}";
+  EXPECT_EQ(EvaluateFingerprint(Ready(kTinyOpt, (quantized + ", evaluation: {measure: ALL}}").c_str())),
+            "130d05d266ebcaea91bc182ca397ec600eb85ee01c412b784248c6d18209a486")
+      << "as before there was evaluation.measure";
+  EXPECT_EQ(EvaluateFingerprint(Ready(kTinyOpt, (quantized + "}").c_str())),
+            "b1b8329b88d18312958756ba055585479c3a8a2fa94b8af6d3eaef028446a3e8");
 }
 
 // The last texts were the validation part before data.text.validation was a field.
@@ -164,12 +169,12 @@ TEST(CanonicalTest, ResolvedJsonSaysEverything) {
       json,
       R"({"revision":1,"seed":1,"model":{"bert":{"preset":"tiny","layers":4,"hidden_size":128,"heads":4,"ffn_size":512,"vocab_size":2000,"max_positions":128,)"
       R"("norm_epsilon":1e-12,"activation":"GELU_ERF","norm_placement":"POST","initialisation":"REFERENCE","initial_std":0.02,"position":"LEARNED","rotary_theta":10000}},)"
-      R"("attention":{"softmax":{"clipped":{"gamma":-0.03,"zeta":1}},"gate":{"none":{},"pooled":false,"output_factor":1},"dropout":0,"query_key_norm":"NO_NORM","key_value_bias":false,"prefix_tokens":0},"norm":"LAYER_NORM","dropout":0,)"
+      R"("attention":{"softmax":{"clipped":{"gamma":-0.03,"zeta":1}},"gate":{"none":{},"pooled":false,"output_factor":1},"dropout":0,"query_key_norm":"NO_NORM","key_value_bias":false,"prefix_tokens":0,"document_mask":false},"norm":"LAYER_NORM","dropout":0,)"
       R"("data":{"text":{"corpus":"kjv","tokenizer":{"byte_pair":{"vocab_size":2000,"field":"text"}},"sequence_length":128,"objective":"MLM","mask_probability":0.15,"validation_fraction":0.02,"field":"text","validation":"HASH","begin_every_sequence":false}},)"
       R"("training":{"steps":2000,"batch_size":32,"gradient_accumulation":1,"precision":"FLOAT32","gradient_clip_norm":1,)"
       R"("optimizer":{"adamw":{"learning_rate":0.001,"beta1":0.9,"beta2":0.999,"epsilon":1e-8,"weight_decay":0.01,"decay_norm_gamma":false}},)"
       R"("schedule":{"linear":{"final_fraction":0},"warmup_steps":0},"checkpoint_every":1000,"measure_every":10,"label_smoothing":0,"measure_outliers_every":100,"engine":"FUSED","measure_quantized_every":0,"checkpoint":"LAST","best_by":"loss"},)"
-      R"("evaluation":{"batch_size":32,"mask_seed":1,"kurtosis_batches":257,"outliers":{"count_padding":false,"sink_threshold":0.3}},"dyt_alpha":0.5,"norm_gate":0,"embedding_projection":false})");
+      R"("evaluation":{"batch_size":32,"mask_seed":1,"kurtosis_batches":257,"outliers":{"count_padding":false,"sink_threshold":0.3},"measure":"ALL"},"dyt_alpha":0.5,"norm_gate":0,"embedding_projection":false,"residual_gain":1})");
 }
 
 TEST(CanonicalTest, ResolvedJsonReadsBackAsTheSameTrial) {

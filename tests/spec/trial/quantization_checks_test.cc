@@ -178,9 +178,9 @@ TEST(QuantizationChecksTest, GroupsAreForTheLinearsWithAScaleARow) {
 }
 
 TEST(QuantizationChecksTest, SensitivityIsOfAQuantizedTrial) {
-  const auto error_of = [](const std::string& quantization) {
+  const auto error_of = [](const std::string& quantization, const std::string& more = "") {
     v1::TrialSpec spec = TrialFrom(kTinyBert);
-    spec.MergeFrom(TrialFrom("{evaluation: {sensitivity_batches: 2}" + quantization + "}"));
+    spec.MergeFrom(TrialFrom("{evaluation: {sensitivity_batches: 2" + more + "}" + quantization + "}"));
     return std::string(ResolveAndValidate(spec).status().message());
   };
   EXPECT_EQ(error_of(", quantization: {weights: {}}"), "");
@@ -188,6 +188,9 @@ TEST(QuantizationChecksTest, SensitivityIsOfAQuantizedTrial) {
             "evaluation.sensitivity_batches: has no effect, for a trial in float has no quantizer to leave "
             "out: set "
             "it where quantization is set, or leave it out");
+  EXPECT_EQ(error_of(", quantization: {weights: {}}", ", measure: NORMS"),
+            "evaluation.sensitivity_batches: leaves out the quantizers one by one, which are listed with "
+            "evaluation.measure: ALL alone: give that, or leave measure out");
 }
 
 TEST(QuantizationChecksTest, CalibrationIsForWhatIsCalibrated) {

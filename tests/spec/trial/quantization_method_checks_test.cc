@@ -135,15 +135,14 @@ TEST(QuantizationMethodChecksTest, ARotationNeedsNormsThatItCommutesWith) {
   for (const std::string architecture : {"gpt2", "opt"})
     EXPECT_EQ(ErrorOf("model: {" + architecture + ": {preset: tiny}}", quantization), "OK");
   EXPECT_EQ(ErrorOf("norm: RMS_NORM_S, model: {gpt2: {preset: tiny, norm_placement: POST}}", quantization),
-            "quantization.rotation: is not for norm_placement: POST, whose gains scale the residual stream "
-            "itself: train with "
-            "PRE, or leave it out");
+            "quantization.rotation: is not for norm_placement: POST, which has no norm before each half of a "
+            "layer alone: train with PRE, or leave it out");
   EXPECT_EQ(ErrorOf("norm: DYT, model: {gpt2: {preset: tiny, norm_placement: PERI}}", quantization),
             "quantization.rotation: is not for norm: DYT, which treats each feature by itself, and a "
             "rotation mixes "
             "them: train with LAYER_NORM, RMS_NORM_M or RMS_NORM_S, or leave it out\n"
-            "quantization.rotation: is not for norm_placement: PERI, whose gains scale the residual stream "
-            "itself: train with PRE, or leave it out");
+            "quantization.rotation: is not for norm_placement: PERI, which has no norm before each half of a "
+            "layer alone: train with PRE, or leave it out");
   EXPECT_EQ(ErrorOf(std::string(kLlama) + ", norm_gate: 16", quantization),
             "quantization.rotation: is not for norm_gate, which scales each of the features that a rotation "
             "mixes: train without it, or leave it out");
@@ -278,6 +277,25 @@ TEST(QuantizationMethodChecksTest, SmoothingGptqAndAwqAreCalibrated) {
   EXPECT_FALSE(ResolvedQuantization("{weights: {}, activations: {}, absmax: {}, rotation: {}, kv_cache: {}}")
                    .has_calibration());
   EXPECT_EQ(ErrorOf(kGpt2, "{weights: {}, zeropoint: {}, gptq: {}, calibration: {batches: 4}}"), "OK");
+}
+
+TEST(QuantizationMethodChecksTest, GptqByLayersAndWithDynamicGroups) {
+  const auto of = [](const std::string& weights, const std::string& gptq, const std::string& more = "") {
+    return ErrorOf(kLlama,
+                   "{weights: {bits: 4" + weights + "}, absmax: {}, gptq: {" + gptq + "}" + more + "}");
+  };
+  EXPECT_EQ(of(", group_size: 64", "layer_by_layer: true, dynamic_groups: true"), "OK");
+  EXPECT_EQ(of("", "dynamic_groups: true"),
+            "quantization.gptq.dynamic_groups: is of groups of a row: give quantization.weights.group_size, "
+            "without "
+            "group_rows, or leave it out");
+  EXPECT_EQ(
+      of(", group_size: 64", "dynamic_groups: true, by_size: true"),
+      "quantization.gptq.dynamic_groups: is reached channel after channel, and by_size takes them in another "
+      "order: give one of them");
+  EXPECT_EQ(of("", "layer_by_layer: true", ", activations: {}, smoothing: {}"),
+            "quantization.gptq.layer_by_layer: reads the inputs of one layer after another, and "
+            "quantization.smoothing needs those of the float model: leave one of the two out");
 }
 
 }  // namespace

@@ -104,6 +104,16 @@ TEST(ResolverTest, QuantizationStaysAsSmallAsItWasSaid) {
   EXPECT_FALSE(is_calibrated("zeropoint: {}"));
 }
 
+TEST(ResolverTest, QuantizedTrialsMeasureTheirScoresAloneUnlessAsked) {
+  const auto measure = [](const std::string& more) { return Resolved(more).evaluation().measure(); };
+  EXPECT_EQ(measure("{}"), v1::EvaluationSpec::ALL);
+  EXPECT_EQ(measure("{quantization: {weights: {}}}"), v1::EvaluationSpec::SCORES);
+  EXPECT_EQ(measure("{quantization: {weights: {}}, evaluation: {measure: NORMS}}"),
+            v1::EvaluationSpec::NORMS);
+  EXPECT_EQ(measure("{quantization: {weights: {}}, evaluation: {sensitivity_batches: 1}}"),
+            v1::EvaluationSpec::ALL);
+}
+
 TEST(ResolverTest, AnEmptyQuantizationIsRefused) {
   const absl::Status status = Resolve(TrialFrom("{quantization: {}}")).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);

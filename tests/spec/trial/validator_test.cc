@@ -426,6 +426,14 @@ TEST(ValidatorTest, APrefixIsOfCausalModelsAndLeavesTargets) {
             "attention.prefix_tokens: 10 relaxes the mask of a causal model, and model.bert sees both sides: "
             "leave it out");
   EXPECT_EQ(ErrorOfTrial(kTinyGpt2, "{attention: {prefix_tokens: 10}}"), "OK");
+  EXPECT_EQ(ErrorOfTrial(kTinyGpt2, "{attention: {window: 10, document_mask: true}}"), "OK");
+  EXPECT_EQ(ErrorOfTrial(kTinyBert, "{attention: {window: 10, document_mask: true}}"),
+            "attention.window: is for causal models, and model.bert sees both sides: leave it out\n"
+            "attention.document_mask: is for causal models, and model.bert sees both sides: leave it out");
+  EXPECT_THAT(ErrorOfTrial(kTinyGpt2, "{attention: {window: 10, prefix_tokens: 2}}"),
+              testing::HasSubstr("attention.window: is not defined with attention.prefix_tokens"));
+  EXPECT_THAT(ErrorOfTrial(kTinyGpt2, "{attention: {document_mask: true, softmax: {sigmoid: {}}}}"),
+              testing::HasSubstr("attention.document_mask: changes the number of keys"));
   EXPECT_EQ(
       ErrorOfTrial(kTinyGpt2, "{attention: {prefix_tokens: 128}}"),
       "attention.prefix_tokens: 128 leaves nothing to predict of sequences of 128 tokens: give at most 127");
