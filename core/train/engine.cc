@@ -26,7 +26,7 @@ std::string GpuObstacle(const v1::TrainingSpec& spec, const Model& model) {
   return "on a GPU the fused engine does not support norm_placement PERI and ENDS, residual_gain, norms "
          "other "
          "than LAYER_NORM, RMS_NORM_M and RMS_NORM_S, norm_gate, softpick, sigmoid attention, "
-         "query_key_norm, key_value_bias, "
+         "query_key_norm, key_value_bias, window, document_mask, "
          "prefix_tokens, softmaxes without kernels, scripts of gates, projected gates other than HEADWISE "
          "at CONTEXT, head sizes other than 32, 64 and 128, or a width above 8192, one of which this model "
          "has";

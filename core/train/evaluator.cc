@@ -51,7 +51,9 @@ std::int64_t PassesOf(const v1::TrialSpec& spec) {
   std::int64_t runs = 1;
   if (quantization.gptq().layer_by_layer()) {
     VisitArchitecture(spec.model(), [&runs](std::string_view, const auto& model) { runs = model.layers(); });
-    runs += quantization.absmax().head() || quantization.zeropoint().head();
+    const v1::OptSpec& opt = spec.model().opt();
+    const bool projects = spec.model().has_opt() && opt.embedding_size() != opt.hidden_size();
+    runs += projects + (projects || quantization.absmax().head() || quantization.zeropoint().head());
   }
   const v1::RotationSpec& rotation = quantization.rotation();
   return runs * quantization.calibration().batches() +

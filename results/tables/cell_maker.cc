@@ -34,7 +34,7 @@ MadeCell BestPointCell(const Trials& trials, const ColumnPlan& column, const Tab
     best = &point;
     best_rank = rank;
   }
-  if (best == nullptr) return {SummariseCell(trials, column.measurement), trials};
+  if (best == nullptr) return {SummariseCell(trials, column.best_by), trials};  // Nothing to choose by: why.
   MadeCell made = {SummariseCell(best->items, column.measurement), best->items};
   made.cell.set_chosen(JoinLabels(best->labels, ", "));
   for (const auto& point : points) {

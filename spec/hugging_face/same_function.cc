@@ -53,10 +53,13 @@ std::vector<std::string> ComparedFields(const v1::TrialSpec& source, const v1::T
       fields.push_back(absl::StrCat("model.", std::string(name), ".", field));
     }
   });
-  fields.push_back("norm");
+  fields.insert(fields.end(), {"norm", "residual_gain"});
   // Parts that the source has; those that only the trial has start as new.
   const v1::AttentionSpec& attention = source.attention();
   if (attention.query_key_norm() != v1::NO_NORM) fields.push_back("attention.query_key_norm");
+  if (attention.prefix_tokens() > 1) fields.push_back("attention.prefix_tokens");
+  if (attention.has_window()) fields.push_back("attention.window");
+  if (attention.document_mask()) fields.push_back("attention.document_mask");
   const v1::GateSpec& gate = attention.gate();
   if (HasGate(gate)) {
     fields.insert(fields.end(), {"attention.gate.pooled", "attention.gate.output_factor"});

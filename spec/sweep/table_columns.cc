@@ -132,13 +132,14 @@ class FormChecker {
 
 using Where = google::protobuf::Map<std::string, Value>;
 
-// A number that some trial must have.
+// A number that some trial must have, or every one.
 struct Wanted {
   std::string path;
   std::string measurement;
   std::vector<const Where*> where = {};
-  int trials = 0;  // Seen so far, and whether one of them measures it.
-  bool measured = false;
+  bool of_every = false;
+  int trials = 0;  // Seen so far, and those of them that measure it.
+  int measured = 0;
 };
 
 bool IsWanted(const Value& wanted, const std::string& label) {
@@ -161,21 +162,30 @@ bool NeedsMore(const std::string& measurement) {
   return info != nullptr && info->measure > v1::EvaluationSpec::SCORES;
 }
 
+// Of a search the columns are not looked at: its trials are not known yet.
 std::vector<Wanted> AllWanted(const v1::SweepSpec& sweep) {
   std::vector<Wanted> all;
   const auto add = [&all](Wanted wanted) {
     if (NeedsMore(wanted.measurement)) all.push_back(std::move(wanted));
   };
   const v1::TableSpec& table = sweep.table();
-  for (int i = 0; i < table.columns_size(); ++i) {
+  for (int i = 0; i < table.columns_size() && !sweep.sampling().has_optuna(); ++i) {
     const v1::TableColumn& column = table.columns(i);
-    add({ItemPath("table.columns", i), column.measurement(), {&table.where(), &column.where()}});
+    const std::string path = ItemPath("table.columns", i);
+    const std::vector<const Where*> where = {&table.where(), &column.where()};
+    add({.path = path + ".measurement", .measurement = column.measurement(), .where = where});
+    add({.path = path + ".best_of.by", .measurement = column.best_of().by(), .where = where});
   }
   const v1::OptunaSampling& search = sweep.sampling().optuna();
+  const std::string place = "sampling.optuna.";
   for (int i = 0; i < search.objectives_size(); ++i)
-    add({ItemPath("sampling.optuna.objectives", i), search.objectives(i).measurement()});
+    add({.path = ItemPath(place + "objectives", i) + ".measurement",
+         .measurement = search.objectives(i).measurement(),
+         .of_every = true});
   for (int i = 0; i < search.constraints_size(); ++i)
-    add({ItemPath("sampling.optuna.constraints", i), search.constraints(i).measurement()});
+    add({.path = ItemPath(place + "constraints", i) + ".measurement",
+         .measurement = search.constraints(i).measurement(),
+         .of_every = true});
   return all;
 }
 
@@ -224,17 +234,19 @@ void CheckMeasured(const v1::SweepSpec& sweep, const SweepGrid& grid, Problems* 
                                [&](const Where* where) { return Matches(*where, point->labels); }))
         continue;
       ++wanted.trials;
-      wanted.measured |= point->spec.evaluation().measure() >= FindMeasurement(wanted.measurement)->measure;
+      wanted.measured += point->spec.evaluation().measure() >= FindMeasurement(wanted.measurement)->measure;
     }
   }
   for (const Wanted& wanted : all) {
-    if (wanted.trials == 0 || wanted.measured) continue;
+    if (wanted.trials == 0 || (wanted.of_every ? wanted.measured == wanted.trials : wanted.measured > 0))
+      continue;
     const std::string least = v1::EvaluationSpec::Measure_Name(FindMeasurement(wanted.measurement)->measure);
-    problems->Add(wanted.path + ".measurement",
-                  wanted.measurement + " is measured by none of the " + std::to_string(wanted.trials) +
-                      " trials that it is of, for quantized ones measure their scores alone: give them "
-                      "evaluation.measure: " +
-                      least + ", or name trials in float with where");
+    problems->Add(wanted.path, wanted.measurement + " is measured by " +
+                                   (wanted.measured == 0 ? "none" : "not all") + " of the " +
+                                   std::to_string(wanted.trials) +
+                                   " trials that it is of: give them evaluation.measure: " + least +
+                                   ", which quantized trials have only when asked" +
+                                   (wanted.of_every ? "" : ", or name trials in float with where"));
   }
 }
 

@@ -27,8 +27,9 @@ std::vector<std::vector<int>> MeanParts(const v1::TableSpec& table, const v1::Ta
 // and an unknown heading. Axes and columns of `trials` are not checked.
 void CheckTableForm(const v1::TableSpec& table, const MeasurementList& measurements, Problems* problems);
 
-// Adds a problem for each column of its table, objective and constraint whose number no trial of the sweep measures
-// (evaluation.measure); none where there are more than SweepGrid::kPointsChecked points, or where a condition is not of an axis.
+// Adds a problem for each column of its table whose number, or best_of.by, no trial of the sweep measures (evaluation.measure),
+// and for each objective and constraint of a search that some trial lacks. None where there are more than SweepGrid::kPointsChecked
+// points; of a column none where a condition is not of an axis.
 void CheckMeasured(const v1::SweepSpec& sweep, const SweepGrid& grid, Problems* problems);
 
 }  // namespace inlier

@@ -269,6 +269,8 @@ absl::StatusOr<v1::TrialSpec> TrialSpecFromJson(std::string_view json) {
     return absl::InvalidArgumentError("this is not the JSON of a trial: " + std::string(status.message()));
   // Stored specs have every value. One without a field with the option `was` is older than it and keeps that value.
   if (spec.has_data()) FillValidation(spec.mutable_data(), v1::LAST);
+  if (spec.has_evaluation() && !spec.evaluation().has_measure())
+    spec.mutable_evaluation()->set_measure(v1::EvaluationSpec::ALL);
   return spec;
 }
 

@@ -154,8 +154,8 @@ absl::Status ResolveInPlace(v1::TrialSpec* spec) {
     resolved.mutable_quantization()->mutable_reference()->set_setup(v1::ReferenceSchemeSpec::ALL);
   }
   if (v1::EvaluationSpec& evaluation = *resolved.mutable_evaluation(); !evaluation.has_measure()) {
-    const bool scores = resolved.has_quantization() && !evaluation.has_sensitivity_batches();
-    evaluation.set_measure(scores ? v1::EvaluationSpec::SCORES : v1::EvaluationSpec::ALL);
+    const bool norms = resolved.has_quantization() && !evaluation.has_sensitivity_batches();
+    evaluation.set_measure(norms ? v1::EvaluationSpec::NORMS : v1::EvaluationSpec::ALL);
   }
   if (model.has_llama() && !resolved.has_norm()) resolved.set_norm(v1::RMS_NORM_M);
   if (resolved.attention().softmax().has_ncs() && !resolved.attention().softmax().ncs().has_length()) {

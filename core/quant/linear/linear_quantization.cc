@@ -6,6 +6,7 @@
 #include <c10/core/GradMode.h>
 
 #include <algorithm>
+#include <limits>
 #include <string_view>
 #include <utility>
 
@@ -19,7 +20,8 @@ namespace {
 
 using Options = LinearQuantizationOptions;
 
-constexpr std::int64_t kOutside = -1;  // The number of a head's layer.
+// The numbers of layers for what comes before the first one and behind the last.
+constexpr std::int64_t kBefore = -1, kBehind = std::numeric_limits<std::int64_t>::max();
 
 // A ViT's predicts the class.
 bool IsHead(std::string_view site) { return site == kTiedHeadSite || site == "classifier"; }
@@ -70,6 +72,7 @@ LinearQuantization::Entry& LinearQuantization::Find(EntryMap& entries, const std
 
 void LinearQuantization::OnPass(const at::Tensor& attention_mask) {
   mask_ = MakeTokenMask(attention_mask);
+  in_layers_ = false;
   if (observes_) statistics_.OnPass(attention_mask);
 }
 
@@ -257,7 +260,9 @@ absl::Status LinearQuantization::SetFactors() {
 
 LinearQuantization::Turn LinearQuantization::TurnOf(const std::string& site) {
   if (!options_.layer_by_layer) return Turn::kNow;
-  const std::int64_t layer = LayerOf(site).value_or(kOutside);
+  const std::optional<std::int64_t> number = LayerOf(site);
+  in_layers_ = in_layers_ || number.has_value();
+  const std::int64_t layer = number.value_or(in_layers_ ? kBehind : kBefore);
   if (rounded_layers_.contains(layer)) return Turn::kRounded;
   if (!layer_) layer_ = layer;
   if (layer == *layer_) return Turn::kNow;

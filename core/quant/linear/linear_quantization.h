@@ -140,6 +140,7 @@ class LinearQuantization : public Quantization {
   std::unordered_set<std::int64_t> rounded_layers_;
   std::optional<std::int64_t>
       layer_;  // Whose turn it is in this run; nothing: that of the first linear which is not rounded.
+  bool in_layers_ = false;    // A layer has been reached in this pass.
   bool others_left_ = false;  // A layer behind it has been seen in this run.
 };
 

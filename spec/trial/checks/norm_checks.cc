@@ -48,6 +48,11 @@ void CheckNorms(const v1::TrialSpec& resolved, Problems* problems) {
                                    std::string(name) + ".hidden_size " + std::to_string(model.hidden_size()) +
                                    ": give less, 16 as a rule");
   });
+  if (resolved.model().has_bert() && resolved.model().bert().norm_placement() == v1::ENDS)
+    problems->Add(
+        "model.bert.norm_placement",
+        "ENDS has no norms in the layers, whose outputs are what inlier measures of a BERT: use PRE, POST or "
+        "PERI, or another architecture");
   CheckEmbeddingProjection(resolved, problems);
 }
 

@@ -169,9 +169,15 @@ void CheckRotation(const v1::TrialSpec& spec, Problems* problems) {
   }
 }
 
-void CheckSmoothing(const v1::QuantizationSpec& quantization, Problems* problems) {
+void CheckSmoothing(const v1::TrialSpec& spec, Problems* problems) {
+  const v1::QuantizationSpec& quantization = spec.quantization();
   if (!quantization.has_smoothing() || !IsOfLinears(quantization, "smoothing", problems)) return;
   const std::string path = "quantization.smoothing";
+  if (NormPlacementOf(spec.model()) == v1::ENDS)
+    problems->Add(
+        path,
+        "goes into the norms before linears, which norm_placement: ENDS has not: leave it out, or train with "
+        "PRE");
   if (!quantization.has_weights() || !quantization.has_activations()) {
     problems->Add(path,
                   std::string("moves the size of activations into weights before both are rounded, and ") +
@@ -287,7 +293,7 @@ void CheckQuantizationMethods(const v1::TrialSpec& spec, Problems* problems) {
   CheckGroups(spec.quantization(), problems);
   CheckClipRatio(spec.quantization(), problems);
   CheckRotation(spec, problems);
-  CheckSmoothing(spec.quantization(), problems);
+  CheckSmoothing(spec, problems);
   CheckGptq(spec.quantization(), problems);
   CheckAwq(spec.quantization(), problems);
   CheckKvCache(spec, problems);

@@ -369,6 +369,14 @@ TEST(HuggingFaceConfigTest, ATrialOfAnotherFunctionThanItsSourceIsRefused) {
       {"model { gpt2 {} } attention { query_key_norm: HEAD_RMS }",
        "model { gpt2 {} } attention { query_key_norm: HEAD_LAYER }",
        "the model was trained with attention.query_key_norm"},
+      {"model { gpt2 {} } residual_gain: 0.5", "model { gpt2 {} }",
+       "the model was trained with residual_gain"},
+      {"model { gpt2 {} }", "model { gpt2 {} } residual_gain: 0.5",
+       "the model was trained with residual_gain"},
+      {"model { gpt2 {} } attention { window: 8 }", "model { gpt2 {} }",
+       "the model was trained with attention.window"},
+      {"model { gpt2 {} } attention { document_mask: true }", "model { gpt2 {} }",
+       "the model was trained with attention.document_mask"},
       {"model { gpt2 {} } attention { softmax { softmax_n {} } }", "model { gpt2 {} }",
        "the model was trained with attention.softmax softmax_n"}};
   for (const auto& [source, trial, begin] : cases)

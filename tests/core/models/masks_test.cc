@@ -53,6 +53,23 @@ TEST(MasksTest, TextsOfASequenceDoNotSeeEachOther) {
   }
 }
 
+// Each sequence of a batch has texts of its own, with padding behind them.
+TEST(MasksTest, EachSequenceHasItsOwnTexts) {
+  const auto model = WideModel("gpt2", "document_mask: true");
+  ModelInput both;
+  both.ids = torch::cat({TwoTexts(), torch::tensor({{kStart, 5L, kStart, 6L, 7L, 8L, kStart, 0L, 0L}})});
+  both.attention_mask = torch::ones_like(both.ids);
+  both.attention_mask[1].slice(0, 7).zero_();
+  const at::NoGradGuard no_grad;
+  const at::Tensor logits = model->Logits(both);
+  EXPECT_LT((logits.slice(0, 0, 1) - Logits(*model, TwoTexts())).abs().max().item<double>(), 1e-12);
+  EXPECT_LT((logits[1].slice(0, 0, 7) - Logits(*model, both.ids.slice(0, 1).slice(1, 0, 7))[0])
+                .abs()
+                .max()
+                .item<double>(),
+            1e-12);
+}
+
 // Without positions a text in a sequence is the text alone.
 TEST(MasksTest, ATextInASequenceIsTheTextAlone) {
   for (const std::string architecture : {"gpt2", "llama"}) {

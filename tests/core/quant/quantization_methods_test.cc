@@ -257,6 +257,27 @@ TEST(QuantizationMethodsTest, LayerByLayerALayerReadsWhatTheRoundedOnesGive) {
   }
 }
 
+// OPT's projections: the one before the layers reads the float embedding, the one behind them what the rounded layers give.
+TEST(QuantizationMethodsTest, LayerByLayerWhatIsBehindTheLayersComesLast) {
+  const torch::NoGradGuard no_grad;
+  const v1::TrialSpec spec = TrialOf(
+      "model { opt { layers: 2 hidden_size: 32 heads: 4 ffn_size: 48 vocab_size: 50 max_positions: 16 "
+      "initial_std: 0.2 "
+      "embedding_size: 16 } } ");
+  const std::shared_ptr<Model> model = MakeTinyModel(spec);
+  const std::string weights = "weights { bits: 3 } absmax {} ";
+  const auto at_once = CalibratedOn(*model, spec, weights + "gptq {}"),
+             by_layer = CalibratedOn(*model, spec, weights + "gptq { layer_by_layer: true }");
+  const auto apart = [&](const std::string& site) {
+    const auto used = [&](Quantization& of) {
+      return *dynamic_cast<LinearQuantization&>(of).QuantizedWeight(site);
+    };
+    return (used(*at_once) - used(*by_layer)).abs().max().item<double>();
+  };
+  EXPECT_EQ(apart("model.decoder.project_in"), 0);
+  EXPECT_GT(apart("model.decoder.project_out"), 1e-3);
+}
+
 // Its scales are those of the weights that the corrections have made, and each number is on its group's grid.
 TEST(QuantizationMethodsTest, DynamicGroupsTakeTheGridsOfCorrectedWeights) {
   const v1::TrialSpec spec = LlamaTrial();

@@ -229,15 +229,23 @@ TEST(SweepReaderTest, ColumnsThatNoTrialMeasuresAreRefused) {
   const auto table = [&axes](const std::string& column, const std::string& more = "") {
     return ErrorOfSweep(axes + "table: {columns: [{measurement: " + column + "}]}\n" + more);
   };
-  EXPECT_EQ(table("max_inf_norm"), "OK");
-  EXPECT_EQ(
-      table("min_sqnr, where: {bits: W8A8}"),
-      "s.yaml:11:20: table.columns[0].measurement: min_sqnr is measured by none of the 1 trials that it is "
-      "of, "
-      "for quantized ones measure their scores alone: give them evaluation.measure: ALL, or name trials in "
-      "float with where");
-  EXPECT_THAT(table("max_inf_norm, where: {bits: [W8A8]}"), testing::HasSubstr("evaluation.measure: NORMS"));
-  EXPECT_EQ(table("perplexity, where: {bits: W8A8}"), "OK");
+  EXPECT_EQ(table("min_sqnr, where: {bits: W8A8}"),
+            "s.yaml:11:20: table.columns[0].measurement: min_sqnr is measured by none of the 1 trials that "
+            "it is of: "
+            "give them evaluation.measure: ALL, which quantized trials have only when asked, or name trials "
+            "in float "
+            "with where");
+  EXPECT_EQ(table("sink_rate"), "OK");
+  EXPECT_THAT(table("sink_rate, where: {bits: [W8A8]}"), testing::HasSubstr("none of the 1 trials"));
+  EXPECT_THAT(table("perplexity, where: {bits: W8A8}, best_of: {over: [bits], by: sink_rate}"),
+              testing::HasSubstr("table.columns[0].best_of.by: sink_rate is measured by none"));
+  EXPECT_EQ(table("max_inf_norm, where: {bits: W8A8}"), "OK");
+  // Of a search every trial of a point is asked for what it is judged by.
+  const std::string search = "sampling: {optuna: {trials: 4, objectives: [{measurement: sink_rate}]}}\n";
+  const std::string rate = "- {field: training.optimizer.adamw.learning_rate, range: {min: 1e-4, max: 1e-2}}\n";
+  EXPECT_THAT(
+      ErrorOfSweep(axes + "  each: true\n" + rate + search),
+      testing::HasSubstr("sampling.optuna.objectives[0].measurement: sink_rate is measured by not all"));
 }
 
 TEST(SweepReaderTest, OverridesChangeTheBase) {

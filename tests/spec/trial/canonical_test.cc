@@ -32,7 +32,7 @@ TEST(CanonicalTest, SaysOnlyWhatDiffersFromTheDeclarations) {
                           "quantization: {weights: {}, activations: {bits: 6}}, seed: 1}")),
       R"({"model":{"opt":{"layers":4,"hidden_size":128,"heads":4,"ffn_size":512,"vocab_size":2000,"max_positions":128,"embedding_size":128}},)"
       R"("attention":{"softmax":{"clipped":{"gamma":0}},"gate":{"linear":{}}},"data":{"text":{"corpus":"kjv","objective":"CLM","validation":"HASH"}},"training":{"steps":2000},)"
-      R"("quantization":{"weights":{},"activations":{"bits":6},"calibration":{}},"evaluation":{"measure":"SCORES"}})");
+      R"("quantization":{"weights":{},"activations":{"bits":6},"calibration":{}},"evaluation":{"measure":"NORMS"}})");
 }
 
 TEST(CanonicalTest, DefaultsWrittenOutChangeNothing) {
@@ -116,8 +116,7 @@ TEST(CanonicalTest, FingerprintsAreFrozen) {
   EXPECT_EQ(EvaluateFingerprint(Ready(kTinyOpt, (quantized + ", evaluation: {measure: ALL}}").c_str())),
             "130d05d266ebcaea91bc182ca397ec600eb85ee01c412b784248c6d18209a486")
       << "as before there was evaluation.measure";
-  EXPECT_EQ(EvaluateFingerprint(Ready(kTinyOpt, (quantized + "}").c_str())),
-            "b1b8329b88d18312958756ba055585479c3a8a2fa94b8af6d3eaef028446a3e8");
+  EXPECT_EQ(EvaluateFingerprint(Ready(kTinyOpt, (quantized + "}").c_str())), "518f73264ccbd7920f00673100c8a0ed7da414d8c5b6997f11819f86252e7bdd");
 }
 
 // The last texts were the validation part before data.text.validation was a field.
@@ -139,6 +138,11 @@ TEST(CanonicalTest, ADefaultThatChangedIsAnotherTrialAndTheFormerValueIsTheOldOn
   ASSERT_TRUE(old.ok()) << old.status();
   EXPECT_EQ(old->data().text().validation(), v1::LAST);
   EXPECT_EQ(TrainFingerprint(*ResolveAndValidate(*old)), TrainFingerprint(last));
+  const v1::TrialSpec quantized =
+      Ready(kTinyBert, "{quantization: {weights: {}}, evaluation: {measure: ALL}}");
+  EXPECT_EQ(
+      TrialSpecFromJson(without(ResolvedJson(quantized), R"(,"measure":"ALL")"))->evaluation().measure(),
+      v1::EvaluationSpec::ALL);
 
   constexpr char kInstructions[] =
       "{model: {gpt2: {preset: tiny}}, training: {steps: 1}, data: {instructions: {path: /a.jsonl, "

@@ -21,6 +21,11 @@ TEST(NormChecksTest, WhatDoesNot) {
             "dyt_alpha: 0.8 has no effect with norm: LAYER_NORM: leave it out, or use norm: DYT or DERF");
   EXPECT_EQ(ErrorOfTrial(kTinyBert, "{norm_gate: 128}"),
             "norm_gate: 128 is the rank of a gate of model.bert.hidden_size 128: give less, 16 as a rule");
+  EXPECT_EQ(ErrorOfTrial(kTinyBert, "{model: {bert: {norm_placement: ENDS}}}"),
+            "model.bert.norm_placement: ENDS has no norms in the layers, whose outputs are what inlier "
+            "measures of a BERT: "
+            "use PRE, POST or PERI, or another architecture");
+  EXPECT_EQ(ErrorOfTrial(kTinyGpt2, "{model: {gpt2: {norm_placement: ENDS}}, residual_gain: 0.5}"), "OK");
   EXPECT_EQ(
       ErrorOfTrial(kTinyBert, "{embedding_projection: true}"),
       "embedding_projection: true is not for model.bert: use model.gpt2 or model.llama, or leave it out");

@@ -279,6 +279,14 @@ TEST(QuantizationMethodChecksTest, SmoothingGptqAndAwqAreCalibrated) {
   EXPECT_EQ(ErrorOf(kGpt2, "{weights: {}, zeropoint: {}, gptq: {}, calibration: {batches: 4}}"), "OK");
 }
 
+TEST(QuantizationMethodChecksTest, SmoothingNeedsNorms) {
+  EXPECT_EQ(ErrorOf("model: {gpt2: {preset: tiny, norm_placement: ENDS}}",
+                    "{weights: {}, activations: {}, absmax: {}, smoothing: {}}"),
+            "quantization.smoothing: goes into the norms before linears, which norm_placement: ENDS has not: "
+            "leave it "
+            "out, or train with PRE");
+}
+
 TEST(QuantizationMethodChecksTest, GptqByLayersAndWithDynamicGroups) {
   const auto of = [](const std::string& weights, const std::string& gptq, const std::string& more = "") {
     return ErrorOf(kLlama,

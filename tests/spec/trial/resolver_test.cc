@@ -104,12 +104,12 @@ TEST(ResolverTest, QuantizationStaysAsSmallAsItWasSaid) {
   EXPECT_FALSE(is_calibrated("zeropoint: {}"));
 }
 
-TEST(ResolverTest, QuantizedTrialsMeasureTheirScoresAloneUnlessAsked) {
+TEST(ResolverTest, QuantizedTrialsMeasureNormsUnlessAsked) {
   const auto measure = [](const std::string& more) { return Resolved(more).evaluation().measure(); };
   EXPECT_EQ(measure("{}"), v1::EvaluationSpec::ALL);
-  EXPECT_EQ(measure("{quantization: {weights: {}}}"), v1::EvaluationSpec::SCORES);
-  EXPECT_EQ(measure("{quantization: {weights: {}}, evaluation: {measure: NORMS}}"),
-            v1::EvaluationSpec::NORMS);
+  EXPECT_EQ(measure("{quantization: {weights: {}}}"), v1::EvaluationSpec::NORMS);
+  EXPECT_EQ(measure("{quantization: {weights: {}}, evaluation: {measure: SCORES}}"),
+            v1::EvaluationSpec::SCORES);
   EXPECT_EQ(measure("{quantization: {weights: {}}, evaluation: {sensitivity_batches: 1}}"),
             v1::EvaluationSpec::ALL);
 }
