@@ -43,7 +43,6 @@ ALLOWED = {
     "core/quant/range_estimator.h loss": "golden losses",
     "core/synthetic/bigram_chain.h Probability": "what is drawn has these shares",
     "core/synthetic/bigram_chain.h Share": "what is drawn has these shares",
-    "core/text/text_dataset.h special_tokens": "ids of special tokens",
 }
 
 

@@ -17,7 +17,8 @@ const c10::Device kOnCpu(c10::kCPU);
 const std::function<bool()> kNever = [] { return false; };
 constexpr char kOptModel[] = "model { opt { layers: 2 hidden_size: 32 heads: 2 ffn_size: 64 } } ";
 constexpr char kW8A8[] =
-    "quantization { weights { } activations { } calibration { batches: 2 batch_size: 4 } reference { } } ";
+    "quantization { weights { } activations { } calibration { batches: 2 batch_size: 4 } reference { } } "
+    "evaluation { measure: ALL } ";
 constexpr char kSoftmaxOne[] =
     "  m = torch.clamp(scores.detach().amax([-1], True), min=0.0)\n  e = torch.exp(scores - m)\n"
     "  return e / (e.sum(-1, keepdim=True) + torch.exp(-m))\n";

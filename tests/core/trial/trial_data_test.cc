@@ -86,7 +86,7 @@ TEST_F(TrialDataTest, AVitLearnsImagesAndIsQuantized) {
            "} "
            "quantization { weights { bits: 8 } activations { bits: 8 } calibration { batches: 2 batch_size: "
            "8 "
-           "} } evaluation { batch_size: 8 }";
+           "} } evaluation { batch_size: 8 measure: ALL }";
   };
   const std::map<std::string, double> values = TrainAndEvaluate("vit", changes("images", 2));
   ASSERT_TRUE(values.contains("accuracy"));
