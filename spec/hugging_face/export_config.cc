@@ -151,7 +151,7 @@ absl::Status CheckLlama(const v1::LlamaSpec& llama) {
     return Unsupported(absl::StrCat("model.llama.", field),
                        absl::StrCat(what, " in the models that inlier exports"));
   };
-  if (llama.has_window_from() || llama.has_window_period()) return refuse("window", "window in some layers");
+  if (llama.window_from() > 0 || llama.has_window_period()) return refuse("window", "window in some layers");
   if (llama.rotary_share() != 1) return refuse("rotary_share", "share of rotated features");
   if (llama.parallel()) return refuse("parallel", "parallel layers");
   if (!llama.gated_ffn()) return refuse("gated_ffn", "feed-forward network without a gate");

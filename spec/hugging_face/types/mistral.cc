@@ -33,7 +33,7 @@ absl::Status FinishMistral(ConfigReader& config, v1::TrialSpec* spec) {
       config, [](std::size_t) { return true; }, spec));
   const v1::LlamaSpec& llama = spec->model().llama();
   // transformers' class has the window in all layers, whatever their types.
-  if (llama.has_window_from() || llama.has_window_period())
+  if (llama.window_from() > 0 || llama.has_window_period())
     return RefuseKey("layer_types", "differ, and transformers' Mistral gives all layers the window");
   return absl::OkStatus();
 }

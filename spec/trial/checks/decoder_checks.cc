@@ -46,7 +46,7 @@ void CheckWindow(const v1::TrialSpec& spec, Problems* problems) {
   const v1::LlamaSpec& llama = spec.model().llama();
   const std::string path = std::string(kLlama) + "window";
   if (!llama.has_window()) {
-    for (const auto& [given, name] : {std::pair(llama.has_window_from(), "window_from"),
+    for (const auto& [given, name] : {std::pair(llama.window_from() > 0, "window_from"),
                                       std::pair(llama.has_window_period(), "window_period")}) {
       if (given)
         problems->Add(std::string(kLlama) + name, "has no effect without model.llama.window: leave it out");

@@ -61,7 +61,11 @@ TEST_P(ShippedSweepsTest, EveryPointIsRight) {
     v1::TrialSpec whole;
     ASSERT_TRUE(whole.ParseFromString(parts.train + parts.evaluate));
     ASSERT_EQ(whole.SerializeAsString(), resolved->SerializeAsString()) << *index;
-    ++points;
+    // As it is read back after a restart, and by an export: every default is written.
+    if (points++ >= 40) continue;
+    const auto stored = ResolveAndValidate(*TrialSpecFromJson(ResolvedJson(*resolved)));
+    ASSERT_TRUE(stored.ok()) << *index << ": " << stored.status();
+    ASSERT_EQ(EvaluateFingerprint(*stored), EvaluateFingerprint(*resolved)) << *index;
   }
   EXPECT_EQ(grid.kept(), points);
   EXPECT_TRUE(sweep.has_table()) << "`inlier run` ends with the table that the file lays out";
