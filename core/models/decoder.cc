@@ -27,7 +27,6 @@ Decoder::Decoder(const DecoderStyle& style, const DecoderOptions& options)
     : style_(style),
       options_(options),
       frame_(FrameOptionsOf(options.layer, options.position, /*causal=*/true)) {
-  if (options.window > 0) frame_.window = options.window;
   const ParameterScope root(*this);
   const std::int64_t width = options.layer.attention.hidden_size;
   tokens_ = root.Child(style.tokens).Create("weight", {options.vocab_size, width});

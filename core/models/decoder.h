@@ -39,8 +39,7 @@ struct DecoderOptions {
   PositionOptions position;
   bool tied_head = true;
   bool embedding_projection = false;  // EmbProj. REQUIRES: !tied_head.
-  std::int64_t window = 0;            // Of the layers that are `windowed`, in place of the layers' own.
-  std::vector<bool> windowed = {};    // Of each layer; empty: as the layers' own.
+  std::vector<bool> windowed = {};    // Whether each layer has the window; empty: as layer.attention has it.
   double logit_cap = 0;               // 0: none.
   double embedding_factor = 1;
   LayerOptions layer;  // Its dropout follows the embeddings too.

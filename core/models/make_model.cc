@@ -111,7 +111,7 @@ absl::Status TakeLlama(const v1::LlamaSpec& spec, DecoderOptions* options) {
   layer.gated_ffn = spec.gated_ffn();
   layer.parallel = spec.parallel();
   if (spec.has_window()) {
-    options->window = spec.window();
+    attention.window = spec.window();
     for (std::int64_t i = 0; i < options->layers; ++i) options->windowed.push_back(IsWindowed(spec, i));
   }
   options->logit_cap = spec.logit_cap();

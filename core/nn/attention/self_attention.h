@@ -55,7 +55,7 @@ struct SelfAttentionOptions {
   std::optional<NormOptions> query_key_norm = std::nullopt;
   bool key_value_bias = false;
   std::int64_t prefix_tokens = 0;    // Of causal models (FrameOptions::prefix).
-  std::int64_t window = 0;           // As FrameOptions::window, of all layers.
+  std::int64_t window = 0;           // As FrameOptions::window, of the layers that are `windowed`.
   bool windowed = false;             // Sees AttentionFrame::window_mask.
   std::int64_t document_start = -1;  // As FrameOptions::document_start.
   double score_size = 0;             // 0: h.
