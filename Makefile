@@ -68,7 +68,10 @@ demo: build     ## Set up, build, train the quickstart sweep on a real model and
 test: setup-test  ## Set up, build everything and run all tests
 	@tools/setup/configure $(PRESET)
 	@$(CMAKE) --build $(BUILD) -j $(JOBS)
-	@ctest --test-dir $(BUILD) --output-on-failure -j $(TEST_JOBS)
+	@ctest --test-dir $(BUILD) --output-on-failure -j $(TEST_JOBS) || { \
+	  echo "==> once more, one at a time, what has failed; what passes now depends on time: report it with the output above"; \
+	  ctest --test-dir $(BUILD) --output-on-failure --rerun-failed; \
+	}
 
 test-exporters: setup-test  ## Also what takes long to install: the Python client's exporters to W&B and MLflow, mypy, ruff
 	@tools/setup/setup exporter-wheels
