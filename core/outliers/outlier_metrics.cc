@@ -1,6 +1,7 @@
 #include "core/outliers/outlier_metrics.h"
 
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/maximum.h>
 #include <ATen/ops/nanmedian.h>
 
 #include <cstdint>
@@ -48,7 +49,8 @@ at::Tensor PaddedRowKurtosis(const at::Tensor& x, const at::Tensor& padding) {
 }  // namespace
 
 at::Tensor RowInfNorm(const at::Tensor& x, const at::Tensor& padding) {
-  return AsRows(padding.defined() ? x.masked_fill(padding, 0) : x).abs().amax(1);
+  const at::Tensor rows = AsRows(padding.defined() ? x.masked_fill(padding, 0) : x);
+  return at::maximum(rows.amax(1), rows.amin(1).neg_());  // Without a copy of the magnitudes.
 }
 
 at::Tensor RowKurtosis(const at::Tensor& x, const at::Tensor& padding) {

@@ -162,7 +162,7 @@ bool NeedsMore(const std::string& measurement) {
   return info != nullptr && info->measure > v1::EvaluationSpec::SCORES;
 }
 
-// Of a search the columns are not looked at: its trials are not known yet.
+// Of a search the columns and figures are not looked at: its trials are not known yet.
 std::vector<Wanted> AllWanted(const v1::SweepSpec& sweep) {
   std::vector<Wanted> all;
   const auto add = [&all](Wanted wanted) {
@@ -175,6 +175,14 @@ std::vector<Wanted> AllWanted(const v1::SweepSpec& sweep) {
     const std::vector<const Where*> where = {&table.where(), &column.where()};
     add({.path = path + ".measurement", .measurement = column.measurement(), .where = where});
     add({.path = path + ".best_of.by", .measurement = column.best_of().by(), .where = where});
+  }
+  for (int i = 0; i < sweep.figures_size() && !sweep.sampling().has_optuna(); ++i) {
+    const v1::FigureSpec& figure = sweep.figures(i);
+    const std::string path = ItemPath("figures", i);
+    if (figure.kind() == v1::FigureSpec::CURVES) continue;  // Of trainings.
+    add({.path = path + ".y", .measurement = figure.y(), .where = {&figure.where()}});
+    if (figure.kind() == v1::FigureSpec::SCATTER)
+      add({.path = path + ".x", .measurement = figure.x(), .where = {&figure.where()}});
   }
   const v1::OptunaSampling& search = sweep.sampling().optuna();
   const std::string place = "sampling.optuna.";
@@ -234,19 +242,26 @@ void CheckMeasured(const v1::SweepSpec& sweep, const SweepGrid& grid, Problems* 
                                [&](const Where* where) { return Matches(*where, point->labels); }))
         continue;
       ++wanted.trials;
-      wanted.measured += point->spec.evaluation().measure() >= FindMeasurement(wanted.measurement)->measure;
+      const MeasurementInfo& info = *FindMeasurement(wanted.measurement);
+      wanted.measured += point->spec.evaluation().measure() >= info.measure &&
+                         (!info.quantized || point->spec.has_quantization());
     }
   }
   for (const Wanted& wanted : all) {
     if (wanted.trials == 0 || (wanted.of_every ? wanted.measured == wanted.trials : wanted.measured > 0))
       continue;
-    const std::string least = v1::EvaluationSpec::Measure_Name(FindMeasurement(wanted.measurement)->measure);
-    problems->Add(wanted.path, wanted.measurement + " is measured by " +
-                                   (wanted.measured == 0 ? "none" : "not all") + " of the " +
-                                   std::to_string(wanted.trials) +
-                                   " trials that it is of: give them evaluation.measure: " + least +
-                                   ", which quantized trials have only when asked" +
-                                   (wanted.of_every ? "" : ", or name trials in float with where"));
+    const MeasurementInfo& info = *FindMeasurement(wanted.measurement);
+    const std::string least = v1::EvaluationSpec::Measure_Name(info.measure);
+    problems->Add(
+        wanted.path,
+        absl::StrCat(
+            wanted.measurement, " is measured by ", wanted.measured == 0 ? "none" : "not all", " of the ",
+            wanted.trials, " trials that it is of: ",
+            info.quantized
+                ? absl::StrCat("only trials with quantization have it, with evaluation.measure: ", least)
+                : absl::StrCat("give them evaluation.measure: ", least,
+                               ", which quantized trials have only when asked",
+                               wanted.of_every ? "" : ", or name trials in float with where")));
   }
 }
 

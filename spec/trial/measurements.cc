@@ -10,7 +10,8 @@ const std::vector<MeasurementInfo>& Measurements() {
       kStep{"step", "train", false, true}, kStepAndEnd{"step", "train", true, true},
       kNormBoth{"", "evaluate", true, true, kNorms}, kNormSite{"site", "evaluate", true, false, kNorms},
       kAllBoth{"", "evaluate", true, true, kAll}, kAllSite{"site", "evaluate", true, false, kAll},
-      kAllResult{"", "evaluate", true, false, kAll};
+      kQuantizedResult{"", "evaluate", true, false, kAll, true},
+      kQuantizedSite{"site", "evaluate", true, false, kAll, true};
   // Row statistics of a captured tensor, flattened behind its first dimension: inf(x) = max |x_j|;
   // kurt(x) = m4 / (s^4 + 1e-6) with m4 = mean (x_j - mean)^4 and s^2 = sum (x_j - mean)^2 / (n - 1), so that
   // a Gaussian has about 3. Of single tokens x of d features at the output of a block: k(x) = mean (x_j -
@@ -146,18 +147,18 @@ const std::vector<MeasurementInfo>& Measurements() {
       {kAllSite, kNone, "layer_attention_zero_share", "1", "attention_zero_share of one layer"},
       {kAllSite, kNone, "gate_mean", "1",
        "mean of the gate's values over sequences, heads and tokens, before the output factor, for one layer"},
-      {kAllSite, kHigher, "sqnr", "dB",
+      {kQuantizedSite, kHigher, "sqnr", "dB",
        "10 log10(sum x^2 / sum (x - q(x))^2) of the tensor that one quantizer rounds, over real tokens; site "
        "<module> for an output, <module>.weight and <module>.input else; absent where nothing is lost"},
-      {kAllSite, kLower, "crest_factor", "1",
+      {kQuantizedSite, kLower, "crest_factor", "1",
        "max |x| / s of the tensor that one quantizer rounds, over real tokens, s^2 = mean x^2 - (mean x)^2; "
        "absent where all x are equal"},
-      {kAllResult, kHigher, "min_sqnr", "dB", "min over quantizers of sqnr"},
-      {kAllSite, kLower, "sensitivity", "nat",
+      {kQuantizedResult, kHigher, "min_sqnr", "dB", "min over quantizers of sqnr"},
+      {kQuantizedSite, kLower, "sensitivity", "nat",
        "sensitivity_baseline - leave_one_out_loss of one quantizer: what it costs"},
-      {kAllSite, kNone, "leave_one_out_loss", "nat",
+      {kQuantizedSite, kNone, "leave_one_out_loss", "nat",
        "loss with every quantizer but one, on the first evaluation.sensitivity_batches batches"},
-      {kAllResult, kLower, "sensitivity_baseline", "nat",
+      {kQuantizedResult, kLower, "sensitivity_baseline", "nat",
        "loss with every quantizer, on the first evaluation.sensitivity_batches batches"},
       {kResult, kLower, "evaluate_seconds", "s",
        "time of the evaluate stage, from the loaded checkpoint to the last number"},

@@ -19,6 +19,7 @@ struct MeasurementReport {
   bool curve = false;       // Reported while it runs.
   // Of the evaluate stage: the least evaluation.measure that reports it. Curves do not depend on it.
   v1::EvaluationSpec::Measure measure = v1::EvaluationSpec::SCORES;
+  bool quantized = false;  // Of quantized trials alone.
 };
 
 struct MeasurementInfo : MeasurementReport {

@@ -231,11 +231,20 @@ TEST(SweepReaderTest, ColumnsThatNoTrialMeasuresAreRefused) {
   };
   EXPECT_EQ(table("min_sqnr, where: {bits: W8A8}"),
             "s.yaml:11:20: table.columns[0].measurement: min_sqnr is measured by none of the 1 trials that "
-            "it is of: "
-            "give them evaluation.measure: ALL, which quantized trials have only when asked, or name trials "
-            "in float "
-            "with where");
+            "it is of: only trials with quantization have it, with evaluation.measure: ALL");
+  EXPECT_THAT(table("min_sqnr, where: {bits: float}"), testing::HasSubstr("none of the 1 trials"));
   EXPECT_EQ(table("sink_rate"), "OK");
+  const auto figure = [&axes](const std::string& text) {
+    return ErrorOfSweep(axes + "figures: [{" + text + "}]\n");
+  };
+  EXPECT_EQ(figure("kind: BARS, y: sink_rate"), "OK");
+  EXPECT_EQ(figure("kind: BARS, y: sink_rate, where: {bits: W8A8}"),
+            "s.yaml:11:24: figures[0].y: sink_rate is measured by none of the 1 trials that it is of: give "
+            "them evaluation.measure: ALL, which quantized trials have only when asked, or name trials in "
+            "float with where");
+  EXPECT_THAT(figure("kind: SCATTER, x: min_sqnr, y: perplexity"),
+              testing::HasSubstr("figures[0].x: min_sqnr is measured by none of the 2 trials"));
+  EXPECT_EQ(figure("kind: CURVES, y: kurtosis_all, where: {bits: W8A8}"), "OK");
   EXPECT_THAT(table("sink_rate, where: {bits: [W8A8]}"), testing::HasSubstr("none of the 1 trials"));
   EXPECT_THAT(table("perplexity, where: {bits: W8A8}, best_of: {over: [bits], by: sink_rate}"),
               testing::HasSubstr("table.columns[0].best_of.by: sink_rate is measured by none"));
