@@ -56,7 +56,7 @@ struct LinearQuantizationOptions {
   std::optional<AwqOptions> awq;  // Of weights. Not with a rotation or smoothing; clip: kRow only.
 };
 
-// InvalidArgument, with the path, for an unsupported setting. REQUIRES: the scheme is absmax or zeropoint.
+// InvalidArgument, with the path, as CheckPartsAndMethods. REQUIRES: the scheme is absmax or zeropoint.
 absl::StatusOr<LinearQuantizationOptions> LinearQuantizationOptionsFromSpec(const v1::QuantizationSpec& spec);
 
 }  // namespace inlier

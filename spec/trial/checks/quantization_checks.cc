@@ -120,13 +120,6 @@ void CheckAbsmax(const v1::TrialSpec& spec, Problems* problems) {
                             : Absmax::Granularity_Name(absmax.granularity()) +
                                   " has one scale a tensor: leave it out, or use granularity: FINE"));
   }
-  if (absmax.calibrated() && (fine || !activations)) {
-    problems->Add(
-        path + ".calibrated",
-        fine ? "true is not for FINE, whose scales follow each token or feature: use MODERATE or COARSE, "
-               "or leave it out"
-             : "true has no effect, for " + float_activations);
-  }
   if (absmax.granularity() == Absmax::COARSE && !activations) {
     problems->Add(path + ".granularity",
                   "COARSE is MODERATE with quantized outputs, and outputs are activations, "

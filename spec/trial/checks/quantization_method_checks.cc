@@ -111,6 +111,20 @@ void CheckClipRatio(const v1::QuantizationSpec& quantization, Problems* problems
   }
 }
 
+void CheckCalibrated(const v1::QuantizationSpec& quantization, Problems* problems) {
+  const std::string path = "quantization.absmax.calibrated";
+  if (!quantization.absmax().calibrated()) return;
+  if (quantization.absmax().granularity() == Absmax::FINE) {
+    problems->Add(path,
+                  "true is not for FINE, whose scales follow each token or feature: use MODERATE or COARSE, "
+                  "or leave it out");
+  } else if (!quantization.has_activations()) {
+    problems->Add(
+        path,
+        "true has no effect, for activations stay float: leave it out, or give quantization.activations");
+  }
+}
+
 // Methods that change linears need a scheme of linears.
 bool IsOfLinears(const v1::QuantizationSpec& quantization, const char* method, Problems* problems) {
   if (quantization.has_absmax() || quantization.has_zeropoint()) return true;
@@ -169,15 +183,9 @@ void CheckRotation(const v1::TrialSpec& spec, Problems* problems) {
   }
 }
 
-void CheckSmoothing(const v1::TrialSpec& spec, Problems* problems) {
-  const v1::QuantizationSpec& quantization = spec.quantization();
+void CheckSmoothing(const v1::QuantizationSpec& quantization, Problems* problems) {
   if (!quantization.has_smoothing() || !IsOfLinears(quantization, "smoothing", problems)) return;
   const std::string path = "quantization.smoothing";
-  if (NormPlacementOf(spec.model()) == v1::ENDS)
-    problems->Add(
-        path,
-        "goes into the norms before linears, which norm_placement: ENDS has not: leave it out, or train with "
-        "PRE");
   if (!quantization.has_weights() || !quantization.has_activations()) {
     problems->Add(path,
                   std::string("moves the size of activations into weights before both are rounded, and ") +
@@ -288,14 +296,23 @@ void CheckKvCache(const v1::TrialSpec& spec, Problems* problems) {
 
 }  // namespace
 
+void CheckPartsAndMethods(const v1::QuantizationSpec& quantization, Problems* problems) {
+  CheckFormats(quantization, problems);
+  CheckGroups(quantization, problems);
+  CheckClipRatio(quantization, problems);
+  CheckCalibrated(quantization, problems);
+  CheckSmoothing(quantization, problems);
+  CheckGptq(quantization, problems);
+  CheckAwq(quantization, problems);
+}
+
 void CheckQuantizationMethods(const v1::TrialSpec& spec, Problems* problems) {
-  CheckFormats(spec.quantization(), problems);
-  CheckGroups(spec.quantization(), problems);
-  CheckClipRatio(spec.quantization(), problems);
+  CheckPartsAndMethods(spec.quantization(), problems);
   CheckRotation(spec, problems);
-  CheckSmoothing(spec, problems);
-  CheckGptq(spec.quantization(), problems);
-  CheckAwq(spec.quantization(), problems);
+  if (spec.quantization().has_smoothing() && NormPlacementOf(spec.model()) == v1::ENDS)
+    problems->Add("quantization.smoothing",
+                  "goes into the norms before linears, which norm_placement: ENDS has not: leave it out, or "
+                  "train with PRE");
   CheckKvCache(spec, problems);
 }
 

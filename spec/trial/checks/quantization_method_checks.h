@@ -7,7 +7,10 @@
 
 namespace inlier {
 
-// Adds the problems of formats, rotation, smoothing, gptq, awq and kv_cache of a resolved trial with a quantization.
+// Adds the problems of formats, groups, smoothing, gptq and awq that hang on no model.
+void CheckPartsAndMethods(const v1::QuantizationSpec& quantization, Problems* problems);
+
+// These, and those of rotation, smoothing and kv_cache in the model of a resolved trial with a quantization.
 void CheckQuantizationMethods(const v1::TrialSpec& spec, Problems* problems);
 
 }  // namespace inlier

@@ -440,7 +440,7 @@ TEST(QuantizationMethodsTest, WhatDoesNotGoTogetherIsNamed) {
               ::testing::HasSubstr("quantization.awq.clip"));
   EXPECT_EQ(message("weights {} absmax { granularity: MODERATE } awq { clip: false }"), "");
   EXPECT_THAT(message("weights { format: FP8_E4M3 } zeropoint {}"),
-              ::testing::HasSubstr("quantization.zeropoint"));
+              ::testing::HasSubstr("quantization.weights.format"));
   EXPECT_THAT(message("activations { format: NVFP4 } absmax { activation_axis: FEATURE }"),
               ::testing::HasSubstr("quantization.activations.format"));
   EXPECT_THAT(message("weights { format: MXFP4 group_size: 32 } absmax {}"),
