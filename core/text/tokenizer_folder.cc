@@ -161,11 +161,13 @@ class FolderReader {
       return absl::OkStatus();
     }
     if (byte_pair) return ReadMerges(name);
-    return absl::NotFoundError(absl::StrCat(folder_.string(),
-                                            ": has no tokenizer.json, nor the vocabulary of a ", name,
-                                            " (vocab.txt, or vocab.json and merges.txt); put the tokenizer's "
-                                            "files there, as transformers' save_pretrained "
-                                            "writes them"));
+    const std::string folder = folder_.string();
+    std::string remedy = "put the tokenizer's files there, as transformers' save_pretrained writes them";
+    if (IsRegular(folder_ / "tokenizer.model"))  // Of SentencePiece.
+      remedy = absl::StrCat("transformers makes one of tokenizer.model: AutoTokenizer.from_pretrained(",
+                            Quoted(folder), ").save_pretrained(", Quoted(folder), ")");
+    return absl::NotFoundError(absl::StrCat(folder, ": has no tokenizer.json, nor the vocabulary of a ", name,
+                                            " (vocab.txt, or vocab.json and merges.txt); ", remedy));
   }
 
   absl::Status ReadMerges(const std::string& name) {

@@ -210,7 +210,8 @@ TEST_F(TokenizerFolderTest, WhatIsNotKnownIsRefusedByFileAndKey) {
   EXPECT_EQ(Refusal(), "");
   begins["normalizer"] = {{"type", "Strip"}, {"strip_left", true}, {"strip_right", true}};
   Write("tokenizer.json", begins);
-  EXPECT_THAT(Refusal(), HasSubstr("tokenizer.json: pre_tokenizer.prepend_scheme: \"first\" is not known to inlier behind a normalizer"));
+  EXPECT_THAT(Refusal(), HasSubstr("tokenizer.json: pre_tokenizer.prepend_scheme: \"first\" is not known to "
+                                   "inlier behind a normalizer"));
   EXPECT_THAT(with("/pre_tokenizer/novelty", 1), HasSubstr("tokenizer.json: pre_tokenizer.novelty"));
   for (const char* pattern : {"(?<=a)b", "\\w+", ".", "^a", "(a+)+", "[[:alpha:]]", "a{1,2}+", "(", "a|",
                               "\\p{Han}", "a?a?a?a?a?a?a?a?a?aaaaaaaaa"}) {
@@ -265,6 +266,12 @@ TEST_F(TokenizerFolderTest, AFolderWithoutATokenizerIsNotGuessed) {
   Write("config.json", {{"model_type", "gpt2"}, {"vocab_size", 50257}});
   EXPECT_TRUE(TokenizerFilesIn(folder_.path()).empty());
   EXPECT_THAT(Refusal(), HasSubstr("has no tokenizer.json, nor the vocabulary of a GPT2Tokenizer"));
+  Write("tokenizer.model", "");
+  Write("tokenizer_config.json", {{"tokenizer_class", "LlamaTokenizer"}});
+  EXPECT_THAT(Refusal(),
+              HasSubstr("has no tokenizer.json, nor the vocabulary of a LlamaTokenizer (vocab.txt, or "
+                        "vocab.json and merges.txt); transformers makes one of tokenizer.model: "
+                        "AutoTokenizer.from_pretrained(\""));
 }
 
 TEST_F(TokenizerFolderTest, TwoWithTheSameIdsHaveTheSameDigest) {
