@@ -18,7 +18,9 @@ namespace inlier {
 std::string RoundedNumber(double value, std::uint32_t decimals) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
-  return absl::StrFormat("%.*f", static_cast<int>(std::min(decimals, 17u)), value);
+  const int digits = static_cast<int>(std::min(decimals, 17u));
+  return std::abs(value) < 1e15 ? absl::StrFormat("%.*f", digits, value)
+                                : absl::StrFormat("%.*e", digits, value);
 }
 
 std::string FullNumber(double value) {

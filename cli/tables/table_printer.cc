@@ -139,6 +139,21 @@ absl::StatusOr<v1::Table> RequestTable(Session& session, const TableOrder& order
   return session.Call(&SweepStub::BuildTable, request, 120);
 }
 
+// Runs that several of the table's imports have by the same name: rows that are alike count them together.
+std::string NoteOnSameRuns(Session& session, const v1::Table& table) {
+  if (table.sweeps_size() < 2) return "";
+  const auto rows = QueryRows(
+      session, absl::StrCat("SELECT count(*), min(run) FROM (SELECT run FROM results WHERE origin = "
+                            "'imported' AND withdrawn = 0 AND sweep_id IN (",
+                            SqlList({table.sweeps().begin(), table.sweeps().end()}),
+                            ") GROUP BY run HAVING count(DISTINCT sweep_id) > 1)"));
+  if (!rows.ok() || rows->rows_size() == 0 || ExactText(rows->rows(0).values(0)) == "0") return "";
+  const v1::QueryRow& row = rows->rows(0);
+  return absl::StrCat("runs of the same name are in several of these imports (", ExactText(row.values(0)),
+                      ", such as ", row.values(1).text(),
+                      "): where they are the same runs the table counts them twice; name one import alone");
+}
+
 }  // namespace
 
 absl::Status PrintTable(Session& session, const TableOrder& order) {
@@ -147,6 +162,7 @@ absl::Status PrintTable(Session& session, const TableOrder& order) {
   if (!order.output.empty() && !order.force && fs::exists(order.output, error))
     return absl::AlreadyExistsError(absl::StrCat(order.output, ": is there already; --force replaces it"));
   ASSIGN_OR_RETURN(const v1::Table table, RequestTable(session, order));
+  if (!session.quiet) PrintNote(NoteOnSameRuns(session, table));
   if (!order.explain.empty()) {
     ASSIGN_OR_RETURN(const CellPlace place, FindCell(table, order.explain));
     return ExplainCell(session, table, place);

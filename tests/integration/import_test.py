@@ -45,7 +45,9 @@ class ImportTest(harness.FolderTest):
             local.inlier("doctor")
             again = local.inlier("import", str(DATA / "mlruns")).stdout
             self.assertIn(f"is there already, as {store}", again)
-            self.assertIn("imported 3 runs", local.inlier("import", str(DATA / "mlruns"), "--again").stdout)
+            self.assertIn("imported 3 runs", local.inlier("import", str(DATA / "mlruns"), "--again", "--name", "once-more").stdout)
+            self.assertIn("runs of the same name are in several of these imports (2, such as run-0.01)", local.inlier("table", store, "once-more").stderr)
+            self.assertNotIn("of the same name", local.inlier("table", store, boards).stderr)
             if shutil.which("gnuplot"):
                 local.inlier("plot", boards, "--kind", "curves", "--y", "train_loss", "-o", str(self.folder / "curves.svg"))
                 self.assertIn("imported from tensorboard", (self.folder / "curves.svg").read_text())
