@@ -80,9 +80,9 @@ INLIER_INLINE void PackColumnsOf(const Source* source, std::int64_t stride, std:
     } else if constexpr (std::is_same_v<Source, Bf16>) {
       PackPairs(rows, stride, k, width, panel);
     } else if constexpr (std::is_same_v<T, Bf16>) {
-      Bf16 block[kPanel * kPanel];
-      for (std::int64_t top = 0; top < k; top += kPanel) {
-        const std::int64_t depth = std::min(kPanel, k - top);
+      Bf16 block[kPanelMax * kPanelMax];
+      for (std::int64_t top = 0; top < k; top += kPanelMax) {
+        const std::int64_t depth = std::min(kPanelMax, k - top);
         ConvertRows(rows + top, stride, width, depth, block);
         PackPairs(block, depth, depth, width, panel + top * width);
       }
@@ -94,20 +94,20 @@ INLIER_INLINE void PackColumnsOf(const Source* source, std::int64_t stride, std:
   }
 }
 
-// Blocks of 64 rows and 64 columns: what is read with a stride stays in the nearest cache.
+// Blocks of 64 rows and 64 columns, of bfloat16 one panel: what is read with a stride stays in the nearest cache.
 template <typename T>
 INLIER_INLINE void TransposeLeftOf(const T* source, std::int64_t stride, std::int64_t k, std::int64_t n,
                                    T* out) {
   constexpr std::int64_t kBlock = 64;
-  const std::int64_t depth = PaddedDepth<T>(k);
+  const std::int64_t depth = PaddedDepth<T>(k), width = std::is_same_v<T, Bf16> ? kPanel : kBlock;
   for (std::int64_t top = 0; top < k; top += kBlock) {
     const std::int64_t rows = std::min(kBlock, k - top);
-    for (std::int64_t left = 0; left < n; left += kBlock) {
-      const std::int64_t columns = std::min(kBlock, n - left);
+    for (std::int64_t left = 0; left < n; left += width) {
+      const std::int64_t columns = std::min(width, n - left);
       const T* block = source + top * stride + left;
       T* target = out + left * depth + top;
       if constexpr (std::is_same_v<T, Bf16>) {
-        std::uint32_t pairs[kBlock / 2 * kBlock];
+        std::uint32_t pairs[kBlock / 2 * kPanelMax];
         PackRowsOf(block, stride, rows, columns, reinterpret_cast<Bf16*>(pairs));
         TransposeWords(pairs, columns * 4, (rows + 1) / 2, columns, target, depth * 2);
       } else if constexpr (std::is_same_v<T, float>) {

@@ -88,7 +88,7 @@ TYPED_TEST(TransposeTest, ALeftSideHasEveryElementAtItsPlace) {
 
 TEST(WidenTest, FloatCopiesHaveTheSameNumbers) {
   for (const std::int64_t k : {2, 8, 66}) {
-    for (const std::int64_t n : {1, 7, 64}) {
+    for (const std::int64_t n : {std::int64_t{1}, std::int64_t{7}, kPanel}) {
       const std::vector<Bf16> source = Numbers<Bf16>(k * n, 5);
       std::vector<Bf16> panel(PackedSize<Bf16>(k, n));
       PackRows<Bf16, Bf16>(source.data(), n, k, n, panel.data());
